@@ -91,7 +91,7 @@ def source(settings):
     out += ["", "constexpr Setting table[] = {"]
     for s in settings:
         names = f", {s['field']}_names" if s["type"] == "enum" else ""
-        out += [f"    {{{json.dumps(s['name'])}, {json.dumps(allowed(s))}, {json.dumps(s['default'])},",
+        out += [f"    {{{json.dumps(s['name'])}, {json.dumps(allowed(s))}, {json.dumps(s['default'])}, {json.dumps(s.get('bare', ''))},",
                 f"     {json.dumps(paragraph(s), ensure_ascii=False)},",
                 f"     [](SettingsFields& to, std::string_view text) {{ return parse_{s['type']}(text, to.{s['field']}{names}); }},",
                 f"     [](const SettingsFields& from) {{ return show_{s['type']}(from.{s['field']}{names}); }}}},"]

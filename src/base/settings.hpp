@@ -19,7 +19,9 @@ struct Settings : SettingsFields {
 
 // A line of the table, for those who list the settings.
 struct Setting {
-    std::string_view name, allowed, fallback, doc;
+    std::string_view name, allowed, fallback;
+    std::string_view bare;  // what the tool's option means without a value, "" where it must have one
+    std::string_view doc;
     bool (*parse)(SettingsFields& to, std::string_view text);
     std::string (*show)(const SettingsFields& from);
 };

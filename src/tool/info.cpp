@@ -1,0 +1,117 @@
+#include "tool/info.hpp"
+
+#include <fmt/format.h>
+#include <hwy/targets.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "base/settings.hpp"
+#include "tool/paths.hpp"
+#include "tool/process.hpp"
+
+namespace fs = std::filesystem;
+
+namespace dunnage::tool {
+namespace {
+
+void line(std::string_view name, std::string_view value) { fmt::print("  {:<22} {}\n", name, value); }
+
+std::string presence(const fs::path& path) {
+    return fs::exists(path) ? path.string() : fmt::format("{} is missing", path.string());
+}
+
+void print_parts() {
+    const Home home = find_home();
+    fmt::print("dunnage {}\n", DUNNAGE_VERSION);
+    line("home", home.folder.string());
+    line("library", presence(home.library()));
+    std::vector<std::string> backends;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(home.backends(), none)) {
+        const std::string stem = entry.path().stem().string(), prefix = "libdunnage-";
+        if (stem.starts_with(prefix)) backends.push_back(stem.substr(prefix.size()));
+    }
+    std::ranges::sort(backends);
+    line("backends", backends.empty() ? fmt::format("none in {}", home.backends().string())
+                                      : fmt::format("{}", fmt::join(backends, ", ")));
+    line("python package", presence(home.python()));
+}
+
+// The line of `mpirun --version` that names the version: the first one, or MPICH's "Version: ...".
+std::string launcher_version(const fs::path& launcher) {
+    const std::string text = output_of({launcher.string(), "--version"});
+    std::istringstream lines(text);
+    std::string first;
+    for (std::string line; std::getline(lines, line);) {
+        if (first.empty()) first = line;
+        const std::size_t at = line.find("Version:");
+        if (at == line.npos) continue;
+        const std::size_t start = line.find_first_not_of(' ', at + 8);
+        if (start != line.npos) return (first.starts_with("HYDRA") ? "MPICH (Hydra) " : "") + line.substr(start);
+    }
+    return first.empty() ? "does not tell its version" : first;
+}
+
+void print_mpis() {
+    fmt::print("MPI on PATH\n");
+    const auto launchers = on_path({"mpirun", "mpirun.openmpi", "mpirun.mpich", "mpiexec"});
+    for (const fs::path& launcher : launchers) line(launcher.string(), launcher_version(launcher));
+    if (launchers.empty()) line("launchers", "none (no mpirun or mpiexec)");
+    std::vector<std::string> compilers;
+    for (const fs::path& compiler : on_path({"mpicc", "mpicc.openmpi", "mpicc.mpich"})) compilers.push_back(compiler.string());
+    line("compiler wrappers", compilers.empty() ? "none" : fmt::format("{}", fmt::join(compilers, ", ")));
+}
+
+std::string processor_model() {
+    std::ifstream file("/proc/cpuinfo");
+    for (std::string text; std::getline(file, text);) {
+        if (text.starts_with("model name")) return text.substr(std::min(text.size(), text.find(": ") + 2));
+    }
+    return "unknown";
+}
+
+void print_processor() {
+    std::vector<std::string> names;
+    for (auto targets = hwy::SupportedTargets(); targets; targets &= targets - 1) {
+        names.push_back(hwy::TargetName(targets & -targets));
+    }
+    fmt::print("processor\n");
+    line("model", processor_model());
+    line("cores", fmt::format("{}", std::thread::hardware_concurrency()));
+    line("instruction sets", fmt::format("{}", fmt::join(names, ", ")));
+}
+
+void print_settings() {
+    std::vector<std::string> complaints;
+    const base::Settings settings = base::Settings::from_environment(environ, complaints);
+    fmt::print("settings\n");
+    line("", fmt::format("{:<12} {:<24} {}", "value", "from", "default"));
+    for (const base::Setting& setting : base::setting_table()) {
+        const char* given = std::getenv(std::string(setting.name).c_str());
+        base::Settings scratch;
+        const char* source = !given || !*given               ? "default"
+                             : setting.parse(scratch, given) ? "environment"
+                                                             : "default (see below)";
+        auto shown = [](std::string_view text) { return text.empty() ? "unset" : text; };
+        line(setting.name, fmt::format("{:<12} {:<24} {}", shown(setting.show(settings)), source, shown(setting.fallback)));
+    }
+    for (const std::string& complaint : complaints) fmt::print("  ! {}\n", complaint);
+}
+
+}  // namespace
+
+int info() {
+    print_parts();
+    print_mpis();
+    print_processor();
+    print_settings();
+    return 0;
+}
+
+}  // namespace dunnage::tool

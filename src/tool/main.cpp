@@ -1,0 +1,108 @@
+// The command line, and nothing else: each subcommand is a function of its own file.
+#include <CLI/CLI.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <exception>
+
+#include "base/settings.hpp"
+#include "tool/bench.hpp"
+#include "tool/explain.hpp"
+#include "tool/info.hpp"
+#include "tool/process.hpp"
+#include "tool/run.hpp"
+
+using namespace dunnage;
+using Words = std::vector<std::string>;
+
+namespace {
+
+// `run` and `bench` end in words for another program, which CLI11 must not see. For `bench` these are all
+// of them, for `run` those from the first that is not an option, or after `--`.
+Words cut_tail(Words& words) {
+    if (words.empty() || (words[0] != "run" && words[0] != "bench")) return {};
+    auto start = words.begin() + 1;
+    if (words[0] == "run") start = std::find_if(start, words.end(), [](auto& w) { return w == "--" || !w.starts_with("-"); });
+    const bool marked = words[0] == "run" && start != words.end() && *start == "--";
+    Words tail(start + marked, words.end());
+    words.erase(start, words.end());
+    return tail;
+}
+
+// DUNNAGE_STAGING_LIMIT -> --staging-limit
+std::string option_name(std::string_view setting) {
+    std::string name = "--" + std::string(setting.substr(std::string_view("DUNNAGE_").size()));
+    for (char& c : name) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return name;
+}
+
+void add_settings(CLI::App& command, tool::RunOptions& run) {
+    for (const base::Setting& setting : base::setting_table()) {
+        if (setting.name == "DUNNAGE" || setting.name == "DUNNAGE_HOME") continue;  // say nothing about one run
+        const std::string name = option_name(setting.name);
+        const std::string help = fmt::format("{}: {} (default {})", setting.name, setting.allowed, setting.fallback);
+        std::string& value = run.settings[std::string(setting.name)];
+        // A flag of CLI11 takes its value only after a '=', so what follows a bare --report is left alone.
+        if (setting.bare.empty()) {
+            command.add_option(name, value, help);
+        } else {
+            command.add_flag(fmt::format("{}{{{}}}", name, setting.bare), value, help);
+        }
+    }
+}
+
+int parse_and_run(Words words) {
+    CLI::App app("Makes MPI fast on non-contiguous data, without a change to the program.", "dunnage");
+    app.set_version_flag("--version", std::string("dunnage ") + DUNNAGE_VERSION);
+    app.require_subcommand(1);
+    int status = 0;
+
+    tool::RunOptions run_options;
+    run_options.command = cut_tail(words);
+    CLI::App& run = *app.add_subcommand("run", "Run a command with Dunnage preloaded: dunnage run -- mpirun -np 4 ./app");
+    run.footer("The command starts at the first word that is not an option, or after --, so values of options follow a\n"
+               "'='. The launcher hands the environment on to the ranks of its own host. For ranks on other hosts\n"
+               "Open MPI wants to be told: mpirun -x LD_PRELOAD -x DUNNAGE_REPORT ...; MPICH's hands it on by itself.\n"
+               "Dunnage must be installed in the same place on every host. Other settings: docs/reference/settings.md.");
+    add_settings(run, run_options);
+    run.callback([&] { status = tool::run(run_options); });
+
+    app.add_subcommand("info", "What is here: Dunnage's parts, MPIs, processor, settings")->callback([&] {
+        status = tool::info();
+    });
+
+    tool::ExplainOptions explain_options;
+    CLI::App& explain = *app.add_subcommand("explain", "What Dunnage makes of a datatype, and why");
+    explain.add_option("type", explain_options.type, "for example 'vector(1024,1,1024,double)'")->required();
+    explain.add_option("--count", explain_options.count, "how many of it in one message")
+        ->check(CLI::NonNegativeNumber);
+    explain.add_option("--memory", explain_options.memory, "where the buffers are")->check(CLI::IsMember({"host"}));
+    explain.callback([&] { status = tool::explain(explain_options); });
+
+    app.add_subcommand("bench", "Run benchmarks; `dunnage bench --help` lists them")->callback([&] {
+        status = tool::bench(run_options.command);
+    });
+
+    if (!words.empty() && !words[0].starts_with("-") && !app.get_subcommand_no_throw(words[0])) {
+        return tool::fail(fmt::format("there is no subcommand '{}'; there are run, info, explain, bench", words[0]));
+    }
+    try {
+        std::ranges::reverse(words);  // CLI11 wants the last word first
+        app.parse(words);
+    } catch (const CLI::ParseError& outcome) {  // --help and --version among them
+        return app.exit(outcome) == 0 ? 0 : tool::usage_error;
+    }
+    return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return parse_and_run(Words(argv + 1, argv + argc));
+    } catch (const std::exception& error) {
+        return tool::fail(error.what(), 1);
+    }
+}

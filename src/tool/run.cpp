@@ -1,0 +1,50 @@
+#include "tool/run.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/settings.hpp"
+#include "tool/paths.hpp"
+#include "tool/process.hpp"
+
+namespace fs = std::filesystem;
+
+namespace dunnage::tool {
+namespace {
+
+// What is wrong with the options, "" if nothing.
+std::string complaint_about(const std::map<std::string, std::string>& settings) {
+    for (const base::Setting& setting : base::setting_table()) {
+        const auto given = settings.find(std::string(setting.name));
+        base::Settings scratch;
+        if (given == settings.end() || given->second.empty() || setting.parse(scratch, given->second)) continue;
+        return fmt::format("run: {} cannot be {}; allowed: {}", given->first, given->second, setting.allowed);
+    }
+    return "";
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+    if (options.command.empty()) return fail("run: there is no command; usage: dunnage run [OPTIONS] [--] COMMAND...");
+    if (const std::string complaint = complaint_about(options.settings); !complaint.empty()) return fail(complaint);
+
+    const fs::path library = find_home().library();
+    if (!fs::exists(library)) {
+        return fail(fmt::format("{} does not exist; build or install Dunnage, or set DUNNAGE_HOME to the folder that "
+                                "has lib/libdunnage.so", library.string()));
+    }
+    if (library.string().find_first_of(" :") != std::string::npos) {
+        return fail(fmt::format("{} cannot be preloaded: LD_PRELOAD takes no path with a space or a colon",
+                                library.string()));
+    }
+    for (const auto& [name, value] : options.settings) {
+        if (!value.empty()) setenv(name.c_str(), value.c_str(), 1);
+    }
+    prepend_to_variable("LD_PRELOAD", library.string());
+    return become(options.command);
+}
+
+}  // namespace dunnage::tool
