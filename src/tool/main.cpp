@@ -85,8 +85,12 @@ int parse_and_run(Words words) {
         status = tool::bench(run_options.command);
     });
 
-    if (!words.empty() && !words[0].starts_with("-") && !app.get_subcommand_no_throw(words[0])) {
-        return tool::fail(fmt::format("there is no subcommand '{}'; there are run, info, explain, bench", words[0]));
+    if (!words.empty() && !words[0].starts_with("-")) {
+        Words names;
+        for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+        if (!std::ranges::count(names, words[0])) {
+            return tool::fail(fmt::format("there is no subcommand {}; there are {}", words[0], fmt::join(names, ", ")));
+        }
     }
     try {
         std::ranges::reverse(words);  // CLI11 wants the last word first
