@@ -74,11 +74,11 @@ require_tools() {
 # The system's package lists, or, where it has none, ours.
 apt_options=()
 find_package_lists() {
-  apt-cache show libhwy-dev > /dev/null 2>&1 && return
+  [ -z "$(apt-get download --print-uris libhwy-dev 2> /dev/null)" ] || return 0
   local apt=$venv/apt
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
   apt_options=(-o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache")
-  [ -e "$apt/done" ] && return
+  [ ! -e "$apt/done" ] || return 0
   say "fetching Debian's package lists"
   apt-get "${apt_options[@]}" update -qq
   touch "$apt/done"
@@ -116,7 +116,7 @@ new_venv() {
 # Each MPI in a folder of its own: both have an mpicc and a libmpi.so.
 install_mpi_wheel() {
   local flavour=${1%%==*} folder=$venv/mpi-${1%%==*}
-  [ -e "$folder/complete" ] && return
+  [ ! -e "$folder/complete" ] || return 0
   say "installing $1 into .venv/mpi-$flavour"
   rm -rf "$folder"
   new_venv "$folder"
@@ -154,7 +154,7 @@ install_python_packages() {
   fi
   local wanted stamp=$venv/requirements.sha256
   wanted=$(sha256sum < python/requirements.txt)
-  [ "$(cat "$stamp" 2> /dev/null)" = "$wanted" ] && return
+  [ "$(cat "$stamp" 2> /dev/null)" = "$wanted" ] && return 0
   say "installing python/requirements.txt into .venv"
   "$venv/bin/python" -m pip install -q -r python/requirements.txt
   echo "$wanted" > "$stamp"
