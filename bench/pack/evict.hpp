@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace bench {
+
+/// Takes memory out of every cache, so that the next access comes from main memory.
+class Evictor {
+ public:
+  Evictor();
+  /// "clflushopt", "clflush", or "rewrite": where there is no instruction for it, a large array is rewritten.
+  const std::string& method() const { return method_; }
+  void line_range(const std::byte* first, std::size_t bytes) const;
+  /// Waits until everything is out; call it after the last range.
+  void finish() const;
+
+ private:
+  std::string method_;
+};
+
+}  // namespace bench

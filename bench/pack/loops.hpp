@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "layout.hpp"
+
+namespace bench {
+
+/// A hand-written loop is one body for both directions; these say which way an element moves.
+struct Packing {
+  template <class T>
+  void operator()(T& user, T& packed) const {
+    packed = user;
+  }
+  static void bytes(void* user, void* packed, std::size_t size) { std::memcpy(packed, user, size); }
+};
+
+struct Unpacking {
+  template <class T>
+  void operator()(T& user, T& packed) const {
+    user = packed;
+  }
+  static void bytes(void* user, void* packed, std::size_t size) { std::memcpy(user, packed, size); }
+};
+
+/// Gives the layout both directions of `body(move, user, packed)`.
+template <class Body>
+void set_loops(Layout& layout, Body body) {
+  layout.pack = [body](std::byte* user, std::byte* packed) { body(Packing{}, user, packed); };
+  layout.unpack = [body](std::byte* user, std::byte* packed) { body(Unpacking{}, user, packed); };
+}
+
+/// One element out of every `stride`.
+template <class T>
+auto strided(std::size_t count, std::size_t stride) {
+  return [=](auto move, std::byte* user, std::byte* packed) {
+    T* __restrict u = reinterpret_cast<T*>(user);
+    T* __restrict p = reinterpret_cast<T*>(packed);
+    for (std::size_t i = 0; i < count; ++i) move(u[i * stride], p[i]);
+  };
+}
+
+/// A box of rows of `width` elements: `height` rows `pitch` apart, `depth` planes `plane` apart.
+struct Box {
+  std::size_t width, height, depth, pitch, plane;
+};
+
+template <class T>
+auto rows(Box shape) {
+  return [shape](auto move, std::byte* user, std::byte* packed) {
+    const Box box = shape;  // a local: a store of bytes could change a captured one, and the compiler would reload it
+    T* __restrict u = reinterpret_cast<T*>(user);
+    T* __restrict p = reinterpret_cast<T*>(packed);
+    for (std::size_t k = 0; k < box.depth; ++k)
+      for (std::size_t j = 0; j < box.height; ++j) {
+        for (std::size_t i = 0; i < box.width; ++i) move(u[k * box.plane + j * box.pitch + i], p[i]);
+        p += box.width;
+      }
+  };
+}
+
+/// A box one element wide, for which nobody writes the innermost loop.
+template <class T>
+auto column(Box shape) {
+  return [shape](auto move, std::byte* user, std::byte* packed) {
+    const Box box = shape;
+    T* __restrict u = reinterpret_cast<T*>(user);
+    T* __restrict p = reinterpret_cast<T*>(packed);
+    for (std::size_t k = 0; k < box.depth; ++k) {
+      for (std::size_t j = 0; j < box.height; ++j) move(u[k * box.plane + j * box.pitch], p[j]);
+      p += box.height;
+    }
+  };
+}
+
+using IndexList = std::shared_ptr<const std::vector<int>>;
+
+/// Blocks of `width` elements at the places of an index list; the width is known when the application is compiled.
+template <class T, int width>
+auto indexed(IndexList places) {
+  return [places](auto move, std::byte* user, std::byte* packed) {
+    T* __restrict u = reinterpret_cast<T*>(user);
+    T* __restrict p = reinterpret_cast<T*>(packed);
+    const int* __restrict place = places->data();
+    const std::size_t count = places->size();
+    for (std::size_t i = 0; i < count; ++i)
+      for (int w = 0; w < width; ++w) move(u[place[i] + w], p[i * width + w]);
+  };
+}
+
+}  // namespace bench

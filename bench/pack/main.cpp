@@ -1,0 +1,94 @@
+// bench_pack: MPI_Pack and MPI_Unpack against the MPI's own, a hand-written loop and a copy, on host memory.
+// An ordinary MPI program for one rank. Writes one JSON object per line; see docs/guide/benchmarks.md.
+
+#include <dlfcn.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <regex>
+
+#include "experiment.hpp"
+
+namespace {
+
+std::string library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return text;  // not by length: Open MPI counts the closing zero
+}
+
+struct Options {
+  std::string pattern = ".*";
+  std::string mode = "both";
+  std::string operation = "both";
+  int repetitions = 0;  // 0: each mode's own
+  bool quick = false;
+  bool list = false;
+  std::size_t max_bytes = 0;  // 0: no limit
+};
+
+/// Returns whether everything that Dunnage did was right.
+bool run(const Options& options) {
+  const auto print = [](const nlohmann::json& record) { std::cout << record.dump() << std::endl; };
+
+  bench::Experiment experiment;
+  if (options.operation != "unpack") experiment.operations.push_back(bench::Operation::pack);
+  if (options.operation != "pack") experiment.operations.push_back(bench::Operation::unpack);
+  if (options.quick) experiment.cold_repetitions = experiment.warm_repetitions = 5;
+  if (options.repetitions > 0) experiment.cold_repetitions = experiment.warm_repetitions = options.repetitions;
+  experiment.dunnage = dlsym(RTLD_DEFAULT, "dunnage_version") != nullptr;
+
+  print({{"record", "header"},
+         {"mpi", DUNNAGE_MPI_FLAVOUR},
+         {"library_version", library_version()},
+         {"dunnage", experiment.dunnage},
+         {"eviction", experiment.evictor.method()}});
+
+  const std::regex wanted(options.pattern);
+  bool right = true;
+  for (const bench::Pattern& pattern : bench::patterns()) {
+    const bool cold = pattern.size == bench::Size::large;
+    if (options.mode == (cold ? "warm" : "cold") || !std::regex_search(pattern.name, wanted)) continue;
+    if (options.list) {
+      print({{"record", "pattern"}, {"pattern", pattern.name}, {"mode", cold ? "cold" : "warm"}});
+      continue;
+    }
+    const bench::Layout layout = pattern.layout();
+    if (options.max_bytes != 0 && layout.buffer_bytes > options.max_bytes) {
+      print({{"record", "skipped"},
+             {"pattern", pattern.name},
+             {"mode", cold ? "cold" : "warm"},
+             {"buffer", layout.buffer_bytes},
+             {"max_bytes", options.max_bytes}});
+      continue;
+    }
+    for (const auto& record : experiment.run(pattern, layout)) {
+      print(record);
+      if (experiment.dunnage) right = right && record["series"]["dunnage"]["verified"].get<bool>();
+    }
+  }
+  return right;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Measures MPI_Pack and MPI_Unpack on host memory; writes JSON lines");
+  app.add_option("--pattern", options.pattern, "only patterns whose name this regular expression is found in");
+  app.add_option("--mode", options.mode, "cold: large patterns from memory; warm: small ones from the caches")
+      ->check(CLI::IsMember({"cold", "warm", "both"}));
+  app.add_option("--operation", options.operation)->check(CLI::IsMember({"pack", "unpack", "both"}));
+  app.add_option("--repetitions", options.repetitions, "samples per series (default: 15 cold, 31 warm)")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--quick", options.quick, "5 samples per series");
+  app.add_flag("--list", options.list, "list the patterns and stop");
+  app.add_option("--max-bytes", options.max_bytes, "skip patterns whose buffer is larger");
+  CLI11_PARSE(app, argc, argv);
+
+  MPI_Init(&argc, &argv);
+  const bool right = run(options);
+  MPI_Finalize();
+  return right ? 0 : 1;
+}
