@@ -1,0 +1,58 @@
+# What `make install` puts where. The tool finds the other parts from its own place (src/tool/paths.hpp), so the
+# installed folder may be moved.
+#
+#   bin/dunnage
+#   lib/libdunnage.so  lib/dunnage/{backends and what they need}  lib/cmake/dunnage  lib/pkgconfig
+#   libexec/dunnage/mpi/<flavour>/{benchmark programs}
+#   share/dunnage/python
+include(CMakePackageConfigHelpers)
+
+install(TARGETS dunnage_tool RUNTIME DESTINATION bin)
+
+# The preload library stands in lib, where the linker looks; what it loads itself is out of the way in lib/dunnage.
+get_property(shim_targets DIRECTORY "${PROJECT_SOURCE_DIR}/src/shim" PROPERTY BUILDSYSTEM_TARGETS)
+foreach(target IN LISTS shim_targets)
+  get_target_property(type ${target} TYPE)
+  if(NOT type MATCHES "^(SHARED|MODULE)_LIBRARY$")
+    continue()
+  endif()
+  get_target_property(folder ${target} LIBRARY_OUTPUT_DIRECTORY)
+  if(folder MATCHES "/lib/dunnage$")
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+    install(TARGETS ${target} LIBRARY DESTINATION lib/dunnage)
+  else()
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/dunnage")
+    install(TARGETS ${target} LIBRARY DESTINATION lib)
+  endif()
+endforeach()
+
+# Benchmark programs, one per MPI they were built for.
+if(DUNNAGE_BENCH)
+  get_property(folders DIRECTORY "${PROJECT_SOURCE_DIR}/bench" PROPERTY SUBDIRECTORIES)
+  foreach(folder IN LISTS folders)
+    get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+    foreach(target IN LISTS targets)
+      get_target_property(folder ${target} RUNTIME_OUTPUT_DIRECTORY)
+      if(folder MATCHES "^${CMAKE_BINARY_DIR}/(mpi/.+)")
+        install(TARGETS ${target} RUNTIME DESTINATION "libexec/dunnage/${CMAKE_MATCH_1}")
+      endif()
+    endforeach()
+  endforeach()
+endif()
+
+# Highway comes along: where Dunnage runs, nobody need have installed it.
+get_target_property(type hwy::hwy TYPE)
+if(NOT type STREQUAL "STATIC_LIBRARY")
+  install(FILES "$<TARGET_FILE:hwy::hwy>" DESTINATION lib/dunnage RENAME "$<TARGET_SONAME_FILE_NAME:hwy::hwy>")
+endif()
+
+install(DIRECTORY python/ DESTINATION share/dunnage/python
+        FILES_MATCHING PATTERN "*.py" PATTERN "requirements.txt" PATTERN "__pycache__" EXCLUDE)
+
+configure_package_config_file(cmake/dunnageConfig.cmake.in "${CMAKE_BINARY_DIR}/dunnageConfig.cmake"
+  INSTALL_DESTINATION lib/cmake/dunnage NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file("${CMAKE_BINARY_DIR}/dunnageConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/dunnageConfig.cmake" "${CMAKE_BINARY_DIR}/dunnageConfigVersion.cmake"
+        DESTINATION lib/cmake/dunnage)
+configure_file(cmake/dunnage.pc.in "${CMAKE_BINARY_DIR}/dunnage.pc" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/dunnage.pc" DESTINATION lib/pkgconfig)

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Builds and runs every test: the unit tests plain and under the sanitizers, then those that drive the tool,
+# MPI programs and the benchmarks. Goes on after a failure and ends with a summary of all.
+set -uo pipefail
+. "$(dirname "$0")/env.sh"
+cd "$root"
+unset "${!DUNNAGE@}" # a test sets what it means to
+results=$root/build/test-results
+rm -rf "$results"
+mkdir -p "$results"
+
+announce() { printf '\n=== %s\n' "$*"; }
+
+# A step that made no results of its own, as one failed case.
+failed_step() {
+  printf '<testsuite><testcase name="%s"><failure/></testcase></testsuite>\n' "$1" > "$results/$1.xml"
+}
+
+unit_tests() { # PRESET FOLDER [WRAPPER...]
+  local preset=$1 folder=$2
+  shift 2
+  announce "unit tests, $preset"
+  scripts/build.sh "$preset" unit_tests || { failed_step "build-$preset"; return; }
+  "$@" ctest --test-dir "$folder" -L unit --output-on-failure --no-tests=error --parallel "$(nproc)" \
+    --output-junit "$results/unit-$preset.xml" || [ -e "$results/unit-$preset.xml" ] || failed_step "unit-$preset"
+}
+
+# ThreadSanitizer of older compilers cannot live with the address randomisation of newer kernels.
+tsan_wrapper() {
+  local probe=$root/build/tsan-probe
+  echo 'int main() { return 0; }' | "${CXX:-c++}" -fsanitize=thread -x c++ - -o "$probe" 2> /dev/null || return 1
+  if "$probe" 2> /dev/null; then echo env; else setarch -R "$probe" 2> /dev/null && echo setarch -R; fi
+}
+
+announce "build"
+scripts/build.sh default || failed_step build
+unit_tests default build
+unit_tests asan build-asan
+if wrapper=$(tsan_wrapper); then
+  # shellcheck disable=SC2086
+  unit_tests tsan build-tsan $wrapper
+else
+  echo "skipped: programs with ThreadSanitizer do not start on this machine"
+fi
+
+for folder in tests/*/; do
+  compgen -G "${folder}test_*.py" > /dev/null || continue
+  name=$(basename "$folder")
+  announce "$folder"
+  "$venv/bin/python" -m pytest -q -p no:cacheprovider "$folder" --junitxml="$results/$name.xml" ||
+    [ -e "$results/$name.xml" ] || failed_step "$name"
+done
+
+announce "summary"
+exec "$venv/bin/python" scripts/summary.py "$results"

@@ -1,0 +1,60 @@
+"""dunnage info: parts, MPIs, processor, settings."""
+import stat
+
+
+def line(result, name):
+    assert result.returncode == 0, result.stderr
+    return next(text for text in result.stdout.splitlines() if text.split()[:1] == [name])
+
+
+def test_parts(dunnage, build):
+    result = dunnage("info")
+    assert str(build / "lib" / "libdunnage.so") in line(result, "library")
+    assert "missing" not in line(result, "library")
+    backends = line(result, "backends")
+    assert "openmpi" in backends or "mpich" in backends
+    assert str(build) in line(result, "home")
+
+
+def test_parts_that_are_missing(dunnage, tmp_path):
+    result = dunnage("info", DUNNAGE_HOME=tmp_path)
+    assert "is missing" in line(result, "library")
+    assert "none" in line(result, "backends")
+
+
+def launcher(folder, name, text):
+    program = folder / name
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(program)
+
+
+def test_mpis_on_path(dunnage, tmp_path):
+    openmpi, mpich = tmp_path / "a", tmp_path / "b"
+    openmpi.mkdir(), mpich.mkdir()
+    first = launcher(openmpi, "mpirun", "mpirun (Open MPI) 9.8.7\n\nReport bugs")
+    second = launcher(mpich, "mpirun", "HYDRA build details:\n    Version:            6.5.4\n    Release Date: x")
+    launcher(mpich, "mpicc", "")
+    result = dunnage("info", PATH=f"{openmpi}:{mpich}:/usr/bin:/bin")
+    assert line(result, first).endswith("mpirun (Open MPI) 9.8.7")
+    assert line(result, second).endswith("MPICH (Hydra) 6.5.4")
+    assert str(mpich / "mpicc") in result.stdout
+
+
+def test_no_mpi(dunnage, tmp_path):
+    assert "none" in line(dunnage("info", PATH=tmp_path), "launchers")
+
+
+def test_settings_and_where_they_come_from(dunnage):
+    result = dunnage("info", DUNNAGE_FORCE="always", DUNNAGE_SIMD="mmx", DUNNAGE_COLOR="red")
+    assert line(result, "DUNNAGE_FORCE").split() == ["DUNNAGE_FORCE", "always", "environment", "auto"]
+    assert line(result, "DUNNAGE_STAGING_LIMIT").split() == ["DUNNAGE_STAGING_LIMIT", "1G", "default", "1G"]
+    assert line(result, "DUNNAGE_SIMD").split()[1:3] == ["auto", "default"]
+    assert "DUNNAGE_SIMD=mmx: not an allowed value; allowed: auto, scalar" in result.stdout
+    assert "DUNNAGE_COLOR: there is no such setting" in result.stdout
+
+
+def test_version(dunnage, root):
+    version = dunnage("--version").stdout.split()[1]
+    assert f"VERSION {version} " in (root / "CMakeLists.txt").read_text()
+    assert dunnage("info").stdout.startswith(f"dunnage {version}")

@@ -1,0 +1,91 @@
+"""dunnage run: the environment that the command gets, and the errors."""
+import pytest
+
+
+def variables(result):
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""  # the library says nothing in a program that is not of MPI
+    return dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
+
+
+def test_preloads_the_library(dunnage, build):
+    env = variables(dunnage("run", "--", "env"))
+    assert env["LD_PRELOAD"] == str(build / "lib" / "libdunnage.so")
+    assert not [name for name in env if name.startswith("DUNNAGE")]
+
+
+def test_keeps_what_was_preloaded(dunnage, build):
+    libc = "libc.so.6"
+    env = variables(dunnage("run", "env", LD_PRELOAD=libc))
+    assert env["LD_PRELOAD"] == f"{build}/lib/libdunnage.so:{libc}"
+
+
+def test_options_become_settings(dunnage):
+    env = variables(dunnage("run", "--report", "--force=always", "--staging-limit=64M", "--simd=avx2", "--", "env"))
+    assert env["DUNNAGE_REPORT"] == "1"
+    assert env["DUNNAGE_FORCE"] == "always"
+    assert env["DUNNAGE_STAGING_LIMIT"] == "64M"
+    assert env["DUNNAGE_SIMD"] == "avx2"
+
+
+def test_an_option_beats_the_environment(dunnage):
+    env = variables(dunnage("run", "--force=never", "env", DUNNAGE_FORCE="always", DUNNAGE_SIMD="avx2"))
+    assert env["DUNNAGE_FORCE"] == "never"
+    assert env["DUNNAGE_SIMD"] == "avx2"
+
+
+def test_a_bare_report_does_not_eat_the_command(dunnage):
+    assert variables(dunnage("run", "--report", "env"))["DUNNAGE_REPORT"] == "1"
+
+
+def test_a_report_is_written_here(dunnage, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert variables(dunnage("run", "--report=r.json", "env"))["DUNNAGE_REPORT"] == str(tmp_path / "r.json")
+
+
+def test_options_of_the_command_are_its_own(dunnage):
+    result = dunnage("run", "sh", "-c", 'echo "$@"', "sh", "--report=x", "--", "--help")
+    assert result.stdout.split() == ["--report=x", "--", "--help"]
+
+
+def test_the_command_says_how_it_ended(dunnage):
+    assert dunnage("run", "sh", "-c", "exit 7").returncode == 7
+
+
+def test_home_is_where_the_library_is_sought(dunnage, tmp_path):
+    result = dunnage("run", "env", DUNNAGE_HOME=tmp_path)
+    assert result.returncode == 2
+    assert f"{tmp_path}/lib/libdunnage.so does not exist" in result.stderr
+    assert "DUNNAGE_HOME" in result.stderr
+
+
+def test_a_path_that_cannot_be_preloaded(dunnage, tmp_path):
+    home = tmp_path / "with space"
+    (home / "lib").mkdir(parents=True)
+    (home / "lib" / "libdunnage.so").touch()
+    result = dunnage("run", "env", DUNNAGE_HOME=home)
+    assert result.returncode == 2
+    assert "space or a colon" in result.stderr
+
+
+@pytest.mark.parametrize("arguments, code, words", [
+    (["run"], 2, "no command"),
+    (["run", "--report"], 2, "no command"),
+    (["run", "--", "/there/is/none"], 127, "/there/is/none: No such file"),
+    (["run", "--", "/etc/passwd"], 126, "/etc/passwd: Permission denied"),
+    (["run", "--force=sometimes", "env"], 2, "DUNNAGE_FORCE cannot be sometimes; allowed: auto, always, never"),
+    (["run", "--report=somewhere", "env"], 2, "ending in .json or containing a /"),
+    (["run", "--colour=red", "env"], 2, "--colour"),
+    (["walk"], 2, "no subcommand walk; there are run, info"),
+    ([], 2, "subcommand"),
+])
+def test_errors(dunnage, arguments, code, words):
+    result = dunnage(*arguments)
+    assert result.returncode == code
+    assert words in result.stderr + result.stdout
+
+
+def test_help_tells_of_other_hosts(dunnage):
+    result = dunnage("run", "--help")
+    assert result.returncode == 0
+    assert "-x LD_PRELOAD" in result.stdout
