@@ -24,7 +24,7 @@ have_cxx20() {
     "${CXX:-c++}" -std=c++20 -x c++ -fsyntax-only - 2> /dev/null
 }
 have_cmake() { have cmake && cmake --version | awk 'NR == 1 { split($3, v, "."); exit !(v[1] > 3 || v[2] >= 22) }'; }
-have_venv() { python3 -c 'import ensurepip' 2> /dev/null; }
+have_venv() { python3 -c 'from ensurepip import bootstrap' 2> /dev/null; }
 have_mpi() { [ -n "${MPICC:-}" ] || have mpicc || have mpicc.openmpi || have mpicc.mpich; }
 
 # What the C++ sources include, and the package it comes in.

@@ -76,6 +76,7 @@ def check(app, prefix):
     assert "MPI_Sendrecv" in result.stderr
 
 
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="there is no pkg-config")
 def test_pkg_config(prefix, mpicc, source):
     env = {**os.environ, "PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
     flags = output("pkg-config", "--libs", "dunnage", env=env).split()
