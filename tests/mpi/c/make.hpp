@@ -71,7 +71,7 @@ inline MPI_Datatype resized(MPI_Aint lb, MPI_Aint extent, MPI_Datatype old) {
   MPI_Type_create_resized(old, lb, extent, &t);
   return t;
 }
-inline MPI_Datatype dup(MPI_Datatype old) {
+inline MPI_Datatype duplicate(MPI_Datatype old) {
   MPI_Datatype t;
   MPI_Type_dup(old, &t);
   return t;

@@ -99,7 +99,7 @@ class RandomType {
       case 7: return record(old, n, depth);
       case 8: return box(old, order);
       case 9: return share(old, order);
-      case 10: return make::dup(old);
+      case 10: return make::duplicate(old);
       case 11: return make::vector(n, 1, int(stride(1, 1)), old);
       default: return resize(old, extent);
     }
@@ -127,7 +127,7 @@ class RandomType {
   }
 
   MPI_Datatype share(MPI_Datatype old, int order) {
-    if (type_size(old) == 0) return make::dup(old);  // Open MPI refuses to distribute nothing
+    if (type_size(old) == 0) return make::duplicate(old);  // Open MPI refuses to distribute nothing
     Ints sizes, distribs, args, procs;
     int ranks = 1;
     for (int d = pick(1, 3); d > 0; --d) {

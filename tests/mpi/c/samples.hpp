@@ -124,7 +124,7 @@ inline const std::vector<Sample>& samples() {
        }},
       {"dup",
        [](int n) {
-         return owned(vector(n, 1, 3, MPI_INT), [](MPI_Datatype t) { return dup(t); });
+         return owned(vector(n, 1, 3, MPI_INT), [](MPI_Datatype t) { return duplicate(t); });
        }},
       {"absolute", [](int n) { return vector(n, 1, 2, MPI_DOUBLE); }, true},
   };
@@ -180,22 +180,13 @@ class Region {
   // Takes over a type, committed or not.
   Region(MPI_Datatype type_, int count_, const std::string& name_, bool absolute = false)
       : type(type_), count(count_), name(name_), map_(typemap(type_, count_)), bounds_(bounds_of(map_)),
-        size_(size_of(map_)), memory_(bounds_.end - bounds_.begin + 2 * kMargin) {
-    origin_ = memory_.data() + kMargin - bounds_.begin;
+        size_(size_of(map_)), margin_(margin()), memory_(bounds_.end - bounds_.begin + 2 * margin_) {
+    origin_ = memory_.data() + margin_ - bounds_.begin;
     address = origin_;
-    if (absolute) {
-      // The same element type, `count` of them, as one element placed at an absolute address.
-      MPI_Aint at;
-      PMPI_Get_address(origin_, &at);
-      const MPI_Datatype placed = make::hindexed({count}, {at}, type);
-      MPI_Type_free(&type);
-      type = placed;
-      count = 1;
-      address = MPI_BOTTOM;
-    }
     MPI_Type_commit(&type);
     quirky_ = differs_from_plain();
     if (quirky_) contract().quirk(name);
+    if (absolute) place();
     poison();
   }
   ~Region() {
@@ -240,10 +231,36 @@ class Region {
                              std::to_string(memory_[i]) + " got " + std::to_string(got[i]));
     memory_ = got;
   }
-  void expect_untouched(const std::string& what) { expect({}, what); }
+  void expect_untouched(const std::string& what) {
+    check(std::all_of(memory_.begin(), memory_.end(), [](auto b) { return b == kPoison; }), what);
+  }
+
+  // Whatever happened to the data: outside of the typemap there is nothing but poison.
+  void expect_gaps(const std::string& what) {
+    Bytes gaps = memory_;
+    for (const Piece& p : map_) std::memset(gaps.data() + (origin_ - memory_.data()) + p.disp, kPoison, p.size);
+    check(std::all_of(gaps.begin(), gaps.end(), [](auto b) { return b == kPoison; }), what);
+  }
 
  private:
-  static constexpr MPI_Aint kMargin = 64;
+  // An MPI that takes falling blocks for rising ones writes on the other side of the origin.
+  MPI_Aint margin() const {
+    const bool rising = std::is_sorted(map_.begin(), map_.end(),
+                                       [](const Piece& a, const Piece& b) { return a.disp < b.disp; });
+    return 64 + (rising ? 0 : bounds_.end - bounds_.begin);
+  }
+
+  // The same `count` elements, as one element placed at an absolute address.
+  void place() {
+    MPI_Aint at;
+    PMPI_Get_address(origin_, &at);
+    const MPI_Datatype placed = make::hindexed({count}, {at}, type);
+    MPI_Type_free(&type);
+    type = placed;
+    count = 1;
+    address = MPI_BOTTOM;
+    MPI_Type_commit(&type);
+  }
 
   Bytes plain_packed() const {
     Bytes out(size_ + 1);
@@ -271,7 +288,7 @@ class Region {
 
   Typemap map_;
   Bounds bounds_;
-  MPI_Aint size_;
+  MPI_Aint size_, margin_;
   Bytes memory_;
   unsigned char* origin_ = nullptr;
   bool quirky_ = false;
