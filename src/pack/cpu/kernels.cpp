@@ -1,0 +1,422 @@
+#include "pack/cpu/kernels.hpp"
+
+#include "pack/cpu/moves.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pack/cpu/kernels.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+#include <hwy/cache_control.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace dunnage::pack {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// How far ahead of the copy the user's memory is asked for. The hardware follows short strides by itself.
+constexpr std::int64_t prefetch_distance = 24;     // blocks, where every block is a line of its own
+constexpr std::int64_t prefetch_stride = 256;      // bytes: from here on we prefetch
+constexpr std::int64_t line = 64;
+
+template <Direction D>
+inline void prefetch(const char* p) {
+  __builtin_prefetch(p, D == Direction::unpack, 3);
+}
+
+template <Direction D, std::int64_t N>
+inline void move(char* user, char* packed) {
+  if constexpr (D == Direction::pack)
+    copy_fixed<N>(packed, user);
+  else
+    copy_fixed<N>(user, packed);
+}
+
+template <Direction D>
+inline void move_some(char* user, char* packed, std::int64_t n) {
+  if constexpr (D == Direction::pack)
+    copy_some(packed, user, n);
+  else
+    copy_some(user, packed, n);
+}
+
+/// Calls f with the block length as a compile-time constant where it is a common one, else with 0.
+template <class F>
+inline void with_length(std::int64_t length, F&& f) {
+  switch (length) {
+#define DUNNAGE_LENGTH(N) \
+  case N:                 \
+    return f(std::integral_constant<std::int64_t, N>())
+    DUNNAGE_LENGTH(1);
+    DUNNAGE_LENGTH(2);
+    DUNNAGE_LENGTH(3);
+    DUNNAGE_LENGTH(4);
+    DUNNAGE_LENGTH(6);
+    DUNNAGE_LENGTH(8);
+    DUNNAGE_LENGTH(12);
+    DUNNAGE_LENGTH(16);
+    DUNNAGE_LENGTH(20);
+    DUNNAGE_LENGTH(24);
+    DUNNAGE_LENGTH(32);
+    DUNNAGE_LENGTH(40);
+    DUNNAGE_LENGTH(48);
+    DUNNAGE_LENGTH(64);
+#undef DUNNAGE_LENGTH
+    default:
+      return f(std::integral_constant<std::int64_t, 0>());
+  }
+}
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#define DUNNAGE_WIDE 1  // vectors of 32 bytes and more, with stores that really leave masked-out lanes alone
+#else
+#define DUNNAGE_WIDE 0
+#endif
+
+/// Every other element of 4 or 8 bytes: one shuffle for a vector of them instead of an element at a time.
+/// Returns how many elements it moved. Unpacking needs stores that leave the other elements alone, which only
+/// masked stores do.
+template <Direction D, class T>
+inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] char* packed,
+                                [[maybe_unused]] std::int64_t n) {
+  std::int64_t i = 0;
+#if DUNNAGE_WIDE
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto* u = reinterpret_cast<T*>(user);
+  auto* p = reinterpret_cast<T*>(packed);
+  if constexpr (D == Direction::pack) {
+    // The last vector would read the gap behind the last element; leave it to the caller.
+    for (; i + lanes < n; i += lanes) {
+      prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048);
+      prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048 + line);
+      const auto a = hn::LoadU(d, u + 2 * i);
+      const auto b = hn::LoadU(d, u + 2 * i + lanes);
+      hn::StoreU(hn::ConcatEven(d, b, a), d, p + i);
+    }
+  } else {
+    const auto iota = hn::Iota(d, 0);
+    const auto even = hn::Eq(hn::And(iota, hn::Set(d, T{1})), hn::Zero(d));
+    const auto half = hn::ShiftRight<1>(iota);
+    const auto lower = hn::IndicesFromVec(d, half);
+    const auto upper = hn::IndicesFromVec(d, hn::Add(half, hn::Set(d, static_cast<T>(lanes / 2))));
+    for (; i + lanes < n; i += lanes) {
+      prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048);
+      prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048 + line);
+      const auto v = hn::LoadU(d, p + i);
+      hn::BlendedStore(hn::TableLookupLanes(v, lower), even, d, u + 2 * i);
+      hn::BlendedStore(hn::TableLookupLanes(v, upper), even, d, u + 2 * i + lanes);
+    }
+  }
+#endif
+  return i;
+}
+
+template <Direction D, std::int64_t N>
+inline void row(char* user, char* packed, const Dim& dim, std::int64_t block) {
+  auto n = dim.count;
+  const auto su = dim.user, sp = dim.packed;
+  if constexpr (N == 4 || N == 8) {
+    if (su == 2 * N && sp == N) {
+      using T = std::conditional_t<N == 4, std::uint32_t, std::uint64_t>;
+      const auto done = every_other<D, T>(user, packed, n);
+      user += done * su;
+      packed += done * sp;
+      n -= done;
+    }
+  }
+  const bool far = su >= prefetch_stride || su <= -prefetch_stride;
+  const auto length = N ? N : block;
+  if (far) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const char* ahead = user + prefetch_distance * su;
+      prefetch<D>(ahead);
+      // A long block brings its later lines in by itself, but for the first few.
+      for (std::int64_t k = line; k < length && k < 4 * line; k += line) prefetch<D>(ahead + k);
+      if constexpr (N != 0)
+        move<D, N>(user, packed);
+      else
+        move_some<D>(user, packed, block);
+      user += su;
+      packed += sp;
+    }
+    return;
+  }
+  if constexpr (N != 0) {
+    for (; n >= 4; n -= 4) {
+      move<D, N>(user, packed);
+      move<D, N>(user + su, packed + sp);
+      move<D, N>(user + 2 * su, packed + 2 * sp);
+      move<D, N>(user + 3 * su, packed + 3 * sp);
+      user += 4 * su;
+      packed += 4 * sp;
+    }
+  }
+  for (; n > 0; --n) {
+    if constexpr (N != 0)
+      move<D, N>(user, packed);
+    else
+      move_some<D>(user, packed, block);
+    user += su;
+    packed += sp;
+  }
+}
+
+template <Direction D>
+void rows(const Rows& r) {
+  with_length(r.block, [&](auto n) {
+    for (std::int64_t j = 0; j < r.outer.count; ++j)
+      row<D, n()>(r.user + j * r.outer.user, r.packed + j * r.outer.packed, r.inner, r.block);
+  });
+}
+
+/// Loops interchanged in square tiles, so that each line of either side is used up while it is cached.
+template <Direction D>
+void tiles(const Rows& r) {
+  constexpr std::int64_t side = 32;
+  with_length(r.block, [&](auto n) {
+    for (std::int64_t j = 0; j < r.outer.count; j += side) {
+      const auto width = std::min(side, r.outer.count - j);
+      for (std::int64_t i = 0; i < r.inner.count; i += side) {
+        const auto height = std::min(side, r.inner.count - i);
+        for (std::int64_t b = j; b < j + width; ++b)
+          row<D, n()>(r.user + b * r.outer.user + i * r.inner.user, r.packed + b * r.outer.packed + i * r.inner.packed,
+                      {height, r.inner.user, r.inner.packed}, r.block);
+      }
+    }
+  });
+}
+
+template <Direction D>
+void blocks(const Blocks& b) {
+  constexpr std::int64_t ahead = 16;
+  char* packed = b.packed;
+  if (b.length) {
+    with_length(b.length, [&](auto n) {
+      for (std::int64_t k = 0; k < b.repeats; ++k) {
+        char* user = b.user + k * b.stride;
+        const auto near = b.count > ahead ? b.count - ahead : 0;
+        std::int64_t i = 0;
+        for (; i < near; ++i) {
+          prefetch<D>(user + b.offsets[i + ahead]);
+          if constexpr (n() != 0)
+            move<D, n()>(user + b.offsets[i], packed);
+          else
+            move_some<D>(user + b.offsets[i], packed, b.length);
+          packed += b.length;
+        }
+        for (; i < b.count; ++i) {
+          if constexpr (n() != 0)
+            move<D, n()>(user + b.offsets[i], packed);
+          else
+            move_some<D>(user + b.offsets[i], packed, b.length);
+          packed += b.length;
+        }
+      }
+    });
+    return;
+  }
+  for (std::int64_t k = 0; k < b.repeats; ++k) {
+    char* user = b.user + k * b.stride;
+    const auto near = b.count > ahead ? b.count - ahead : 0;
+    for (std::int64_t i = 0; i < b.count; ++i) {
+      if (i < near) prefetch<D>(user + b.offsets[i + ahead]);
+      const auto length = b.prefix[i + 1] - b.prefix[i];
+      move_some<D>(user + b.offsets[i], packed, length);
+      packed += length;
+    }
+  }
+}
+
+void pack_rows(const Rows& r) { rows<Direction::pack>(r); }
+void unpack_rows(const Rows& r) { rows<Direction::unpack>(r); }
+void pack_tiles(const Rows& r) { tiles<Direction::pack>(r); }
+void unpack_tiles(const Rows& r) { tiles<Direction::unpack>(r); }
+void pack_blocks(const Blocks& b) { blocks<Direction::pack>(b); }
+void unpack_blocks(const Blocks& b) { blocks<Direction::unpack>(b); }
+
+/// 4x4 elements of 8 bytes through registers; `store` writes a vector at a row of the result.
+template <class Store>
+inline void transpose_4x4_u64(const char* from, std::int64_t from_row, Store&& store) {
+#if DUNNAGE_WIDE
+  const hn::CappedTag<std::uint64_t, 4> d;
+  const auto load = [&](int r) { return hn::LoadU(d, reinterpret_cast<const std::uint64_t*>(from + r * from_row)); };
+  const auto r0 = load(0), r1 = load(1), r2 = load(2), r3 = load(3);
+  const auto a = hn::InterleaveLower(d, r0, r1), b = hn::InterleaveUpper(d, r0, r1);
+  const auto c = hn::InterleaveLower(d, r2, r3), e = hn::InterleaveUpper(d, r2, r3);
+  store(0, d, hn::ConcatLowerLower(d, c, a));
+  store(1, d, hn::ConcatLowerLower(d, e, b));
+  store(2, d, hn::ConcatUpperUpper(d, c, a));
+  store(3, d, hn::ConcatUpperUpper(d, e, b));
+#else
+  (void)from, (void)from_row, (void)store;
+#endif
+}
+
+template <class Store>
+inline void transpose_4x4_u32(const char* from, std::int64_t from_row, Store&& store) {
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  const hn::Full128<std::uint32_t> d;
+  const hn::Full128<std::uint64_t> w;
+  const auto load = [&](int r) { return hn::LoadU(d, reinterpret_cast<const std::uint32_t*>(from + r * from_row)); };
+  const auto r0 = load(0), r1 = load(1), r2 = load(2), r3 = load(3);
+  const auto a = hn::BitCast(w, hn::InterleaveLower(d, r0, r1)), b = hn::BitCast(w, hn::InterleaveUpper(d, r0, r1));
+  const auto c = hn::BitCast(w, hn::InterleaveLower(d, r2, r3)), e = hn::BitCast(w, hn::InterleaveUpper(d, r2, r3));
+  store(0, w, hn::InterleaveLower(w, a, c));
+  store(1, w, hn::InterleaveUpper(w, a, c));
+  store(2, w, hn::InterleaveLower(w, b, e));
+  store(3, w, hn::InterleaveUpper(w, b, e));
+#else
+  (void)from, (void)from_row, (void)store;
+#endif
+}
+
+/// Whether elements of this size go through registers in this instruction set.
+template <class T>
+constexpr bool has_register_transpose() {
+#if DUNNAGE_WIDE
+  return true;
+#elif HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  return sizeof(T) == 4;
+#else
+  return false;
+#endif
+}
+
+template <std::int64_t N>
+inline void transpose_elements(const Transpose& t, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
+  for (std::int64_t c = c0; c < c1; ++c)
+    for (std::int64_t r = r0; r < r1; ++r)
+      copy_fixed<N>(t.to + c * t.to_row + r * N, t.from + r * t.from_row + c * N);
+}
+
+template <class T, bool Stream>
+void transpose_tiles(const Transpose& t) {
+  constexpr std::int64_t N = sizeof(T);
+  constexpr std::int64_t side = line / N;  // elements in a line
+  // A strip of columns is walked over all rows: its result rows are written from left to right, a whole line at
+  // a time, and its source lines are asked for one step ahead.
+  constexpr std::int64_t strip = 4 * side;
+  // Rows before the result's lines begin.
+  std::int64_t first = 0;
+  if constexpr (Stream) {
+    const auto over = reinterpret_cast<std::uintptr_t>(t.to) % line;
+    first = over ? std::min<std::int64_t>(static_cast<std::int64_t>(line - over) / N, t.rows) : 0;
+  }
+  const auto last = first + (t.rows - first) / side * side;
+  for (std::int64_t c = 0; c < t.columns; c += strip) {
+    const auto end = std::min(c + strip, t.columns);
+    const auto whole = c + (end - c) / side * side;
+    transpose_elements<N>(t, 0, first, c, end);
+    for (std::int64_t r = first; r < last; r += side) {
+      for (std::int64_t k = 0; k < side; ++k)
+        for (std::int64_t x = c; x < whole; x += side)
+          prefetch<Direction::pack>(t.from + (r + side + k) * t.from_row + x * N);
+      for (std::int64_t x = c; x < whole; x += side) {
+        // One line of source columns by one line of result rows, in register tiles of 4 by 4.
+        for (std::int64_t y = 0; y < side; y += 4) {
+          for (std::int64_t z = 0; z < side; z += 4) {
+            const auto store = [&](int row, auto d, auto v) HWY_ATTR {
+              auto* to = reinterpret_cast<hn::TFromD<decltype(d)>*>(t.to + (x + y + row) * t.to_row + (r + z) * N);
+              if constexpr (Stream)
+                hn::Stream(v, d, to);
+              else
+                hn::StoreU(v, d, to);
+            };
+            const char* from = t.from + (r + z) * t.from_row + (x + y) * N;
+            if constexpr (N == 8)
+              transpose_4x4_u64(from, t.from_row, store);
+            else
+              transpose_4x4_u32(from, t.from_row, store);
+          }
+        }
+      }
+      transpose_elements<N>(t, r, r + side, whole, end);
+    }
+    transpose_elements<N>(t, last, t.rows, c, end);
+  }
+}
+
+template <std::int64_t N>
+void transpose_plain(const Transpose& t) {
+  constexpr std::int64_t side = 32;
+  for (std::int64_t c = 0; c < t.columns; c += side)
+    for (std::int64_t r = 0; r < t.rows; r += side)
+      transpose_elements<N>(t, r, std::min(r + side, t.rows), c, std::min(c + side, t.columns));
+}
+
+template <class T>
+void transpose_as(const Transpose& t) {
+  if constexpr (has_register_transpose<T>()) {
+    const bool lines = t.to_row % line == 0 && reinterpret_cast<std::uintptr_t>(t.to) % sizeof(T) == 0;
+    return t.stream && lines ? transpose_tiles<T, true>(t) : transpose_tiles<T, false>(t);
+  }
+  transpose_plain<sizeof(T)>(t);
+}
+
+void transpose(const Transpose& t) {
+  if (t.element == 4) return transpose_as<std::uint32_t>(t);
+  if (t.element == 8) return transpose_as<std::uint64_t>(t);
+  transpose_plain<16>(t);
+}
+
+void stream(char* to, const char* from, std::int64_t n) {
+  const hn::ScalableTag<std::uint8_t> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % line);
+  const auto head = std::min(over ? line - over : 0, n);
+  std::memcpy(to, from, static_cast<std::size_t>(head));
+  std::int64_t i = head;
+  for (; i + line <= n; i += line) {
+    prefetch<Direction::pack>(from + i + 2048);
+    for (std::int64_t k = 0; k < line; k += lanes)
+      hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + i + k)), d,
+                 reinterpret_cast<std::uint8_t*>(to + i + k));
+  }
+  std::memcpy(to + i, from + i, static_cast<std::size_t>(n - i));
+}
+
+void fence() { hwy::FlushStream(); }
+
+void fill(Kernels& k) {
+  k.target = hwy::TargetName(HWY_TARGET);
+  k.pack_rows = pack_rows;
+  k.unpack_rows = unpack_rows;
+  k.pack_tiles = pack_tiles;
+  k.unpack_tiles = unpack_tiles;
+  k.pack_blocks = pack_blocks;
+  k.unpack_blocks = unpack_blocks;
+  k.transpose = transpose;
+  k.stream = stream;
+  k.fence = fence;
+}
+
+#undef DUNNAGE_WIDE
+}  // namespace HWY_NAMESPACE
+}  // namespace dunnage::pack
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace dunnage::pack {
+namespace {
+HWY_EXPORT(fill);
+}
+
+const Kernels& kernels() {
+  static const Kernels chosen = [] {
+    Kernels k;
+    HWY_DYNAMIC_DISPATCH(fill)(k);
+    return k;
+  }();
+  return chosen;
+}
+
+bool limit_simd(std::string_view name) {
+  if (name == "auto") return true;
+  if (name == "scalar") return hwy::DisableTargets(~HWY_BASELINE_TARGETS), true;
+  if (name == "sse4") return hwy::DisableTargets(HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL), true;
+  if (name == "avx2") return hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL), true;
+  return name == "avx512";
+}
+
+}  // namespace dunnage::pack
+#endif

@@ -1,0 +1,91 @@
+#include "pack/cpu/nest.hpp"
+
+#include <cstdlib>
+
+#include "pack/cpu/moves.hpp"
+
+namespace dunnage::pack {
+namespace {
+
+constexpr std::int64_t line = 64;
+
+/// Loops outside the kernel's own, outermost first.
+template <class F>
+void odometer(const Dim* dims, int n, char* user, char* packed, F&& f) {
+  if (n == 0) return f(user, packed);
+  for (std::int64_t i = 0; i < dims->count; ++i)
+    odometer(dims + 1, n - 1, user + i * dims->user, packed + i * dims->packed, f);
+}
+
+}  // namespace
+
+Walk choose_walk(const Dim* dims, int n, std::int64_t block) {
+  if (n == 0) return {Walk::Kind::copy};
+  if (n == 1) return {Walk::Kind::rows};
+  // A loop that steps through the user's lines more finely than the innermost one should run inside it, or each
+  // line is fetched once per block. Nothing is gained where a block fills its line.
+  const auto& inner = dims[n - 1];
+  if (std::llabs(inner.user) < line || block >= line) return {Walk::Kind::rows};
+  int across = -1;
+  for (int i = 0; i < n - 1; ++i)
+    if (std::llabs(dims[i].user) < line && dims[i].count > 1 &&
+        (across < 0 || std::llabs(dims[i].user) < std::llabs(dims[across].user)))
+      across = i;
+  if (across < 0) return {Walk::Kind::rows};
+  const bool dense = dims[across].user == block && inner.packed == block;
+  if (dense && (block == 4 || block == 8 || block == 16) && inner.count >= 4 && dims[across].count >= 4)
+    return {Walk::Kind::transposed, across};
+  return {Walk::Kind::tiled, across};
+}
+
+template <Direction D>
+void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, bool streamed) {
+  const auto& k = kernels();
+  const auto walk = choose_walk(dims, n, block);
+  switch (walk.kind) {
+    case Walk::Kind::copy:
+      if (D == Direction::pack)
+        copy_some(packed, user, block);
+      else if (streamed && block >= 4 * line)
+        k.stream(user, packed, block);
+      else
+        copy_some(user, packed, block);
+      return;
+    case Walk::Kind::rows: {
+      // Long blocks stream one by one on unpacking; on packing the caller streams what a kernel gathers.
+      if (D == Direction::unpack && streamed && block >= 4 * line)
+        return odometer(dims, n, user, packed, [&](char* u, char* p) { k.stream(u, p, block); });
+      const Dim once{1, 0, 0};
+      const auto& outer = n > 1 ? dims[n - 2] : once;
+      const auto& inner = dims[n - 1];
+      return odometer(dims, n > 1 ? n - 2 : 0, user, packed, [&](char* u, char* p) {
+        const Rows rows{u, p, outer, inner, block};
+        D == Direction::pack ? k.pack_rows(rows) : k.unpack_rows(rows);
+      });
+    }
+    case Walk::Kind::tiled:
+    case Walk::Kind::transposed: {
+      Dim outside[32];
+      int m = 0;
+      for (int i = 0; i < n - 1; ++i)
+        if (i != walk.across) outside[m++] = dims[i];
+      const auto& across = dims[walk.across];
+      const auto& inner = dims[n - 1];
+      return odometer(outside, m, user, packed, [&](char* u, char* p) {
+        if (walk.kind == Walk::Kind::tiled) {
+          const Rows rows{u, p, across, inner, block};
+          return D == Direction::pack ? k.pack_tiles(rows) : k.unpack_tiles(rows);
+        }
+        if (D == Direction::pack)
+          k.transpose({p, u, across.packed, inner.user, inner.count, across.count, block, streamed});
+        else
+          k.transpose({u, p, inner.user, across.packed, across.count, inner.count, block, streamed});
+      });
+    }
+  }
+}
+
+template void run_whole_nest<Direction::pack>(const Dim*, int, std::int64_t, char*, char*, bool);
+template void run_whole_nest<Direction::unpack>(const Dim*, int, std::int64_t, char*, char*, bool);
+
+}  // namespace dunnage::pack
