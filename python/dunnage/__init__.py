@@ -1,0 +1,1 @@
+"""Python side of Dunnage: the benchmark driver."""

@@ -1,0 +1,25 @@
+"""The statistics that all the benchmarks use."""
+
+from __future__ import annotations
+
+from typing import Dict, Sequence
+
+import numpy
+
+
+def summarize(samples: Sequence[float]) -> Dict[str, float]:
+    """Median, trimean and the 10th and 90th percentiles. Robust: a shared machine has long tails."""
+    p10, q1, median, q3, p90 = numpy.percentile(numpy.asarray(samples, dtype=float), [10, 25, 50, 75, 90])
+    return {
+        "median": float(median),
+        "trimean": float((q1 + 2 * median + q3) / 4),
+        "p10": float(p10),
+        "p90": float(p90),
+    }
+
+
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """The mean for ratios: that of a list and that of its reciprocals are reciprocal."""
+    if not ratios:
+        raise ValueError("no ratios to take the mean of")
+    return float(numpy.exp(numpy.mean(numpy.log(numpy.asarray(ratios, dtype=float)))))
