@@ -85,7 +85,7 @@ find_package_lists() {
 }
 
 unpack_packages() { # with the shared libraries that the packages' CMake files ask for
-  have apt-get && have dpkg || die "not root, and no apt here: install $* (or their like) first"
+  if ! have apt-get || ! have dpkg; then die "not root, and no apt here: install $* (or their like) first"; fi
   find_package_lists
   local package all=("$@")
   for package in "$@"; do

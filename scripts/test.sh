@@ -3,7 +3,7 @@
 # MPI programs and the benchmarks. Goes on after a failure and ends with a summary of all.
 set -uo pipefail
 . "$(dirname "$0")/env.sh"
-cd "$root"
+cd "$root" || exit
 unset "${!DUNNAGE@}" # a test sets what it means to
 results=$root/build/test-results
 rm -rf "$results"
