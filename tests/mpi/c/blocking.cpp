@@ -28,6 +28,7 @@ void every_type(const Pair& p) {
       Region r(sample, n, n < 2000 ? 2 : 1);
       int round = 0;
       for (const Mode& mode : modes) {
+        if (mode.buffered && !takes_bytes(sample, n)) continue;
         const std::string what = title(mode, sample, n);
         contract().section(what);
         const int tag = ++round;
@@ -53,7 +54,7 @@ void every_type(const Pair& p) {
 void strided_and_contiguous(const Pair& p) {
   for (const Sample& sample : samples())
     for (int n : sizes()) {
-      if (!p.active) continue;
+      if (!p.active || !takes_bytes(sample, n)) continue;
       Region r(sample, n);
       const std::string what = std::string(sample.name) + ", n " + std::to_string(n);
       contract().section("strided and contiguous: " + what);
@@ -298,6 +299,7 @@ void sendrecv_replace() {
   for (const Sample& sample : samples())
     for (int n : {2, 1100, 60000})
       for (bool self : {false, true}) {
+        if (!takes_bytes(sample, n)) continue;
         const int to = self ? c.rank : right, from = self ? c.rank : left;
         const std::string what = std::string("Sendrecv_replace, ") + (self ? "self, " : "ring, ") + sample.name +
                                  ", n " + std::to_string(n);
