@@ -5,7 +5,7 @@ set(DUNNAGE_MPICC "mpicc.openmpi;mpicc.mpich;mpicc" CACHE STRING
 
 set(DUNNAGE_MPIS "")
 foreach(wrapper IN LISTS DUNNAGE_MPICC)
-  unset(path CACHE)
+  unset(path)
   find_program(path NAMES "${wrapper}" NO_CACHE)
   if(NOT path)
     continue()

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Makes the shim's generated sources from api/hooks.toml and the MPI Forum's table of the standard.
+
+hooks.py TABLE FOLDER writes
+  FOLDER/shim/hook_list.inc   DUNNAGE_HOOK(name) for every hook, in the one order that all parts share
+  FOLDER/shim/entries.inc     the exported entry points, in assembly
+  FOLDER/shim/exports.map     the linker's version script: these symbols and no others
+  FOLDER/calls/hook.hpp       enum class Hook and its names
+  FOLDER/calls/mpi_table.hpp  struct MpiTable: the MPI's own functions
+  FOLDER/shim/hooks.inc       one function for every hook, calling its handler
+"""
+import pathlib
+import re
+import sys
+
+import pympistandard
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python before 3.11
+    import tomli as tomllib
+
+
+def prototypes(names):
+    """For each name and, where there is one, its large-count form: (name, C prototype)."""
+    pympistandard.use_api_version(1)
+    for name in names:
+        if name.lower() not in pympistandard.PROCEDURES:
+            sys.exit(f"api/hooks.toml: the standard has no {name}")
+        procedure = pympistandard.PROCEDURES[name.lower()]
+        yield name, str(procedure.express.iso_c)
+        if procedure.has_embiggenment():
+            yield name + "_c", str(procedure.express.embiggen.iso_c)
+
+
+def arguments(prototype):
+    """The parameter names of a C prototype."""
+    inside = prototype[prototype.index("(") + 1:prototype.rindex(")")]
+    return [] if inside == "void" else [re.search(r"(\w+)(\[\])?$", p.strip()).group(1) for p in inside.split(",")]
+
+
+def guarded(name, line):
+    """The large-count forms exist from MPI 4 on."""
+    return f"#if MPI_VERSION >= 4\n{line}\n#endif\n" if name.endswith("_c") else line + "\n"
+
+
+def main():
+    table = tomllib.loads(pathlib.Path(sys.argv[1]).read_text())
+    out = pathlib.Path(sys.argv[2])
+    hooks = [(name, prototype, handler) for handler, names in table["hooks"].items()
+             for name, prototype in prototypes(names)]
+    uses = [u for u in table["uses"]["functions"]]
+
+    def write(path, text):
+        path = out / path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = text if path.suffix in {".map"} else f"// Generated from api/hooks.toml.\n{text}"
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+
+    write("shim/hook_list.inc", "".join(f"DUNNAGE_HOOK({name})\n" for name, _, _ in hooks))
+    write("shim/entries.inc", "".join(f"entry {name}, {i}\n" for i, (name, _, _) in enumerate(hooks)))
+    write("shim/exports.map", "{\n  global:\n    dunnage_version;\n"
+          + "".join(f"    {name};\n" for name, _, _ in hooks) + "  local: *;\n};\n")
+    write("calls/hook.hpp", "#pragma once\n\nnamespace dunnage::calls {\n\nenum class Hook {\n"
+          + "".join(f"  {name},\n" for name, _, _ in hooks)
+          + "};\n\ninline constexpr const char* hook_names[] = {\n"
+          + "".join(f'    "{name}",\n' for name, _, _ in hooks)
+          + f"}};\ninline constexpr int hook_count = {len(hooks)};\n\n}}  // namespace dunnage::calls\n")
+    write("calls/mpi_table.hpp",
+          "#pragma once\n\n#include <mpi.h>\n\nnamespace dunnage::calls {\n\n"
+          "/// The functions that come next: the MPI's, or those of a profiling tool in between.\nstruct NextTable {\n"
+          + "".join(guarded(n, f"  decltype(&::{n}) {n} = nullptr;") for n, _, _ in hooks)
+          + "};\n\n/// The MPI's own functions, under their PMPI names.\nstruct OwnTable {\n"
+          + "".join(guarded(n, f"  decltype(&::{n}) {n[4:]} = nullptr;") for n in uses)
+          + "};\n\n/// Calls f(name, function pointer) for every entry.\ntemplate <class F>\n"
+          "void each(NextTable& table, F&& f) {\n"
+          + "".join(guarded(n, f'  f("{n}", table.{n});') for n, _, _ in hooks)
+          + "}\ntemplate <class F>\nvoid each(OwnTable& table, F&& f) {\n"
+          + "".join(guarded(n, f'  f("P{n}", table.{n[4:]});') for n in uses)
+          + "}\n\n}  // namespace dunnage::calls\n")
+    body = ""
+    for name, prototype, handler in hooks:
+        call = ", ".join([f"Hook::{name}", f"next.{name}"] + arguments(prototype))
+        function = (f"{prototype.replace(name + '(', 'hook_' + name + '(', 1)} {{\n"
+                    f"  return calls::{handler}({call});\n}}\n"
+                    f"static_assert(std::is_same_v<decltype(&hook_{name}), decltype(&::{name})>);")
+        body += guarded(name, "static " + function)
+    body += "static void* const hooks[] = {\n" + "".join(
+        guarded(n, f"    reinterpret_cast<void*>(&hook_{n}),") if not n.endswith("_c") else
+        f"#if MPI_VERSION >= 4\n    reinterpret_cast<void*>(&hook_{n}),\n#else\n    nullptr,\n#endif\n"
+        for n, _, _ in hooks) + "};\n"
+    write("shim/hooks.inc", body)
+
+
+main()

@@ -1,0 +1,63 @@
+#include "calls/accept.hpp"
+
+namespace dunnage::calls {
+namespace {
+using plan::Reason;
+
+Reason decide(plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type, std::int64_t most,
+              Accepted& accepted) {
+  const auto* known = known_type(type);
+  if (!known) return Reason::not_committed;
+  if (known->reason() != Reason::accelerated) return known->reason();
+  if (count == 0 || known->layout().size == 0) return Reason::empty;
+  // A null buffer is right with absolute addresses only; those types begin far from zero.
+  if (count < 0 || (buffer == nullptr && known->layout().true_lb == 0)) return Reason::bad_argument;
+  if (known->layout().size > most / count) return Reason::too_large;
+  const auto force = context->settings.force;
+  if (force == base::Force::never) return Reason::never;
+  bool gain = false;
+  auto program = known->program(count, operation, gain);
+  if (!gain && force != base::Force::always) return Reason::no_gain;
+  accepted.program = std::move(program);
+  return Reason::accelerated;
+}
+
+}  // namespace
+
+Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
+                std::int64_t most) {
+  Accepted accepted;
+  Reason reason;
+  try {
+    reason = decide(operation, buffer, count, type, most, accepted);
+  } catch (const type::SpecError&) {
+    reason = Reason::too_large;
+  } catch (const std::bad_alloc&) {
+    reason = Reason::no_memory;
+  }
+  if (reason != Reason::accelerated) {
+    accepted.program.reset();
+    context->count(hook, reason);
+  }
+  return accepted;
+}
+
+engine::Staging stage(Hook hook, Accepted& accepted) {
+  auto staging = context->staging.take(accepted.bytes());
+  if (!staging) {
+    context->count(hook, Reason::no_memory);
+    accepted.program.reset();
+  }
+  return staging;
+}
+
+std::int64_t received_bytes(const MPI_Status& status) {
+  int cancelled = 0;
+  context->own.Test_cancelled(&status, &cancelled);
+  if (cancelled) return 0;
+  MPI_Count bytes = 0;
+  if (context->own.Get_elements_x(&status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes == MPI_UNDEFINED) return 0;
+  return bytes;
+}
+
+}  // namespace dunnage::calls

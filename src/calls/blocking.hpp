@@ -1,0 +1,109 @@
+// Blocking point-to-point. A packed message travels as MPI_PACKED, which the standard lets match any type.
+#pragma once
+
+#include "calls/accept.hpp"
+#include "calls/orphans.hpp"
+
+namespace dunnage::calls {
+
+/// A status of our own where the caller wants none: we need the number of bytes.
+class StatusOr {
+ public:
+  explicit StatusOr(MPI_Status* users) : status_(users == MPI_STATUS_IGNORE ? &own_ : users) {}
+  MPI_Status* get() { return status_; }
+
+ private:
+  MPI_Status own_;
+  MPI_Status* status_;
+};
+
+inline void deliver(const pack::Program& program, const engine::Staging& staging, void* user, const MPI_Status& status) {
+  program.unpack(staging.data(), user, 0, std::min(received_bytes(status), program.size()), program.stores());
+}
+
+template <class Fn, class Count>
+int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  progress_orphans();
+  auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
+  const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
+  if (!accepted) return next(buf, count, datatype, dest, tag, comm);
+  const Accelerated counted(hook, accepted.bytes());
+  accepted.program->pack(buf, staging.data());
+  return next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, dest, tag, comm);
+}
+
+template <class Fn, class Count>
+int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+            MPI_Status* users) {
+  progress_orphans();
+  auto accepted = accept_message(hook, plan::Operation::receive, buf, count, datatype, source);
+  const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
+  if (!accepted) return next(buf, count, datatype, source, tag, comm, users);
+  const Accelerated counted(hook, accepted.bytes());
+  StatusOr status(users);
+  const int rc = next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, source, tag, comm, status.get());
+  if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status.get());
+  return rc;
+}
+
+template <class Fn, class Count>
+int matched_receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
+                    MPI_Status* users) {
+  const int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0;
+  auto accepted = accept_message(hook, plan::Operation::receive, buf, count, datatype, source);
+  const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
+  if (!accepted) return next(buf, count, datatype, message, users);
+  const Accelerated counted(hook, accepted.bytes());
+  StatusOr status(users);
+  const int rc = next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, message, status.get());
+  if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status.get());
+  return rc;
+}
+
+/// Either side may be ours, both, or none.
+template <class Fn, class Count>
+int sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+             void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+             MPI_Status* users) {
+  progress_orphans();
+  auto out = accept_message(hook, plan::Operation::send, sendbuf, sendcount, sendtype, dest);
+  auto in = accept_message(hook, plan::Operation::receive, recvbuf, recvcount, recvtype, source);
+  const auto out_staging = out ? stage(hook, out) : engine::Staging();
+  const auto in_staging = in ? stage(hook, in) : engine::Staging();
+  if (!out && !in)
+    return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, users);
+  const Accelerated counted(hook, (out ? out.bytes() : 0) + (in ? in.bytes() : 0));
+  if (out) {
+    out.program->pack(sendbuf, out_staging.data());
+    sendbuf = out_staging.data();
+    sendcount = static_cast<Count>(out.bytes());
+    sendtype = MPI_PACKED;
+  }
+  if (!in)
+    return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, users);
+  StatusOr status(users);
+  const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, in_staging.data(), static_cast<Count>(in.bytes()),
+                      MPI_PACKED, source, recvtag, comm, status.get());
+  if (rc == MPI_SUCCESS) deliver(*in.program, in_staging, recvbuf, *status.get());
+  return rc;
+}
+
+template <class Fn, class Count>
+int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
+                     int recvtag, MPI_Comm comm, MPI_Status* users) {
+  progress_orphans();
+  // With a null process on one side there is one message, or none; the MPI knows what that means.
+  auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype,
+                                 dest == MPI_PROC_NULL ? dest : source);
+  const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
+  if (!accepted) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, users);
+  const Accelerated counted(hook, accepted.bytes());
+  StatusOr status(users);
+  accepted.program->pack(buf, staging.data());
+  const int rc = next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, dest, sendtag, source, recvtag,
+                      comm, status.get());
+  if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status.get());
+  return rc;
+}
+
+}  // namespace dunnage::calls

@@ -1,0 +1,23 @@
+// Every call that can complete a request. Straight through where none of the requests is ours.
+#pragma once
+
+#include "calls/context.hpp"
+
+namespace dunnage::calls {
+
+int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Status* status);
+int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* statuses);
+int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request* requests, int* index, MPI_Status* status);
+int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Request* requests, int* outcount, int* indices,
+             MPI_Status* statuses);
+int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* flag, MPI_Status* status);
+int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request* requests, int* flag, MPI_Status* statuses);
+int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request* requests, int* index, int* flag,
+            MPI_Status* status);
+int testsome(Hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Request* requests, int* outcount, int* indices,
+             MPI_Status* statuses);
+int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request);
+int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, MPI_Request request, int* flag,
+                       MPI_Status* status);
+
+}  // namespace dunnage::calls

@@ -1,0 +1,83 @@
+// What all calls share in one process: the MPI's functions, the settings, the tables and the report's counters.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/settings.hpp"
+#include "calls/hook.hpp"
+#include "calls/mpi_table.hpp"
+#include "engine/handle_table.hpp"
+#include "engine/operation.hpp"
+#include "engine/staging.hpp"
+#include "plan/host.hpp"
+
+namespace dunnage::calls {
+
+/// A handle of the MPI as a key of a HandleTable: an int in the MPICH ABI, a pointer in Open MPI's.
+template <class Handle>
+std::uint64_t key_of(Handle handle) {
+  if constexpr (std::is_pointer_v<Handle>)
+    return reinterpret_cast<std::uintptr_t>(handle);
+  else
+    return static_cast<std::uint32_t>(handle);
+}
+
+/// Counters of one call. Relaxed: they are summed at the end.
+struct Count {
+  std::array<std::atomic<std::uint64_t>, plan::reasons> calls{};
+  std::atomic<std::uint64_t> bytes{0};        // accelerated
+  std::atomic<std::uint64_t> nanoseconds{0};  // in accelerated calls
+};
+
+struct Context {
+  NextTable next;
+  OwnTable own;
+  base::Settings settings;
+  std::vector<std::string> complaints;  // about the settings; shown by rank 0 at the end or at the first commit
+  plan::Model model{};
+  bool reporting = false;
+  std::array<Count, hook_count> counts;
+  engine::StagingPool staging;
+  engine::HandleTable<engine::Operation> operations;
+
+  explicit Context(const base::Settings& s) : settings(s), staging(s.staging_pool) {}
+
+  void count(Hook hook, plan::Reason reason) {
+    if (reporting)
+      counts[static_cast<std::size_t>(hook)].calls[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  }
+};
+
+/// The process' one context. Made by the shim before the first hook can run, and never destroyed: MPI calls may come
+/// from destructors at exit.
+extern Context* context;
+
+/// Counts one accelerated call and its time, where a report is wanted.
+class Accelerated {
+ public:
+  Accelerated(Hook hook, std::int64_t bytes) {
+    if (!context->reporting) return;
+    count_ = &context->counts[static_cast<std::size_t>(hook)];
+    count_->bytes.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
+    context->count(hook, plan::Reason::accelerated);
+    start_ = std::chrono::steady_clock::now();
+  }
+  Accelerated(const Accelerated&) = delete;
+  Accelerated& operator=(const Accelerated&) = delete;
+  ~Accelerated() {
+    if (!count_) return;
+    const auto spent = std::chrono::steady_clock::now() - start_;
+    count_->nanoseconds.fetch_add(
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count()),
+        std::memory_order_relaxed);
+  }
+
+ private:
+  Count* count_ = nullptr;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace dunnage::calls

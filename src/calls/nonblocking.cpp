@@ -1,0 +1,63 @@
+#include "calls/nonblocking.hpp"
+
+namespace dunnage::calls {
+
+std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, OperationKind kind, const void* user,
+                                                 bool persistent) {
+  auto staging = stage(hook, accepted);
+  if (!staging) return nullptr;
+  auto* operation = new (std::nothrow) engine::Operation{};
+  if (!operation) {
+    context->count(hook, plan::Reason::no_memory);
+    accepted.program.reset();
+    return nullptr;
+  }
+  operation->kind = kind;
+  operation->persistent = persistent;
+  operation->program = accepted.program;
+  operation->user = const_cast<void*>(user);
+  operation->staging = std::move(staging);
+  return std::unique_ptr<engine::Operation>(operation);
+}
+
+void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
+  const auto key = key_of(request);
+  operation->key = key;
+  operation->active = !operation->persistent;
+  delete context->operations.insert(key, operation.release());
+}
+
+namespace {
+
+/// Before the MPI starts a persistent operation of ours.
+void prepare(engine::Operation* operation) {
+  if (operation && operation->kind == OperationKind::send) operation->gather();
+}
+
+void started(engine::Operation* operation) {
+  if (!operation) return;
+  operation->active = true;
+  operation->delivered = false;
+}
+
+}  // namespace
+
+int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request) {
+  progress_orphans();
+  auto* operation = request ? context->operations.find(key_of(*request)) : nullptr;
+  prepare(operation);
+  const int rc = next(request);
+  if (rc == MPI_SUCCESS) started(operation);
+  return rc;
+}
+
+int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Request* requests) {
+  progress_orphans();
+  const bool ours = !context->operations.empty() && requests;
+  for (int i = 0; ours && i < count; ++i) prepare(context->operations.find(key_of(requests[i])));
+  const int rc = next(count, requests);
+  for (int i = 0; ours && rc == MPI_SUCCESS && i < count; ++i) started(context->operations.find(key_of(requests[i])));
+  return rc;
+}
+
+}  // namespace dunnage::calls

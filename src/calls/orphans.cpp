@@ -1,0 +1,59 @@
+#include "calls/orphans.hpp"
+
+#include <mutex>
+
+#include "calls/accept.hpp"
+
+namespace dunnage::calls {
+namespace {
+
+struct Orphan {
+  MPI_Request request;
+  std::unique_ptr<engine::Operation> operation;
+};
+
+std::mutex mutex;
+std::vector<Orphan> orphans;
+std::atomic<std::size_t> waiting{0};
+
+void test_all() {
+  std::unique_lock lock(mutex, std::try_to_lock);  // another thread is at it already
+  if (!lock) return;
+  std::erase_if(orphans, [](Orphan& orphan) {
+    int done = 0;
+    MPI_Status status;
+    const bool persistent = orphan.operation->persistent;
+    const int rc = context->own.Test(&orphan.request, &done, &status);
+    if (rc == MPI_SUCCESS && !done) return false;
+    if (rc == MPI_SUCCESS && orphan.operation->kind == engine::Operation::Kind::receive)
+      orphan.operation->deliver(received_bytes(status));
+    if (persistent && orphan.request != MPI_REQUEST_NULL) context->next.MPI_Request_free(&orphan.request);
+    return true;
+  });
+  waiting.store(orphans.size(), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void adopt_orphan(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
+  const std::lock_guard lock(mutex);
+  orphans.push_back({request, std::move(operation)});
+  waiting.store(orphans.size(), std::memory_order_relaxed);
+}
+
+void progress_orphans() {
+  if (waiting.load(std::memory_order_relaxed) != 0) test_all();
+}
+
+void finish_orphans() {
+  // A correct program's partner completes them. One that never sends what was to be received would end without us,
+  // so it must with us.
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (waiting.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < limit) test_all();
+  const std::lock_guard lock(mutex);
+  for (auto& orphan : orphans) (void)orphan.operation.release();  // the MPI may still write there: leaked on purpose
+  orphans.clear();
+  waiting.store(0);
+}
+
+}  // namespace dunnage::calls

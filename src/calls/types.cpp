@@ -1,0 +1,139 @@
+#include "calls/types.hpp"
+
+#include <cstddef>
+#include <mutex>
+
+#include "type/quirks.hpp"
+
+namespace dunnage::calls {
+namespace {
+
+using plan::Reason;
+
+engine::HandleTable<KnownType> types;
+int keyval = MPI_KEYVAL_INVALID;
+std::once_flag keyval_once;
+
+// More counts of one type than this are planned anew each time.
+constexpr int most_variants = 32;
+
+int forget(MPI_Datatype type, int, void*, void*) {
+  delete types.erase(key_of(type));
+  return MPI_SUCCESS;
+}
+
+void remember(MPI_Datatype type, std::unique_ptr<KnownType> known) {
+  std::call_once(keyval_once, [] {
+    if (context->own.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval, nullptr) != MPI_SUCCESS)
+      keyval = MPI_KEYVAL_INVALID;
+  });
+  // Without the attribute we would not learn of the type's end.
+  if (keyval == MPI_KEYVAL_INVALID || context->own.Type_set_attr(type, keyval, nullptr) != MPI_SUCCESS) return;
+  delete types.insert(key_of(type), known.release());
+}
+
+/// Which datatypes this MPI packs differently from the standard. See type/quirks.hpp.
+bool quirk(const type::Spec& spec) {
+#if defined(OPEN_MPI)
+  return type::has_stride_of_minus_one(spec) || type::has_empty_struct_member(spec);
+#else
+  return type::has_negative_extent(spec);
+#endif
+}
+
+plan::Shape shape_of(const pack::Program& program) { return {program.size(), program.blocks()}; }
+
+template <class First>
+void know_pair(MPI_Datatype type) {
+  struct Pair {
+    First value;
+    int index;
+  };
+  const auto spec = type::named("pair", {{0, sizeof(First)}, {offsetof(Pair, index), sizeof(int)}}, sizeof(Pair), alignof(Pair));
+  auto layout = type::layout_of(*spec);
+  const auto reason = layout.contiguous() ? Reason::contiguous : Reason::accelerated;
+  delete types.insert(key_of(type), new KnownType(std::move(layout), reason));
+}
+
+}  // namespace
+
+KnownType::~KnownType() {
+  for (const auto* v = variants_.load(); v != nullptr;) {
+    const auto* next = v->next;
+    delete v;
+    v = next;
+  }
+}
+
+std::shared_ptr<const pack::Program> KnownType::program(std::int64_t count, plan::Operation operation, bool& gain) const {
+  const bool message = operation == plan::Operation::send || operation == plan::Operation::receive;
+  const auto* head = variants_.load(std::memory_order_acquire);
+  for (const auto* v = head; v != nullptr; v = v->next)
+    if (v->count == count) {
+      gain = message ? v->gain_sending : v->gain_packing;
+      return v->program;
+    }
+  const auto program = std::make_shared<const pack::Program>(layout_, count);
+  const auto shape = shape_of(*program);
+  const bool packing = plan::predict(context->model, shape, plan::Operation::pack).gain();
+  const bool sending = plan::predict(context->model, shape, plan::Operation::send).gain();
+  gain = message ? sending : packing;
+  if (variant_count_.fetch_add(1, std::memory_order_relaxed) < most_variants) {
+    auto* variant = new Variant{count, program, packing, sending, head};
+    while (!variants_.compare_exchange_weak(variant->next, variant, std::memory_order_acq_rel)) {
+    }
+  }
+  return program;
+}
+
+void know_predefined_types() {
+  const MPI_Datatype plain[] = {
+      MPI_BYTE, MPI_PACKED, MPI_CHAR, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_WCHAR, MPI_SHORT, MPI_UNSIGNED_SHORT,
+      MPI_INT, MPI_UNSIGNED, MPI_LONG, MPI_UNSIGNED_LONG, MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG, MPI_FLOAT, MPI_DOUBLE,
+      MPI_LONG_DOUBLE, MPI_C_BOOL, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_UINT8_T, MPI_UINT16_T,
+      MPI_UINT32_T, MPI_UINT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET, MPI_C_COMPLEX, MPI_C_DOUBLE_COMPLEX,
+      MPI_C_LONG_DOUBLE_COMPLEX, MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
+      MPI_LOGICAL, MPI_CHARACTER, MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_2INT};
+  for (const auto type : plain)
+    if (type != MPI_DATATYPE_NULL) delete types.insert(key_of(type), new KnownType({}, Reason::contiguous));
+  know_pair<float>(MPI_FLOAT_INT);
+  know_pair<double>(MPI_DOUBLE_INT);
+  know_pair<long>(MPI_LONG_INT);
+  know_pair<short>(MPI_SHORT_INT);
+  know_pair<long double>(MPI_LONG_DOUBLE_INT);
+}
+
+const KnownType* known_type(MPI_Datatype type) { return types.find(key_of(type)); }
+
+void know_type(MPI_Datatype type) try {
+  if (known_type(type)) return;
+  const auto spec = decode(type);
+  auto layout = type::layout_of(*spec);
+  const auto reason = quirk(*spec) ? Reason::library_quirk : layout.contiguous() ? Reason::contiguous : Reason::accelerated;
+  remember(type, std::make_unique<KnownType>(std::move(layout), reason));
+} catch (const std::exception&) {
+  remember(type, std::make_unique<KnownType>(type::Layout{}, Reason::analysis_failed));
+}
+
+void know_duplicate(MPI_Datatype old, MPI_Datatype copy) {
+  if (const auto* known = known_type(old))
+    remember(copy, std::make_unique<KnownType>(known->layout(), known->reason()));
+}
+
+void forget_types() {
+  if (keyval != MPI_KEYVAL_INVALID) context->own.Type_free_keyval(&keyval);
+}
+
+int type_commit(Hook, decltype(NextTable::MPI_Type_commit) next, MPI_Datatype* type) {
+  const int rc = next(type);
+  if (rc == MPI_SUCCESS) know_type(*type);
+  return rc;
+}
+
+int type_dup(Hook, decltype(NextTable::MPI_Type_dup) next, MPI_Datatype old, MPI_Datatype* copy) {
+  const int rc = next(old, copy);
+  if (rc == MPI_SUCCESS) know_duplicate(old, *copy);
+  return rc;
+}
+
+}  // namespace dunnage::calls

@@ -1,0 +1,61 @@
+// What we know of the program's datatypes.
+//
+// A type becomes known at MPI_Type_commit (or as a duplicate of a known one) and is forgotten when the MPI destroys
+// it, which an attribute on the type tells, by whatever call or language it is freed.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "calls/context.hpp"
+#include "pack/cpu/program.hpp"
+#include "type/layout.hpp"
+
+namespace dunnage::calls {
+
+/// The plan for one count of one type.
+struct Variant {
+  std::int64_t count;
+  std::shared_ptr<const pack::Program> program;
+  bool gain_packing, gain_sending;
+  const Variant* next;
+};
+
+/// One known datatype. Immutable but for its list of variants, which only grows.
+class KnownType {
+ public:
+  KnownType(type::Layout layout, plan::Reason reason) : layout_(std::move(layout)), reason_(reason) {}
+  KnownType(const KnownType&) = delete;
+  KnownType& operator=(const KnownType&) = delete;
+  ~KnownType();
+
+  /// `accelerated` where our engine may pack it, else why not.
+  plan::Reason reason() const { return reason_; }
+  const type::Layout& layout() const { return layout_; }
+  /// The plan for `count` elements; made once per count. Null where there is no memory.
+  std::shared_ptr<const pack::Program> program(std::int64_t count, plan::Operation operation, bool& gain) const;
+
+ private:
+  type::Layout layout_;
+  plan::Reason reason_;
+  mutable std::atomic<const Variant*> variants_{nullptr};
+  mutable std::atomic<int> variant_count_{0};
+};
+
+/// Enters the predefined types. Needs no initialised MPI.
+void know_predefined_types();
+/// The type, or null where it was not seen being committed.
+const KnownType* known_type(MPI_Datatype type);
+/// Analyses a committed type. Errors inside leave it unknown: it is declined.
+void know_type(MPI_Datatype type);
+void know_duplicate(MPI_Datatype old, MPI_Datatype copy);
+/// Frees the attribute key, before MPI_Finalize.
+void forget_types();
+
+/// The constructor tree of a type, as the MPI tells it. Throws type::SpecError.
+type::SpecPtr decode(MPI_Datatype type);
+
+int type_commit(Hook, decltype(NextTable::MPI_Type_commit) next, MPI_Datatype* type);
+int type_dup(Hook, decltype(NextTable::MPI_Type_dup) next, MPI_Datatype old, MPI_Datatype* copy);
+
+}  // namespace dunnage::calls

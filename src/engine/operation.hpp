@@ -1,0 +1,34 @@
+// A nonblocking or persistent operation whose message goes through staging memory.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "engine/staging.hpp"
+#include "pack/cpu/program.hpp"
+
+namespace dunnage::engine {
+
+/// Lives beside the MPI's own request. Not thread-safe: MPI lets one thread complete a request.
+struct Operation {
+  enum class Kind { send, receive } kind;
+  bool persistent = false;
+  bool active = false;     // started and not completed
+  bool delivered = false;  // the data is where the user wants it
+  std::shared_ptr<const pack::Program> program;  // keeps the plan alive after MPI_Type_free
+  void* user = nullptr;
+  Staging staging;
+  std::uint64_t key = 0;  // of the request
+
+  /// Packs the user's buffer, before the MPI starts the operation.
+  void gather() const { program->pack(user, staging.data()); }
+  /// Unpacks what arrived, once.
+  void deliver(std::int64_t bytes) {
+    if (delivered) return;
+    delivered = true;
+    program->unpack(staging.data(), user, 0, std::min(bytes, program->size()), program->stores());
+  }
+};
+
+}  // namespace dunnage::engine

@@ -1,0 +1,119 @@
+#include "tool/explain.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/format.hpp"
+#include "pack/cpu/program.hpp"
+#include "plan/host.hpp"
+#include "type/text.hpp"
+#include "type/typemap.hpp"
+
+namespace dunnage::tool {
+namespace {
+
+// Beyond this the measurement would need more memory than it is worth.
+constexpr std::int64_t most_measured = std::int64_t{1} << 30;
+constexpr std::int64_t most_verified = std::int64_t{1} << 24;
+
+/// The constructor tree, one constructor a line.
+void print_tree(const type::Spec& spec, int depth) {
+  const auto text = type::to_text(spec, true);
+  const auto own = spec.types.empty() ? text : text.substr(0, text.find('('));
+  fmt::print("  {:{}}{}{}", "", 2 * depth, depth ? "of " : "", own);
+  if (!spec.types.empty()) fmt::print("  size {}, lb {}, extent {}", spec.size, spec.lb, spec.extent);
+  fmt::print("\n");
+  for (const auto& t : spec.types) print_tree(*t, depth + 1);
+}
+
+/// Median seconds of one call, over at least 20 ms; the caches stay warm.
+double seconds(const std::function<void()>& call) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> samples;
+  const auto end = Clock::now() + std::chrono::milliseconds(60);
+  call();
+  while (samples.size() < 5 || Clock::now() < end) {
+    const auto start = Clock::now();
+    call();
+    samples.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2), samples.end());
+  return samples[samples.size() / 2];
+}
+
+void measure(const type::Spec& spec, const pack::Program& program, std::int64_t count) {
+  const auto size = program.size(), span = program.span();
+  if (span > most_measured || size > most_measured) {
+    fmt::print("measured         no: the buffer would take {}\n", base::format_bytes(static_cast<std::uint64_t>(std::max(span, size))));
+    return;
+  }
+  std::vector<char> memory(static_cast<std::size_t>(span), 1), packed(static_cast<std::size_t>(size)), again(packed);
+  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<char>(i * 2654435761u >> 13);
+  // The address that MPI would be given: the first byte touched lies at the start of our memory.
+  char* user = memory.data() - (program.data().offset + program.data().node->low);
+  const auto pack = seconds([&] { program.pack(user, packed.data()); });
+  const auto copy = seconds([&] { std::memcpy(again.data(), packed.data(), packed.size()); });
+  const auto unpack = seconds([&] { program.unpack(packed.data(), user); });
+  const auto rate = [&](double t) { return base::format_rate(static_cast<double>(size) / t); };
+  fmt::print("measured pack    {} ({})\nmeasured unpack  {} ({})\nmemcpy of payload {} ({}), so packing takes {:.2f} times as long\n",
+             base::format_seconds(pack), rate(pack), base::format_seconds(unpack), rate(unpack),
+             base::format_seconds(copy), rate(copy), pack / copy);
+  if (size <= most_verified) {
+    type::typemap_pack(spec, count, user, again.data());
+    fmt::print("verified         {}\n", again == packed ? "yes, against the brute-force typemap" : "NO: the packed bytes are wrong");
+  }
+}
+
+void print_prediction(const char* name, bool open_mpi, const plan::Shape& shape) {
+  const auto p = plan::predict(plan::default_model(open_mpi), shape, plan::Operation::pack);
+  const auto m = plan::predict(plan::default_model(open_mpi), shape, plan::Operation::send);
+  fmt::print("predicted        {:<9} Dunnage {}, the MPI {}: packing {}, messages {}\n", name,
+             base::format_seconds(p.engine * 1e-9), base::format_seconds(p.library * 1e-9),
+             p.gain() ? "accelerated" : "declined (no gain)", m.gain() ? "accelerated" : "declined (no gain)");
+}
+
+}  // namespace
+
+int explain(const ExplainOptions& options) try {
+  if (options.memory != "host") {
+    fmt::print(stderr, "dunnage explain: --memory {} is not available; use --memory host\n", options.memory);
+    return 2;
+  }
+  if (options.count < 0) {
+    fmt::print(stderr, "dunnage explain: --count {} is negative; give the number of elements, 0 or more\n", options.count);
+    return 2;
+  }
+  const auto spec = type::parse(options.type);
+  const auto layout = type::layout_of(*spec);
+  const pack::Program program(layout, options.count);
+  fmt::print("type\n");
+  print_tree(*spec, 0);
+  fmt::print("count            {}\n", options.count);
+  fmt::print("layout           {}\n", type::to_string(program.data()));
+  fmt::print("bytes            {} in {} blocks, spread over {}\n", program.size(), program.blocks(), program.span());
+  if (program.size() == 0) {
+    fmt::print("kernel           none: there are no bytes\n");
+    return 0;
+  }
+  if (layout.contiguous()) {
+    fmt::print("kernel           none: contiguous data goes straight to the MPI\n");
+    return 0;
+  }
+  fmt::print("kernel           {} on {}, {} stores\n", program.kernel(), pack::kernels().target,
+             program.stores() == pack::Stores::streamed ? "streamed" : "cached");
+  const plan::Shape shape{program.size(), program.blocks()};
+  print_prediction("Open MPI", true, shape);
+  print_prediction("MPICH", false, shape);
+  measure(*spec, program, options.count);
+  return 0;
+} catch (const type::SpecError& e) {
+  fmt::print(stderr, "dunnage explain: {}\n", e.what());
+  return 2;
+}
+
+}  // namespace dunnage::tool
