@@ -18,12 +18,13 @@ int recv_init(const Region& r, int from, int tag, MPI_Request* request) {
 
 void every_type(const Pair& p) {
   for (const Sample& sample : samples())
-    for (int n : {2, 100, 9000, 150000})
+    for (int n : {2, 100, 9000, 150000}) {
+      if (!p.active) continue;
+      Region r(sample, n, n < 2000 ? 2 : 1);
       for (const Mode& mode : modes) {
-        if (!p.active || (mode.buffered && !takes_bytes(sample, n))) continue;
+        if (mode.buffered && !takes_bytes(sample, n)) continue;
         const std::string what = std::string(mode.name) + "_init of " + sample.name + ", n " + std::to_string(n);
         contract().section(what);
-        Region r(sample, n, n < 2000 ? 2 : 1);
         const Attached buffer(mode.buffered ? r.size() : 0, kRounds);
         MPI_Request request;
         if (p.sends)
@@ -51,6 +52,7 @@ void every_type(const Pair& p) {
         check_ok(MPI_Request_free(&request), what + ", free");
         check(request == MPI_REQUEST_NULL, what + ", request null at the end");
       }
+    }
 }
 
 void inactive(const Pair& p) {
