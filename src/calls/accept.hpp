@@ -14,6 +14,14 @@ struct Accepted {
   std::int64_t bytes() const { return program->size(); }
 };
 
+/// The commonest call by far, and the one that must cost least: contiguous data.
+inline bool is_contiguous(Hook hook, MPI_Datatype type) {
+  const auto* known = known_type(type);
+  if (!known || known->reason() != plan::Reason::contiguous) return false;
+  context->count(hook, plan::Reason::contiguous);
+  return true;
+}
+
 /// For packing calls: any size. `most`: the largest byte count that the call's count type holds.
 Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
                 std::int64_t most);

@@ -24,6 +24,7 @@ inline void deliver(const pack::Program& program, const engine::Staging& staging
 template <class Fn, class Count>
 int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   progress_orphans();
+  if (is_contiguous(hook, datatype)) return next(buf, count, datatype, dest, tag, comm);
   auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
   const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
   if (!accepted) return next(buf, count, datatype, dest, tag, comm);
@@ -36,6 +37,7 @@ template <class Fn, class Count>
 int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
             MPI_Status* users) {
   progress_orphans();
+  if (is_contiguous(hook, datatype)) return next(buf, count, datatype, source, tag, comm, users);
   auto accepted = accept_message(hook, plan::Operation::receive, buf, count, datatype, source);
   const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
   if (!accepted) return next(buf, count, datatype, source, tag, comm, users);

@@ -24,6 +24,11 @@ template <class Count, class Start>
 int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count count, MPI_Datatype datatype, int peer,
           MPI_Request* request, Start&& start) {
   progress_orphans();
+  if (is_contiguous(hook, datatype)) {
+    const int rc = start(const_cast<void*>(buf), count, datatype);
+    forget_request(rc, request);
+    return rc;
+  }
   auto accepted = accept_message(hook, kind == OperationKind::send ? plan::Operation::send : plan::Operation::receive,
                                  buf, count, datatype, peer);
   auto operation = accepted ? new_operation(hook, accepted, kind, buf, persistent) : nullptr;

@@ -14,9 +14,11 @@ struct Orphan {
 
 std::mutex mutex;
 std::vector<Orphan> orphans;
-std::atomic<std::size_t> waiting{0};
+}  // namespace
 
-void test_all() {
+std::atomic<std::size_t> waiting_orphans{0};
+
+void test_orphans() {
   std::unique_lock lock(mutex, std::try_to_lock);  // another thread is at it already
   if (!lock) return;
   std::erase_if(orphans, [](Orphan& orphan) {
@@ -30,30 +32,24 @@ void test_all() {
     if (persistent && orphan.request != MPI_REQUEST_NULL) context->next.MPI_Request_free(&orphan.request);
     return true;
   });
-  waiting.store(orphans.size(), std::memory_order_relaxed);
+  waiting_orphans.store(orphans.size(), std::memory_order_relaxed);
 }
-
-}  // namespace
 
 void adopt_orphan(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
   const std::lock_guard lock(mutex);
   orphans.push_back({request, std::move(operation)});
-  waiting.store(orphans.size(), std::memory_order_relaxed);
-}
-
-void progress_orphans() {
-  if (waiting.load(std::memory_order_relaxed) != 0) test_all();
+  waiting_orphans.store(orphans.size(), std::memory_order_relaxed);
 }
 
 void finish_orphans() {
   // A correct program's partner completes them. One that never sends what was to be received would end without us,
   // so it must with us.
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  while (waiting.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < limit) test_all();
+  while (waiting_orphans.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < limit) test_orphans();
   const std::lock_guard lock(mutex);
   for (auto& orphan : orphans) (void)orphan.operation.release();  // the MPI may still write there: leaked on purpose
   orphans.clear();
-  waiting.store(0);
+  waiting_orphans.store(0);
 }
 
 }  // namespace dunnage::calls

@@ -12,8 +12,12 @@ namespace dunnage::calls {
 
 /// Takes over an active operation and its request.
 void adopt_orphan(MPI_Request request, std::unique_ptr<engine::Operation> operation);
+extern std::atomic<std::size_t> waiting_orphans;
+void test_orphans();
 /// Tests them all; costs one load where there are none.
-void progress_orphans();
+inline void progress_orphans() {
+  if (waiting_orphans.load(std::memory_order_relaxed) != 0) test_orphans();
+}
 /// Gives them a bounded time to complete, at MPI_Finalize.
 void finish_orphans();
 

@@ -9,6 +9,7 @@ template <class Fn, class Count>
 int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,
          Count* position, MPI_Comm comm) {
   const auto decline = [&] { return next(inbuf, incount, datatype, outbuf, outsize, position, comm); };
+  if (is_contiguous(hook, datatype)) return decline();
   const auto accepted = accept(hook, plan::Operation::pack, inbuf, incount, datatype, std::numeric_limits<Count>::max());
   if (!accepted) return decline();
   // What does not fit is the MPI's to report; so are null pointers and a null communicator.
@@ -26,6 +27,7 @@ template <class Fn, class Count>
 int unpack(Hook hook, Fn next, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
            MPI_Datatype datatype, MPI_Comm comm) {
   const auto decline = [&] { return next(inbuf, insize, position, outbuf, outcount, datatype, comm); };
+  if (is_contiguous(hook, datatype)) return decline();
   const auto accepted = accept(hook, plan::Operation::unpack, outbuf, outcount, datatype, std::numeric_limits<Count>::max());
   if (!accepted) return decline();
   if (!position || !inbuf || comm == MPI_COMM_NULL || *position < 0 || accepted.bytes() > insize - *position) {

@@ -6,11 +6,14 @@
 #include "type/quirks.hpp"
 
 namespace dunnage::calls {
+
+// Never destroyed: types may be freed by destructors at exit.
+engine::HandleTable<KnownType>& known_types = *new engine::HandleTable<KnownType>;
+
 namespace {
 
 using plan::Reason;
 
-engine::HandleTable<KnownType> types;
 int keyval = MPI_KEYVAL_INVALID;
 std::once_flag keyval_once;
 
@@ -18,7 +21,7 @@ std::once_flag keyval_once;
 constexpr int most_variants = 32;
 
 int forget(MPI_Datatype type, int, void*, void*) {
-  delete types.erase(key_of(type));
+  delete known_types.erase(key_of(type));
   return MPI_SUCCESS;
 }
 
@@ -29,7 +32,7 @@ void remember(MPI_Datatype type, std::unique_ptr<KnownType> known) {
   });
   // Without the attribute we would not learn of the type's end.
   if (keyval == MPI_KEYVAL_INVALID || context->own.Type_set_attr(type, keyval, nullptr) != MPI_SUCCESS) return;
-  delete types.insert(key_of(type), known.release());
+  delete known_types.insert(key_of(type), known.release());
 }
 
 /// Which datatypes this MPI packs differently from the standard. See type/quirks.hpp.
@@ -41,7 +44,9 @@ bool quirk(const type::Spec& spec) {
 #endif
 }
 
-plan::Shape shape_of(const pack::Program& program) { return {program.size(), program.blocks()}; }
+plan::Shape shape_of(const pack::Program& program) {
+  return {program.size(), program.blocks(), program.stores() == pack::Stores::streamed};
+}
 
 template <class First>
 void know_pair(MPI_Datatype type) {
@@ -52,7 +57,7 @@ void know_pair(MPI_Datatype type) {
   const auto spec = type::named("pair", {{0, sizeof(First)}, {offsetof(Pair, index), sizeof(int)}}, sizeof(Pair), alignof(Pair));
   auto layout = type::layout_of(*spec);
   const auto reason = layout.contiguous() ? Reason::contiguous : Reason::accelerated;
-  delete types.insert(key_of(type), new KnownType(std::move(layout), reason));
+  delete known_types.insert(key_of(type), new KnownType(std::move(layout), reason));
 }
 
 }  // namespace
@@ -95,15 +100,13 @@ void know_predefined_types() {
       MPI_C_LONG_DOUBLE_COMPLEX, MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
       MPI_LOGICAL, MPI_CHARACTER, MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_2INT};
   for (const auto type : plain)
-    if (type != MPI_DATATYPE_NULL) delete types.insert(key_of(type), new KnownType({}, Reason::contiguous));
+    if (type != MPI_DATATYPE_NULL) delete known_types.insert(key_of(type), new KnownType({}, Reason::contiguous));
   know_pair<float>(MPI_FLOAT_INT);
   know_pair<double>(MPI_DOUBLE_INT);
   know_pair<long>(MPI_LONG_INT);
   know_pair<short>(MPI_SHORT_INT);
   know_pair<long double>(MPI_LONG_DOUBLE_INT);
 }
-
-const KnownType* known_type(MPI_Datatype type) { return types.find(key_of(type)); }
 
 void know_type(MPI_Datatype type) try {
   if (known_type(type)) return;

@@ -42,10 +42,12 @@ class KnownType {
   mutable std::atomic<int> variant_count_{0};
 };
 
+extern engine::HandleTable<KnownType>& known_types;
+
 /// Enters the predefined types. Needs no initialised MPI.
 void know_predefined_types();
 /// The type, or null where it was not seen being committed.
-const KnownType* known_type(MPI_Datatype type);
+inline const KnownType* known_type(MPI_Datatype type) { return known_types.find(key_of(type)); }
 /// Analyses a committed type. Errors inside leave it unknown: it is declined.
 void know_type(MPI_Datatype type);
 void know_duplicate(MPI_Datatype old, MPI_Datatype copy);

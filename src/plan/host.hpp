@@ -1,8 +1,7 @@
 // The plan for data in host memory: predicted times, and whether our engine or the MPI's is the faster.
 //
 // Everything here is a pure function of its arguments, so that a golden table tests it and `dunnage explain`
-// prints it. Times are in nanoseconds for caches that hold the data; memory-bound operations cost both engines
-// the same memory traffic and do not change the choice.
+// prints it. Times are in nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +14,15 @@ namespace dunnage::plan {
 struct Shape {
   std::int64_t size = 0;    // packed bytes
   std::int64_t blocks = 0;  // contiguous blocks
+  bool streamed = false;    // too large for the caches, so that our engine stores past them
 };
 
-/// The cost of a pack engine: t = call + blocks * block + bytes * byte.
+/// The cost of a pack engine: t = call + blocks * block + bytes * byte, with another price per byte where the data
+/// is too large for the caches.
 struct Cost {
-  double call, block, byte;
+  double call, block, byte, far_byte;
   constexpr double time(const Shape& s) const {
-    return call + block * static_cast<double>(s.blocks) + byte * static_cast<double>(s.size);
+    return call + block * static_cast<double>(s.blocks) + (s.streamed ? far_byte : byte) * static_cast<double>(s.size);
   }
 };
 

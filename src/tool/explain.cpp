@@ -106,7 +106,7 @@ int explain(const ExplainOptions& options) try {
   }
   fmt::print("kernel           {} on {}, {} stores\n", program.kernel(), pack::kernels().target,
              program.stores() == pack::Stores::streamed ? "streamed" : "cached");
-  const plan::Shape shape{program.size(), program.blocks()};
+  const plan::Shape shape{program.size(), program.blocks(), program.stores() == pack::Stores::streamed};
   print_prediction("Open MPI", true, shape);
   print_prediction("MPICH", false, shape);
   measure(*spec, program, options.count);

@@ -31,12 +31,38 @@ inline void move(char* user, char* packed) {
     copy_fixed<N>(user, packed);
 }
 
+/// Copies n > 64 bytes in whole vectors, the last one overlapping the one before.
+inline void copy_vectors(char* __restrict to, const char* __restrict from, std::int64_t n) {
+  // Beyond this the C library's copy, which knows the machine's string instructions, is at least as good.
+  constexpr std::int64_t library = HWY_TARGET == HWY_SCALAR ? 0 : 1024;
+  if (n > library) {
+    std::memcpy(to, from, static_cast<std::size_t>(n));
+    return;
+  }
+  const hn::CappedTag<std::uint8_t, 64> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto one = [&](std::int64_t i) HWY_ATTR {
+    hn::StoreU(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + i)), d, reinterpret_cast<std::uint8_t*>(to + i));
+  };
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    one(i);
+    one(i + lanes);
+    one(i + 2 * lanes);
+    one(i + 3 * lanes);
+  }
+  for (; i + lanes <= n; i += lanes) one(i);
+  if (i < n) one(n - lanes);
+}
+
 template <Direction D>
 inline void move_some(char* user, char* packed, std::int64_t n) {
-  if constexpr (D == Direction::pack)
-    copy_some(packed, user, n);
+  auto* to = D == Direction::pack ? packed : user;
+  const auto* from = D == Direction::pack ? user : packed;
+  if (n > 64)
+    copy_vectors(to, from, n);
   else
-    copy_some(user, packed, n);
+    copy_some(to, from, n);
 }
 
 /// Calls f with the block length as a compile-time constant where it is a common one, else with 0.
@@ -56,9 +82,12 @@ inline void with_length(std::int64_t length, F&& f) {
     DUNNAGE_LENGTH(16);
     DUNNAGE_LENGTH(20);
     DUNNAGE_LENGTH(24);
+    DUNNAGE_LENGTH(28);
     DUNNAGE_LENGTH(32);
+    DUNNAGE_LENGTH(36);
     DUNNAGE_LENGTH(40);
     DUNNAGE_LENGTH(48);
+    DUNNAGE_LENGTH(56);
     DUNNAGE_LENGTH(64);
 #undef DUNNAGE_LENGTH
     default:
@@ -77,7 +106,7 @@ inline void with_length(std::int64_t length, F&& f) {
 /// masked stores do.
 template <Direction D, class T>
 inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] char* packed,
-                                [[maybe_unused]] std::int64_t n) {
+                                [[maybe_unused]] std::int64_t n, [[maybe_unused]] bool far) {
   std::int64_t i = 0;
 #if DUNNAGE_WIDE
   const hn::ScalableTag<T> d;
@@ -87,8 +116,10 @@ inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] ch
   if constexpr (D == Direction::pack) {
     // The last vector would read the gap behind the last element; leave it to the caller.
     for (; i + lanes < n; i += lanes) {
-      prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048);
-      prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048 + line);
+      if (far) {
+        prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048);
+        prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048 + line);
+      }
       const auto a = hn::LoadU(d, u + 2 * i);
       const auto b = hn::LoadU(d, u + 2 * i + lanes);
       hn::StoreU(hn::ConcatEven(d, b, a), d, p + i);
@@ -100,8 +131,10 @@ inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] ch
     const auto lower = hn::IndicesFromVec(d, half);
     const auto upper = hn::IndicesFromVec(d, hn::Add(half, hn::Set(d, static_cast<T>(lanes / 2))));
     for (; i + lanes < n; i += lanes) {
-      prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048);
-      prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048 + line);
+      if (far) {
+        prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048);
+        prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048 + line);
+      }
       const auto v = hn::LoadU(d, p + i);
       hn::BlendedStore(hn::TableLookupLanes(v, lower), even, d, u + 2 * i);
       hn::BlendedStore(hn::TableLookupLanes(v, upper), even, d, u + 2 * i + lanes);
@@ -112,21 +145,20 @@ inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] ch
 }
 
 template <Direction D, std::int64_t N>
-inline void row(char* user, char* packed, const Dim& dim, std::int64_t block) {
+inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, bool far) {
   auto n = dim.count;
   const auto su = dim.user, sp = dim.packed;
   if constexpr (N == 4 || N == 8) {
     if (su == 2 * N && sp == N) {
       using T = std::conditional_t<N == 4, std::uint32_t, std::uint64_t>;
-      const auto done = every_other<D, T>(user, packed, n);
+      const auto done = every_other<D, T>(user, packed, n, far);
       user += done * su;
       packed += done * sp;
       n -= done;
     }
   }
-  const bool far = su >= prefetch_stride || su <= -prefetch_stride;
   const auto length = N ? N : block;
-  if (far) {
+  if (far && (su >= prefetch_stride || su <= -prefetch_stride)) {
     for (std::int64_t i = 0; i < n; ++i) {
       const char* ahead = user + prefetch_distance * su;
       prefetch<D>(ahead);
@@ -163,9 +195,9 @@ inline void row(char* user, char* packed, const Dim& dim, std::int64_t block) {
 
 template <Direction D>
 void rows(const Rows& r) {
-  with_length(r.block, [&](auto n) {
+  with_length(r.block, [&](auto n) HWY_ATTR {
     for (std::int64_t j = 0; j < r.outer.count; ++j)
-      row<D, n()>(r.user + j * r.outer.user, r.packed + j * r.outer.packed, r.inner, r.block);
+      row<D, n()>(r.user + j * r.outer.user, r.packed + j * r.outer.packed, r.inner, r.block, r.far);
   });
 }
 
@@ -173,57 +205,108 @@ void rows(const Rows& r) {
 template <Direction D>
 void tiles(const Rows& r) {
   constexpr std::int64_t side = 32;
-  with_length(r.block, [&](auto n) {
+  with_length(r.block, [&](auto n) HWY_ATTR {
     for (std::int64_t j = 0; j < r.outer.count; j += side) {
       const auto width = std::min(side, r.outer.count - j);
       for (std::int64_t i = 0; i < r.inner.count; i += side) {
         const auto height = std::min(side, r.inner.count - i);
         for (std::int64_t b = j; b < j + width; ++b)
           row<D, n()>(r.user + b * r.outer.user + i * r.inner.user, r.packed + b * r.outer.packed + i * r.inner.packed,
-                      {height, r.inner.user, r.inner.packed}, r.block);
+                      {height, r.inner.user, r.inner.packed}, r.block, r.far);
       }
     }
+  });
+}
+
+#if DUNNAGE_WIDE
+/// Whole vectors of 4- or 8-byte elements by the gather instruction; returns how many it moved.
+template <class T, class Offset>
+inline std::int64_t gather(const Units<Offset>& u) {
+  const hn::ScalableTag<T> d;
+  using Index = hwy::MakeSigned<T>;
+  const hn::Rebind<Index, decltype(d)> di;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= u.count; i += lanes) {
+    const auto index = [&]() HWY_ATTR {
+      if constexpr (sizeof(Offset) == sizeof(Index)) {
+        return hn::LoadU(di, reinterpret_cast<const Index*>(u.offsets + i));
+      } else {
+        const hn::Rebind<std::int32_t, decltype(di)> narrow;
+        return hn::PromoteTo(di, hn::LoadU(narrow, u.offsets + i));
+      }
+    }();
+    hn::StoreU(hn::GatherOffset(d, reinterpret_cast<const T*>(u.user), index), d, reinterpret_cast<T*>(u.packed) + i);
+  }
+  return i;
+}
+#endif
+
+// Values, not references to the argument: a store of bytes may alias anything that has an address, and the compiler
+// would read the argument again after each.
+template <Direction D, std::int64_t N, class Offset>
+inline void unit_loop(char* user, char* packed, const Offset* offsets, std::int64_t count, std::int64_t length, bool far) {
+  constexpr std::int64_t ahead = 64;
+  const auto step = N ? N : length;
+  const auto one = [=](std::int64_t i) {
+    if constexpr (N != 0)
+      move<D, N>(user + offsets[i], packed + i * N);
+    else
+      move_some<D>(user + offsets[i], packed + i * step, step);
+  };
+  std::int64_t i = 0;
+  if (far)
+    for (; i < count - ahead; ++i) {
+      prefetch<D>(user + offsets[i + ahead]);
+      one(i);
+    }
+  for (; i + 4 <= count; i += 4) {
+    const std::int64_t a = offsets[i], b = offsets[i + 1], c = offsets[i + 2], d = offsets[i + 3];
+    if constexpr (N != 0) {
+      move<D, N>(user + a, packed + i * N);
+      move<D, N>(user + b, packed + (i + 1) * N);
+      move<D, N>(user + c, packed + (i + 2) * N);
+      move<D, N>(user + d, packed + (i + 3) * N);
+    } else {
+      move_some<D>(user + a, packed + i * step, step);
+      move_some<D>(user + b, packed + (i + 1) * step, step);
+      move_some<D>(user + c, packed + (i + 2) * step, step);
+      move_some<D>(user + d, packed + (i + 3) * step, step);
+    }
+  }
+  for (; i < count; ++i) one(i);
+}
+
+template <Direction D, class Offset>
+void units(const Units<Offset>& u) {
+  std::int64_t done = 0;
+#if DUNNAGE_WIDE
+  if (D == Direction::pack && !u.far) {
+    if (u.length == 8) done = gather<std::uint64_t>(u);
+    if constexpr (sizeof(Offset) == 4)
+      if (u.length == 4) done = gather<std::uint32_t>(u);
+  }
+#endif
+  with_length(u.length, [&](auto n) HWY_ATTR {
+    unit_loop<D, n()>(u.user, u.packed + done * u.length, u.offsets + done, u.count - done, u.length, u.far);
   });
 }
 
 template <Direction D>
 void blocks(const Blocks& b) {
   constexpr std::int64_t ahead = 16;
+  char* const user = b.user;
+  const auto *offsets = b.offsets, *prefix = b.prefix;
+  const auto count = b.count;
+  const bool far = b.far;
   char* packed = b.packed;
-  if (b.length) {
-    with_length(b.length, [&](auto n) {
-      for (std::int64_t k = 0; k < b.repeats; ++k) {
-        char* user = b.user + k * b.stride;
-        const auto near = b.count > ahead ? b.count - ahead : 0;
-        std::int64_t i = 0;
-        for (; i < near; ++i) {
-          prefetch<D>(user + b.offsets[i + ahead]);
-          if constexpr (n() != 0)
-            move<D, n()>(user + b.offsets[i], packed);
-          else
-            move_some<D>(user + b.offsets[i], packed, b.length);
-          packed += b.length;
-        }
-        for (; i < b.count; ++i) {
-          if constexpr (n() != 0)
-            move<D, n()>(user + b.offsets[i], packed);
-          else
-            move_some<D>(user + b.offsets[i], packed, b.length);
-          packed += b.length;
-        }
-      }
-    });
-    return;
-  }
-  for (std::int64_t k = 0; k < b.repeats; ++k) {
-    char* user = b.user + k * b.stride;
-    const auto near = b.count > ahead ? b.count - ahead : 0;
-    for (std::int64_t i = 0; i < b.count; ++i) {
-      if (i < near) prefetch<D>(user + b.offsets[i + ahead]);
-      const auto length = b.prefix[i + 1] - b.prefix[i];
-      move_some<D>(user + b.offsets[i], packed, length);
-      packed += length;
-    }
+  auto start = prefix[0];
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (far && i + ahead < count) __builtin_prefetch(user + offsets[i + ahead], D == Direction::unpack, 3);
+    const auto end = prefix[i + 1];
+    move_some<D>(user + offsets[i], packed, end - start);
+    packed += end - start;
+    start = end;
   }
 }
 
@@ -231,6 +314,10 @@ void pack_rows(const Rows& r) { rows<Direction::pack>(r); }
 void unpack_rows(const Rows& r) { rows<Direction::unpack>(r); }
 void pack_tiles(const Rows& r) { tiles<Direction::pack>(r); }
 void unpack_tiles(const Rows& r) { tiles<Direction::unpack>(r); }
+void pack_near_units(const Units<std::int32_t>& u) { units<Direction::pack>(u); }
+void unpack_near_units(const Units<std::int32_t>& u) { units<Direction::unpack>(u); }
+void pack_units(const Units<std::int64_t>& u) { units<Direction::pack>(u); }
+void unpack_units(const Units<std::int64_t>& u) { units<Direction::unpack>(u); }
 void pack_blocks(const Blocks& b) { blocks<Direction::pack>(b); }
 void unpack_blocks(const Blocks& b) { blocks<Direction::unpack>(b); }
 
@@ -308,7 +395,7 @@ void transpose_tiles(const Transpose& t) {
     const auto whole = c + (end - c) / side * side;
     transpose_elements<N>(t, 0, first, c, end);
     for (std::int64_t r = first; r < last; r += side) {
-      for (std::int64_t k = 0; k < side; ++k)
+      for (std::int64_t k = 0; t.stream && k < side; ++k)
         for (std::int64_t x = c; x < whole; x += side)
           prefetch<Direction::pack>(t.from + (r + side + k) * t.from_row + x * N);
       for (std::int64_t x = c; x < whole; x += side) {
@@ -336,6 +423,41 @@ void transpose_tiles(const Transpose& t) {
   }
 }
 
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+/// Elements of 16 bytes: a register each, a line of the result at a time.
+template <bool Stream>
+void transpose_16(const Transpose& t) {
+  constexpr std::int64_t N = 16, side = line / N, strip = 8;
+  const hn::Full128<std::uint8_t> d;
+  std::int64_t first = 0;
+  if constexpr (Stream) {
+    const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(t.to) % line);
+    first = over ? std::min((line - over) / N, t.rows) : 0;
+  }
+  const auto last = first + (t.rows - first) / side * side;
+  for (std::int64_t c = 0; c < t.columns; c += strip) {
+    const auto end = std::min(c + strip, t.columns);
+    transpose_elements<N>(t, 0, first, c, end);
+    for (std::int64_t r = first; r < last; r += side) {
+      if (t.stream)
+        for (std::int64_t k = 0; k < side; ++k)
+          for (std::int64_t x = c; x < end; x += side) prefetch<Direction::pack>(t.from + (r + 2 * side + k) * t.from_row + x * N);
+      for (std::int64_t x = c; x < end; ++x)
+        for (std::int64_t z = 0; z < side; ++z) {
+          const auto v = hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(t.from + (r + z) * t.from_row + x * N));
+          auto* to = reinterpret_cast<std::uint8_t*>(t.to + x * t.to_row + (r + z) * N);
+          if constexpr (Stream)
+            hn::Stream(v, d, to);
+          else
+            hn::StoreU(v, d, to);
+        }
+    }
+    transpose_elements<N>(t, last, t.rows, c, end);
+  }
+}
+
+#endif
+
 template <std::int64_t N>
 void transpose_plain(const Transpose& t) {
   constexpr std::int64_t side = 32;
@@ -356,7 +478,12 @@ void transpose_as(const Transpose& t) {
 void transpose(const Transpose& t) {
   if (t.element == 4) return transpose_as<std::uint32_t>(t);
   if (t.element == 8) return transpose_as<std::uint64_t>(t);
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  const bool lines = t.to_row % line == 0 && reinterpret_cast<std::uintptr_t>(t.to) % 16 == 0;
+  t.stream && lines ? transpose_16<true>(t) : transpose_16<false>(t);
+#else
   transpose_plain<16>(t);
+#endif
 }
 
 void stream(char* to, const char* from, std::int64_t n) {
@@ -383,6 +510,10 @@ void fill(Kernels& k) {
   k.unpack_rows = unpack_rows;
   k.pack_tiles = pack_tiles;
   k.unpack_tiles = unpack_tiles;
+  k.pack_near_units = pack_near_units;
+  k.unpack_near_units = unpack_near_units;
+  k.pack_units = pack_units;
+  k.unpack_units = unpack_units;
   k.pack_blocks = pack_blocks;
   k.unpack_blocks = unpack_blocks;
   k.transpose = transpose;

@@ -20,17 +20,28 @@ struct Rows {
   char* packed;
   Dim outer, inner;
   std::int64_t block;
+  bool far;  // the user's memory is not expected in the caches: ask for it ahead
 };
 
-/// `repeat.count` times a list of blocks, packed densely one after the other.
+/// Blocks of one length at the given offsets, packed densely one after the other.
+template <class Offset>
+struct Units {
+  char* user;
+  char* packed;
+  const Offset* offsets;
+  std::int64_t count;
+  std::int64_t length;
+  bool far;
+};
+
+/// Blocks of any lengths: block i is prefix[i + 1] - prefix[i] bytes.
 struct Blocks {
   char* user;
   char* packed;
-  std::int64_t repeats, stride;   // of the whole list, in the user's buffer
-  const std::int64_t* offsets;    // of each block
-  std::int64_t count;             // blocks in the list
-  std::int64_t length;            // of every block; 0: see prefix
-  const std::int64_t* prefix;     // differences are the lengths
+  const std::int64_t* offsets;
+  const std::int64_t* prefix;
+  std::int64_t count;
+  bool far;
 };
 
 /// A matrix of `element`-byte elements, transposed: to[c * to_row + r * element] = from[r * from_row + c * element].
@@ -49,6 +60,10 @@ struct Kernels {
   void (*unpack_rows)(const Rows&);
   void (*pack_tiles)(const Rows&);    // outer.user < inner.user: loops interchanged, tile by tile
   void (*unpack_tiles)(const Rows&);
+  void (*pack_near_units)(const Units<std::int32_t>&);
+  void (*unpack_near_units)(const Units<std::int32_t>&);
+  void (*pack_units)(const Units<std::int64_t>&);
+  void (*unpack_units)(const Units<std::int64_t>&);
   void (*pack_blocks)(const Blocks&);
   void (*unpack_blocks)(const Blocks&);
   void (*transpose)(const Transpose&);

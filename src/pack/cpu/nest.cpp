@@ -39,27 +39,27 @@ Walk choose_walk(const Dim* dims, int n, std::int64_t block) {
 }
 
 template <Direction D>
-void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, bool streamed) {
+void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, Memory memory) {
   const auto& k = kernels();
   const auto walk = choose_walk(dims, n, block);
   switch (walk.kind) {
     case Walk::Kind::copy:
       if (D == Direction::pack)
         copy_some(packed, user, block);
-      else if (streamed && block >= 4 * line)
+      else if (memory.streamed && block >= 4 * line)
         k.stream(user, packed, block);
       else
         copy_some(user, packed, block);
       return;
     case Walk::Kind::rows: {
       // Long blocks stream one by one on unpacking; on packing the caller streams what a kernel gathers.
-      if (D == Direction::unpack && streamed && block >= 4 * line)
+      if (D == Direction::unpack && memory.streamed && block >= 4 * line)
         return odometer(dims, n, user, packed, [&](char* u, char* p) { k.stream(u, p, block); });
       const Dim once{1, 0, 0};
       const auto& outer = n > 1 ? dims[n - 2] : once;
       const auto& inner = dims[n - 1];
       return odometer(dims, n > 1 ? n - 2 : 0, user, packed, [&](char* u, char* p) {
-        const Rows rows{u, p, outer, inner, block};
+        const Rows rows{u, p, outer, inner, block, memory.far};
         D == Direction::pack ? k.pack_rows(rows) : k.unpack_rows(rows);
       });
     }
@@ -73,19 +73,19 @@ void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char
       const auto& inner = dims[n - 1];
       return odometer(outside, m, user, packed, [&](char* u, char* p) {
         if (walk.kind == Walk::Kind::tiled) {
-          const Rows rows{u, p, across, inner, block};
+          const Rows rows{u, p, across, inner, block, memory.far};
           return D == Direction::pack ? k.pack_tiles(rows) : k.unpack_tiles(rows);
         }
         if (D == Direction::pack)
-          k.transpose({p, u, across.packed, inner.user, inner.count, across.count, block, streamed});
+          k.transpose({p, u, across.packed, inner.user, inner.count, across.count, block, memory.streamed});
         else
-          k.transpose({u, p, inner.user, across.packed, across.count, inner.count, block, streamed});
+          k.transpose({u, p, inner.user, across.packed, across.count, inner.count, block, memory.streamed});
       });
     }
   }
 }
 
-template void run_whole_nest<Direction::pack>(const Dim*, int, std::int64_t, char*, char*, bool);
-template void run_whole_nest<Direction::unpack>(const Dim*, int, std::int64_t, char*, char*, bool);
+template void run_whole_nest<Direction::pack>(const Dim*, int, std::int64_t, char*, char*, Memory);
+template void run_whole_nest<Direction::unpack>(const Dim*, int, std::int64_t, char*, char*, Memory);
 
 }  // namespace dunnage::pack

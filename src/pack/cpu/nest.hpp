@@ -14,8 +14,14 @@ struct Walk {
 /// The walk for loops `dims[0..n)`, outermost first, over blocks of `block` bytes. Pure.
 Walk choose_walk(const Dim* dims, int n, std::int64_t block);
 
-/// Runs all iterations. `streamed`: stores may bypass the caches where a whole line is written.
+/// What is known of the caches. `streamed`: whole lines may be stored past them. `far`: the user's memory is not
+/// expected in them.
+struct Memory {
+  bool streamed, far;
+};
+
+/// Runs all iterations.
 template <Direction D>
-void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, bool streamed);
+void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, Memory memory);
 
 }  // namespace dunnage::pack

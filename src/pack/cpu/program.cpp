@@ -1,6 +1,8 @@
 #include "pack/cpu/program.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,9 @@ using Kind = type::Node::Kind;
 // Streamed packing gathers this much into a buffer that stays in the first-level cache and writes it out from
 // there in whole lines, whatever the shape of the blocks.
 constexpr std::int64_t scratch_size = 8192;
+
+// A repeated list of no more blocks than this is run block by block over many repeats.
+constexpr std::int64_t most_interleaved = 64;
 
 }  // namespace
 
@@ -48,17 +53,14 @@ std::size_t Program::compile(const type::Node& node) {
       }
       op.count = node.count;
       op.stride = node.stride;
-      if (node.child->kind == Kind::list) {
-        op.kind = Op::Kind::blocks;
-        op.node = node.child.get();
-      } else {
-        op.kind = Op::Kind::repeat;
-        op.children = {compile(*node.child)};
-      }
+      op.kind = node.child->kind == Kind::list && node.child->blocks <= most_interleaved ? Op::Kind::interleave
+                                                                                        : Op::Kind::repeat;
+      op.node = node.child.get();
+      op.children = {compile(*node.child)};
       break;
     }
     case Kind::list:
-      op.kind = Op::Kind::blocks;
+      compile_list(node, op);
       break;
     case Kind::spread:
       op.kind = Op::Kind::spread;
@@ -73,13 +75,40 @@ std::size_t Program::compile(const type::Node& node) {
   return ops_.size() - 1;
 }
 
+void Program::compile_list(const type::Node& node, Op& op) {
+  // Blocks of one length are the fast case. Joining neighbours has made some of them longer: then the length that
+  // divides all of them serves, unless it cuts them into too many pieces.
+  constexpr std::int64_t most_pieces = 4;
+  auto unit = node.length;
+  for (std::size_t i = 0; unit != 1 && i + 1 < node.prefix.size(); ++i) unit = std::gcd(unit, node.prefix[i + 1] - node.prefix[i]);
+  if (node.size / unit > most_pieces * node.blocks) {
+    op.kind = Op::Kind::blocks;
+    return;
+  }
+  op.kind = Op::Kind::units;
+  op.unit = unit;
+  const bool near = node.low >= std::numeric_limits<std::int32_t>::min() && node.high <= std::numeric_limits<std::int32_t>::max();
+  const auto n = static_cast<std::size_t>(node.size / unit);
+  near ? op.near.reserve(n) : op.offsets.reserve(n);
+  for (std::size_t i = 0; i < node.offsets.size(); ++i) {
+    const auto length = node.length ? node.length : node.prefix[i + 1] - node.prefix[i];
+    for (std::int64_t k = 0; k < length; k += unit) {
+      if (near)
+        op.near.push_back(static_cast<std::int32_t>(node.offsets[i] + k));
+      else
+        op.offsets.push_back(node.offsets[i] + k);
+    }
+  }
+}
+
 std::string Program::kernel() const {
   if (!data_.node) return "none";
   const Op* op = &ops_[root_];
   while (op->kind == Op::Kind::repeat || op->kind == Op::Kind::spread) op = &ops_[op->children[0]];
   if (op->kind == Op::Kind::concat) return "concat";
-  if (op->kind == Op::Kind::blocks)
-    return op->node->length ? fmt::format("blocks[{}]", op->node->length) : std::string("blocks");
+  if (op->kind == Op::Kind::interleave) return fmt::format("interleaved rows ({})", op->node->blocks);
+  if (op->kind == Op::Kind::units) return fmt::format("units[{}]", op->unit);
+  if (op->kind == Op::Kind::blocks) return "blocks";
   switch (choose_walk(op->nest.dim, op->nest.dims, op->nest.block).kind) {
     case Walk::Kind::copy: return "copy";
     case Walk::Kind::rows: return fmt::format("rows[{}]", op->nest.block);
@@ -91,18 +120,18 @@ std::string Program::kernel() const {
 
 template <Direction D>
 void Program::run_nest(const Nest& nest, int level, char* user, char* packed, std::int64_t begin, std::int64_t end,
-                       bool streamed) const {
+                       Memory memory) const {
   if (begin == end) return;
   if (level == nest.dims) {
     Dim none{};
-    return run_whole_nest<D>(&none, 0, end - begin, user + begin, packed, streamed);
+    return run_whole_nest<D>(&none, 0, end - begin, user + begin, packed, memory);
   }
   const auto& dim = nest.dim[level];
   auto first = begin / dim.packed;
   const auto last = end / dim.packed, head = begin % dim.packed, tail = end % dim.packed;
-  if (first == last) return run_nest<D>(nest, level + 1, user + first * dim.user, packed, head, tail, streamed);
+  if (first == last) return run_nest<D>(nest, level + 1, user + first * dim.user, packed, head, tail, memory);
   if (head) {
-    run_nest<D>(nest, level + 1, user + first * dim.user, packed, head, dim.packed, streamed);
+    run_nest<D>(nest, level + 1, user + first * dim.user, packed, head, dim.packed, memory);
     packed += dim.packed - head;
     ++first;
   }
@@ -111,72 +140,118 @@ void Program::run_nest(const Nest& nest, int level, char* user, char* packed, st
     const int n = nest.dims - level;
     std::copy_n(nest.dim + level, n, dims);
     dims[0].count = last - first;
-    run_whole_nest<D>(dims, n, nest.block, user + first * dim.user, packed, streamed);
+    run_whole_nest<D>(dims, n, nest.block, user + first * dim.user, packed, memory);
     packed += (last - first) * dim.packed;
   }
-  if (tail) run_nest<D>(nest, level + 1, user + last * dim.user, packed, 0, tail, streamed);
+  if (tail) run_nest<D>(nest, level + 1, user + last * dim.user, packed, 0, tail, memory);
 }
 
 template <Direction D>
-void Program::run_blocks(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end) const {
-  const auto& list = *op.node;
-  const auto n = static_cast<std::int64_t>(list.offsets.size());
-  const auto piece = [&](std::int64_t repeat, std::int64_t from, std::int64_t to) {  // [from, to) of one list
-    if (from == to) return;
-    char* base = user + repeat * op.stride;
-    const auto start_of = [&](std::int64_t i) { return list.length ? i * list.length : list.prefix[i]; };
-    const auto index_of = [&](std::int64_t byte) {
-      if (list.length) return byte / list.length;
-      return std::upper_bound(list.prefix.begin(), list.prefix.end(), byte) - list.prefix.begin() - 1;
-    };
-    const auto part = [&](std::int64_t i, std::int64_t a, std::int64_t b) {  // [a, b) of block i
-      char* u = base + list.offsets[i] + a;
-      D == Direction::pack ? copy_some(packed, u, b - a) : copy_some(u, packed, b - a);
-      packed += b - a;
-    };
-    auto i = index_of(from);
-    const auto last = index_of(to);
-    if (i == last) return part(i, from - start_of(i), to - start_of(i));
-    if (from > start_of(i)) {
-      part(i, from - start_of(i), start_of(i + 1) - start_of(i));
-      ++i;
-    }
-    if (i < last) {
-      const Blocks whole{base, packed, 1, 0, list.offsets.data() + i, last - i, list.length,
-                         list.length ? nullptr : list.prefix.data() + i};
-      D == Direction::pack ? kernels().pack_blocks(whole) : kernels().unpack_blocks(whole);
-      packed += start_of(last) - start_of(i);
-    }
-    if (to > start_of(last)) part(last, 0, to - start_of(last));
+void Program::run_units(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const {
+  const auto offset = [&](std::int64_t i) {
+    return op.near.empty() ? op.offsets[static_cast<std::size_t>(i)] : op.near[static_cast<std::size_t>(i)];
   };
-  auto first = begin / list.size;
-  const auto last = end / list.size, head = begin % list.size, tail = end % list.size;
-  if (first == last) return piece(first, head, tail);
-  if (head) piece(first++, head, list.size);
+  const auto part = [&](std::int64_t i, std::int64_t a, std::int64_t b) {  // bytes [a, b) of unit i
+    char* u = user + offset(i) + a;
+    D == Direction::pack ? copy_some(packed, u, b - a) : copy_some(u, packed, b - a);
+    packed += b - a;
+  };
+  auto first = begin / op.unit;
+  const auto last = end / op.unit, head = begin % op.unit, tail = end % op.unit;
+  if (first == last) return part(first, head, tail);
+  if (head) part(first++, head, op.unit);
   if (first < last) {
-    const Blocks whole{user + first * op.stride, packed, last - first, op.stride, list.offsets.data(), n, list.length,
-                       list.length ? nullptr : list.prefix.data()};
-    D == Direction::pack ? kernels().pack_blocks(whole) : kernels().unpack_blocks(whole);
-    packed += (last - first) * list.size;
+    const auto& k = kernels();
+    if (op.near.empty()) {
+      const Units<std::int64_t> all{user, packed, op.offsets.data() + first, last - first, op.unit, memory.far};
+      D == Direction::pack ? k.pack_units(all) : k.unpack_units(all);
+    } else {
+      const Units<std::int32_t> all{user, packed, op.near.data() + first, last - first, op.unit, memory.far};
+      D == Direction::pack ? k.pack_near_units(all) : k.unpack_near_units(all);
+    }
+    packed += (last - first) * op.unit;
   }
-  piece(last, 0, tail);
+  if (tail) part(last, 0, tail);
 }
 
 template <Direction D>
-void Program::run(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, bool streamed) const {
+void Program::run_blocks(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const {
+  const auto& list = *op.node;
+  const auto index_of = [&](std::int64_t byte) {
+    return std::upper_bound(list.prefix.begin(), list.prefix.end(), byte) - list.prefix.begin() - 1;
+  };
+  const auto part = [&](std::int64_t i, std::int64_t a, std::int64_t b) {  // stream bytes [a, b), within block i
+    char* u = user + list.offsets[i] + (a - list.prefix[i]);
+    D == Direction::pack ? copy_some(packed, u, b - a) : copy_some(u, packed, b - a);
+    packed += b - a;
+  };
+  auto first = index_of(begin);
+  const auto last = index_of(end);
+  if (first == last) return part(first, begin, end);
+  if (begin > list.prefix[first]) {
+    part(first, begin, list.prefix[first + 1]);
+    ++first;
+  }
+  if (first < last) {
+    const Blocks all{user, packed, list.offsets.data() + first, list.prefix.data() + first, last - first, memory.far};
+    D == Direction::pack ? kernels().pack_blocks(all) : kernels().unpack_blocks(all);
+    packed += list.prefix[last] - list.prefix[first];
+  }
+  if (end > list.prefix[last]) part(last, list.prefix[last], end);
+}
+
+template <Direction D>
+void Program::run_interleaved(const Op& op, char* user, char* packed, std::int64_t first, std::int64_t last,
+                              Memory memory) const {
+  // Each block of the list, over many repeats, is a row; as many repeats at a time as stay in the nearest cache.
+  constexpr std::int64_t near_bytes = 8192;
+  const auto& list = *op.node;
+  const auto chunk = std::max<std::int64_t>(near_bytes / list.size, 4);
+  const auto& k = kernels();
+  for (; first < last; first += chunk) {
+    const auto n = std::min(chunk, last - first);
+    for (std::size_t i = 0; i < list.offsets.size(); ++i) {
+      const auto at = list.length ? static_cast<std::int64_t>(i) * list.length : list.prefix[i];
+      const auto length = list.length ? list.length : list.prefix[i + 1] - at;
+      const Rows rows{user + first * op.stride + list.offsets[i], packed + at, {1, 0, 0}, {n, op.stride, list.size},
+                      length, memory.far};
+      D == Direction::pack ? k.pack_rows(rows) : k.unpack_rows(rows);
+    }
+    packed += n * list.size;
+  }
+}
+
+template <Direction D>
+void Program::run(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const {
   if (begin == end) return;
   switch (op.kind) {
     case Op::Kind::nest:
-      return run_nest<D>(op.nest, 0, user, packed, begin, end, streamed);
+      return run_nest<D>(op.nest, 0, user, packed, begin, end, memory);
+    case Op::Kind::units:
+      return run_units<D>(op, user, packed, begin, end, memory);
     case Op::Kind::blocks:
-      return run_blocks<D>(op, user, packed, begin, end);
+      return run_blocks<D>(op, user, packed, begin, end, memory);
+    case Op::Kind::interleave: {
+      const auto& child = ops_[op.children[0]];
+      auto first = begin / child.size;
+      const auto last = end / child.size, head = begin % child.size, tail = end % child.size;
+      if (first == last) return run<D>(child, user + first * op.stride, packed, head, tail, memory);
+      if (head) {
+        run<D>(child, user + first * op.stride, packed, head, child.size, memory);
+        packed += child.size - head;
+        ++first;
+      }
+      if (first < last) run_interleaved<D>(op, user, packed, first, last, memory);
+      packed += (last - first) * child.size;
+      return run<D>(child, user + last * op.stride, packed, 0, tail, memory);
+    }
     case Op::Kind::repeat:
     case Op::Kind::spread: {
       const auto& child = ops_[op.children[0]];
       for (auto i = begin / child.size; begin < end; ++i) {
         const auto a = begin - i * child.size, b = std::min(end - i * child.size, child.size);
         const auto at = op.kind == Op::Kind::repeat ? i * op.stride : op.node->offsets[i];
-        run<D>(child, user + at, packed, a, b, streamed);
+        run<D>(child, user + at, packed, a, b, memory);
         packed += b - a;
         begin += b - a;
       }
@@ -187,7 +262,7 @@ void Program::run(const Op& op, char* user, char* packed, std::int64_t begin, st
       auto i = std::upper_bound(prefix.begin(), prefix.end(), begin) - prefix.begin() - 1;
       for (; begin < end; ++i) {
         const auto a = begin - prefix[i], b = std::min(end, prefix[i + 1]) - prefix[i];
-        run<D>(ops_[op.children[i]], user + op.node->offsets[i], packed, a, b, streamed);
+        run<D>(ops_[op.children[i]], user + op.node->offsets[i], packed, a, b, memory);
         packed += b - a;
         begin += b - a;
       }
@@ -201,13 +276,13 @@ void Program::pack(const void* user, void* packed, std::int64_t begin, std::int6
   const auto& op = ops_[root_];
   auto* from = static_cast<char*>(const_cast<void*>(user)) + data_.offset;
   auto* to = static_cast<char*>(packed);
-  if (stores == Stores::cached) return run<Direction::pack>(op, from, to, begin, end, false);
+  if (stores == Stores::cached) return run<Direction::pack>(op, from, to, begin, end, {false, false});
 
   const bool whole = op.kind == Op::Kind::nest && begin == 0 && end == size_;
   const auto walk = whole ? choose_walk(op.nest.dim, op.nest.dims, op.nest.block).kind : Walk::Kind::rows;
   if (walk == Walk::Kind::transposed || walk == Walk::Kind::tiled) {
     // Gathering in the packed order would undo the interchange; a transpose writes whole lines by itself.
-    run<Direction::pack>(op, from, to, begin, end, true);
+    run<Direction::pack>(op, from, to, begin, end, {true, true});
   } else if (op.kind == Op::Kind::nest && op.nest.block >= 2 * scratch_size) {
     const auto& k = kernels();
     for (auto at = begin; at < end;) {  // long blocks need no gathering
@@ -227,7 +302,7 @@ void Program::pack(const void* user, void* packed, std::int64_t begin, std::int6
       // Pieces end on the lines of the packed buffer.
       const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 64);
       const auto piece = std::min(end - at, scratch_size - over);
-      run<Direction::pack>(op, from, scratch + over, at, at + piece, false);
+      run<Direction::pack>(op, from, scratch + over, at, at + piece, {false, true});
       kernels().stream(to, scratch + over, piece);
       to += piece;
       at += piece;
@@ -240,7 +315,7 @@ void Program::unpack(const void* packed, void* user, std::int64_t begin, std::in
   if (begin == end) return;
   auto* from = static_cast<char*>(const_cast<void*>(packed));
   run<Direction::unpack>(ops_[root_], static_cast<char*>(user) + data_.offset, from, begin, end,
-                         stores == Stores::streamed);
+                         {stores == Stores::streamed, stores == Stores::streamed});
   if (stores == Stores::streamed) kernels().fence();
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pack/cpu/kernels.hpp"
+#include "pack/cpu/nest.hpp"
 #include "type/layout.hpp"
 
 namespace dunnage::pack {
@@ -53,23 +54,31 @@ class Program {
     std::int64_t block = 0;
   };
   struct Op {
-    enum class Kind { nest, blocks, repeat, spread, concat } kind;
-    std::int64_t size = 0;                 // packed bytes
-    Nest nest;                             // nest
-    std::int64_t count = 1, stride = 0;    // blocks, repeat
-    const type::Node* node = nullptr;      // blocks, spread, concat: where the offsets are
-    std::vector<std::size_t> children;     // repeat, spread, concat: indices into ops_
+    enum class Kind { nest, units, blocks, repeat, interleave, spread, concat } kind;
+    std::int64_t size = 0;                // packed bytes
+    Nest nest;                            // nest
+    std::int64_t count = 1, stride = 0;   // repeat, interleave
+    const type::Node* node = nullptr;     // blocks, interleave, spread, concat: where the offsets are
+    std::vector<std::size_t> children;    // repeat, interleave, spread, concat: indices into ops_
+    std::int64_t unit = 0;                // units: bytes of each
+    std::vector<std::int32_t> near;       // units: offsets where 32 bits hold them
+    std::vector<std::int64_t> offsets;    // units: offsets where they do not
   };
 
   std::size_t compile(const type::Node& node);
+  void compile_list(const type::Node& node, Op& op);
 
   template <Direction D>
-  void run(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, bool streamed) const;
+  void run(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const;
   template <Direction D>
   void run_nest(const Nest& nest, int level, char* user, char* packed, std::int64_t begin, std::int64_t end,
-                bool streamed) const;
+                Memory memory) const;
   template <Direction D>
-  void run_blocks(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end) const;
+  void run_units(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const;
+  template <Direction D>
+  void run_blocks(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const;
+  template <Direction D>
+  void run_interleaved(const Op& op, char* user, char* packed, std::int64_t first, std::int64_t last, Memory memory) const;
 
   type::Placed data_;
   std::int64_t size_ = 0;
