@@ -34,7 +34,10 @@ Accepted accept_message(Hook hook, plan::Operation operation, const void* buffer
     context->count(hook, plan::Reason::null_process);
     return {};
   }
-  const auto limit = static_cast<std::int64_t>(context->settings.staging_limit);
+  // A receive must take what a sender of the same settings packs, and its buffer may be the larger; memory that no
+  // message fills is never touched.
+  const auto limit = operation == plan::Operation::send ? static_cast<std::int64_t>(context->settings.staging_limit)
+                                                        : std::numeric_limits<std::int64_t>::max();
   return accept(hook, operation, buffer, count, type, std::min<std::int64_t>(std::numeric_limits<Count>::max(), limit));
 }
 

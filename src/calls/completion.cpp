@@ -8,26 +8,64 @@ namespace {
 
 using engine::Operation;
 
-Operation* ours(const MPI_Request* request) {
-  progress_orphans();
-  return request ? context->operations.find(key_of(*request)) : nullptr;
+/// Our operation behind a request, out of the table: once the MPI has completed a request its handle may be another
+/// thread's new one before the call has returned to us. What was not completed is put back.
+Operation* take(const MPI_Request* request) {
+  if (context->operations.empty() || !request) return nullptr;
+  auto* operation = context->operations.find(key_of(*request));
+  // The handle of a persistent request stays what it is until it is freed.
+  if (operation && !operation->persistent) context->operations.erase(operation->key);
+  return operation;
 }
 
-/// Our operations among some requests, by index; empty where there are none.
+/// Our operations among some requests, by index; empty where there are none. Those not settled are put back.
 class Ours {
  public:
   Ours(int count, const MPI_Request* requests) {
     progress_orphans();
     if (context->operations.empty() || !requests) return;
     for (int i = 0; i < count; ++i) {
-      auto* operation = context->operations.find(key_of(requests[i]));
+      auto* operation = take(&requests[i]);
       if (!operation) continue;
       if (operations_.empty()) operations_.resize(static_cast<std::size_t>(count));
       operations_[static_cast<std::size_t>(i)] = operation;
     }
   }
+  Ours(const Ours&) = delete;
+  Ours& operator=(const Ours&) = delete;
+  ~Ours() {
+    for (auto* operation : operations_)
+      if (operation && !operation->persistent) delete context->operations.insert(operation->key, operation);
+    progress_orphans();
+  }
   bool none() const { return operations_.empty(); }
   Operation* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
+
+  /// The MPI has completed request i. `status` is null where it ended in an error: then nothing is delivered.
+  void complete(int i, const MPI_Status* status) {
+    auto*& operation = operations_[static_cast<std::size_t>(i)];
+    if (!operation || !operation->active) return;
+    if (status && operation->kind == Operation::Kind::receive) operation->deliver(received_bytes(*status));
+    operation->active = false;
+    if (operation->persistent) return;
+    delete operation;
+    operation = nullptr;
+  }
+  /// Request i, after a call about one request.
+  void settle_one(int i, int rc, MPI_Request request, const MPI_Status& status) {
+    auto* operation = (*this)[i];
+    if (rc == MPI_SUCCESS)
+      complete(i, &status);
+    else if (operation && (operation->persistent || request == MPI_REQUEST_NULL))
+      complete(i, nullptr);
+  }
+  /// Request i, after a call about several that returned `rc`.
+  void settle_listed(int i, int rc, const MPI_Status& status) {
+    if (rc == MPI_SUCCESS)
+      complete(i, &status);
+    else if (rc == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_ERR_PENDING)
+      complete(i, status.MPI_ERROR == MPI_SUCCESS ? &status : nullptr);
+  }
 
  private:
   std::vector<Operation*> operations_;
@@ -49,101 +87,72 @@ class StatusesOr {
   MPI_Status* statuses_;
 };
 
-/// The MPI has completed the request. `status` is null where it ended in an error: then nothing is delivered.
-void complete(Operation* operation, const MPI_Status* status) {
-  if (!operation || !operation->active) return;
-  if (status && operation->kind == Operation::Kind::receive) operation->deliver(received_bytes(*status));
-  operation->active = false;
-  if (!operation->persistent) delete context->operations.erase(operation->key);
-}
-
-/// One request, after a call that completed it if `request` or `done` says so.
-void complete_one(Operation* operation, int rc, bool done, MPI_Request request, const MPI_Status& status) {
-  if (rc == MPI_SUCCESS && done)
-    complete(operation, &status);
-  else if (rc != MPI_SUCCESS && (operation->persistent || request == MPI_REQUEST_NULL))
-    complete(operation, nullptr);
-}
-
-/// All or some requests, after a call that returned `rc` with `status` for this one.
-void complete_listed(Operation* operation, int rc, const MPI_Status& status) {
-  if (rc == MPI_SUCCESS)
-    complete(operation, &status);
-  else if (rc == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_ERR_PENDING)
-    complete(operation, status.MPI_ERROR == MPI_SUCCESS ? &status : nullptr);
-}
-
 }  // namespace
 
 int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Status* users) {
-  auto* operation = ours(request);
-  if (!operation) return next(request, users);
+  Ours operation(1, request);
+  if (operation.none()) return next(request, users);
   StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
   const int rc = next(request, status.get());
-  complete_one(operation, rc, true, *request, status[0]);
+  operation.settle_one(0, rc, *request, status[0]);
   return rc;
 }
 
 int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* flag, MPI_Status* users) {
-  auto* operation = ours(request);
-  if (!operation) return next(request, flag, users);
+  Ours operation(1, request);
+  if (operation.none()) return next(request, flag, users);
   StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
   const int rc = next(request, flag, status.get());
-  complete_one(operation, rc, *flag != 0, *request, status[0]);
+  if (rc != MPI_SUCCESS || *flag) operation.settle_one(0, rc, *request, status[0]);
   return rc;
 }
 
 int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* users) {
-  const Ours operations(count, requests);
+  Ours operations(count, requests);
   if (operations.none()) return next(count, requests, users);
   StatusesOr statuses(count, users);
   const int rc = next(count, requests, statuses.get());
-  for (int i = 0; i < count; ++i)
-    if (operations[i]) complete_listed(operations[i], rc, statuses[i]);
+  for (int i = 0; i < count; ++i) operations.settle_listed(i, rc, statuses[i]);
   return rc;
 }
 
 int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request* requests, int* flag, MPI_Status* users) {
-  const Ours operations(count, requests);
+  Ours operations(count, requests);
   if (operations.none()) return next(count, requests, flag, users);
   StatusesOr statuses(count, users);
   const int rc = next(count, requests, flag, statuses.get());
   if (*flag || rc == MPI_ERR_IN_STATUS)
-    for (int i = 0; i < count; ++i)
-      if (operations[i]) complete_listed(operations[i], rc, statuses[i]);
+    for (int i = 0; i < count; ++i) operations.settle_listed(i, rc, statuses[i]);
   return rc;
 }
 
 int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request* requests, int* index, MPI_Status* users) {
-  const Ours operations(count, requests);
+  Ours operations(count, requests);
   if (operations.none()) return next(count, requests, index, users);
   StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
   const int rc = next(count, requests, index, status.get());
-  if (*index != MPI_UNDEFINED && *index >= 0 && *index < count && operations[*index])
-    complete_one(operations[*index], rc, true, requests[*index], status[0]);
+  if (*index >= 0 && *index < count) operations.settle_one(*index, rc, requests[*index], status[0]);
   return rc;
 }
 
 int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request* requests, int* index, int* flag,
             MPI_Status* users) {
-  const Ours operations(count, requests);
+  Ours operations(count, requests);
   if (operations.none()) return next(count, requests, index, flag, users);
   StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
   const int rc = next(count, requests, index, flag, status.get());
-  if (*flag && *index != MPI_UNDEFINED && *index >= 0 && *index < count && operations[*index])
-    complete_one(operations[*index], rc, true, requests[*index], status[0]);
+  if (*flag && *index >= 0 && *index < count) operations.settle_one(*index, rc, requests[*index], status[0]);
   return rc;
 }
 
 int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Request* requests, int* outcount, int* indices,
              MPI_Status* users) {
-  const Ours operations(incount, requests);
+  Ours operations(incount, requests);
   if (operations.none()) return next(incount, requests, outcount, indices, users);
   StatusesOr statuses(incount, users);
   const int rc = next(incount, requests, outcount, indices, statuses.get());
   if ((rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) && *outcount != MPI_UNDEFINED)
-    for (int k = 0; k < *outcount; ++k)
-      if (operations[indices[k]]) complete_listed(operations[indices[k]], rc, statuses[k]);
+    for (int k = 0; k < *outcount; ++k) operations.settle_listed(indices[k], rc, statuses[k]);
   return rc;
 }
 
@@ -153,19 +162,20 @@ int testsome(Hook hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI
 }
 
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request) {
-  auto* operation = ours(request);
+  progress_orphans();
+  std::unique_ptr<Operation> operation(take(request));
   if (!operation) return next(request);
   context->operations.erase(operation->key);
-  std::unique_ptr<Operation> own(operation);
-  if (!own->active) return next(request);
-  adopt_orphan(*request, std::move(own));
+  if (!operation->active) return next(request);
+  adopt_orphan(*request, std::move(operation));
   *request = MPI_REQUEST_NULL;
   return MPI_SUCCESS;
 }
 
 int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, MPI_Request request, int* flag,
                        MPI_Status* users) {
-  auto* operation = ours(&request);
+  progress_orphans();
+  auto* operation = context->operations.find(key_of(request));
   if (!operation) return next(request, flag, users);
   StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
   const int rc = next(request, flag, status.get());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "calls/context.hpp"
+#include "calls/orphans.hpp"
 
 namespace dunnage::calls {
 
@@ -19,5 +20,14 @@ int testsome(Hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Requ
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request);
 int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, MPI_Request request, int* flag,
                        MPI_Status* status);
+
+/// Calls that have nothing of ours to complete but must let operations go on.
+template <class Fn, class... Arguments>
+int progress(Hook, Fn next, Arguments... arguments) {
+  progress_orphans();
+  const int rc = next(arguments...);
+  progress_orphans();
+  return rc;
+}
 
 }  // namespace dunnage::calls

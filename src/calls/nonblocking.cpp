@@ -21,9 +21,19 @@ std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, 
 }
 
 void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
-  const auto key = key_of(request);
-  operation->key = key;
-  operation->active = !operation->persistent;
+  if (!operation->persistent) {
+    // What is complete already needs no entry. More than that: it must have none, for an MPI gives one and the same
+    // handle to all sends that complete at once.
+    int done = 0;
+    MPI_Status status;
+    if (context->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
+      if (operation->kind == OperationKind::receive) operation->deliver(received_bytes(status));
+      return;
+    }
+    operation->active = true;
+  }
+  operation->key = key_of(request);
+  const auto key = operation->key;
   delete context->operations.insert(key, operation.release());
 }
 

@@ -17,7 +17,7 @@ namespace dunnage::calls {
 struct Variant {
   std::int64_t count;
   std::shared_ptr<const pack::Program> program;
-  bool gain_packing, gain_sending;
+  bool gain_packing, gain_sending, gain_receiving;
   const Variant* next;
 };
 

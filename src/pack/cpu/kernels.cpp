@@ -382,7 +382,7 @@ void transpose_tiles(const Transpose& t) {
   constexpr std::int64_t side = line / N;  // elements in a line
   // A strip of columns is walked over all rows: its result rows are written from left to right, a whole line at
   // a time, and its source lines are asked for one step ahead.
-  constexpr std::int64_t strip = 4 * side;
+  constexpr std::int64_t strip = 8 * side;
   // Rows before the result's lines begin.
   std::int64_t first = 0;
   if constexpr (Stream) {
@@ -494,13 +494,32 @@ void stream(char* to, const char* from, std::int64_t n) {
   std::memcpy(to, from, static_cast<std::size_t>(head));
   std::int64_t i = head;
   for (; i + line <= n; i += line) {
-    prefetch<Direction::pack>(from + i + 2048);
+    if (i + 2048 < n) prefetch<Direction::pack>(from + i + 2048);
     for (std::int64_t k = 0; k < line; k += lanes)
       hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + i + k)), d,
                  reinterpret_cast<std::uint8_t*>(to + i + k));
   }
   std::memcpy(to + i, from + i, static_cast<std::size_t>(n - i));
 }
+
+template <Direction D>
+void stream_rows(const Rows& r) {
+  constexpr std::int64_t most = 2048;  // of the next block: what the copy itself does not ask for in time
+  for (std::int64_t j = 0; j < r.outer.count; ++j) {
+    char* user = r.user + j * r.outer.user;
+    char* packed = r.packed + j * r.outer.packed;
+    for (std::int64_t i = 0; i < r.inner.count; ++i, user += r.inner.user, packed += r.inner.packed) {
+      if constexpr (D == Direction::pack) {
+        for (std::int64_t k = 0; k < r.block && k < most; k += line) prefetch<D>(user + r.inner.user + k);
+        stream(packed, user, r.block);
+      } else {
+        stream(user, packed, r.block);
+      }
+    }
+  }
+}
+void pack_stream_rows(const Rows& r) { stream_rows<Direction::pack>(r); }
+void unpack_stream_rows(const Rows& r) { stream_rows<Direction::unpack>(r); }
 
 void fence() { hwy::FlushStream(); }
 
@@ -517,6 +536,8 @@ void fill(Kernels& k) {
   k.pack_blocks = pack_blocks;
   k.unpack_blocks = unpack_blocks;
   k.transpose = transpose;
+  k.pack_stream_rows = pack_stream_rows;
+  k.unpack_stream_rows = unpack_stream_rows;
   k.stream = stream;
   k.fence = fence;
 }

@@ -67,6 +67,8 @@ struct Kernels {
   void (*pack_blocks)(const Blocks&);
   void (*unpack_blocks)(const Blocks&);
   void (*transpose)(const Transpose&);
+  void (*pack_stream_rows)(const Rows&);    // long blocks, stored past the caches one by one
+  void (*unpack_stream_rows)(const Rows&);
   void (*stream)(char* to, const char* from, std::int64_t n);  // copy with stores that bypass the caches
   void (*fence)();                                             // makes streamed stores visible to other cores
 };

@@ -43,24 +43,22 @@ void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char
   const auto& k = kernels();
   const auto walk = choose_walk(dims, n, block);
   switch (walk.kind) {
-    case Walk::Kind::copy:
-      if (D == Direction::pack)
-        copy_some(packed, user, block);
-      else if (memory.streamed && block >= 4 * line)
-        k.stream(user, packed, block);
-      else
-        copy_some(user, packed, block);
-      return;
+    case Walk::Kind::copy: {
+      auto* to = D == Direction::pack ? packed : user;
+      const auto* from = D == Direction::pack ? user : packed;
+      return memory.streamed && block >= stream_block<D>() ? k.stream(to, from, block) : copy_some(to, from, block);
+    }
     case Walk::Kind::rows: {
-      // Long blocks stream one by one on unpacking; on packing the caller streams what a kernel gathers.
-      if (D == Direction::unpack && memory.streamed && block >= 4 * line)
-        return odometer(dims, n, user, packed, [&](char* u, char* p) { k.stream(u, p, block); });
+      const bool stream = memory.streamed && block >= stream_block<D>();
       const Dim once{1, 0, 0};
       const auto& outer = n > 1 ? dims[n - 2] : once;
       const auto& inner = dims[n - 1];
       return odometer(dims, n > 1 ? n - 2 : 0, user, packed, [&](char* u, char* p) {
         const Rows rows{u, p, outer, inner, block, memory.far};
-        D == Direction::pack ? k.pack_rows(rows) : k.unpack_rows(rows);
+        if (stream)
+          D == Direction::pack ? k.pack_stream_rows(rows) : k.unpack_stream_rows(rows);
+        else
+          D == Direction::pack ? k.pack_rows(rows) : k.unpack_rows(rows);
       });
     }
     case Walk::Kind::tiled:

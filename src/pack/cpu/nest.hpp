@@ -20,6 +20,12 @@ struct Memory {
   bool streamed, far;
 };
 
+/// Blocks from this length on are streamed one by one; shorter ones would leave too many lines half written.
+template <Direction D>
+constexpr std::int64_t stream_block() {
+  return D == Direction::pack ? 512 : 256;
+}
+
 /// Runs all iterations.
 template <Direction D>
 void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, Memory memory);

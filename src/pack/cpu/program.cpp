@@ -17,7 +17,7 @@ using Kind = type::Node::Kind;
 
 // Streamed packing gathers this much into a buffer that stays in the first-level cache and writes it out from
 // there in whole lines, whatever the shape of the blocks.
-constexpr std::int64_t scratch_size = 8192;
+constexpr std::int64_t scratch_size = 16384;
 
 // A repeated list of no more blocks than this is run block by block over many repeats.
 constexpr std::int64_t most_interleaved = 64;
@@ -280,22 +280,10 @@ void Program::pack(const void* user, void* packed, std::int64_t begin, std::int6
 
   const bool whole = op.kind == Op::Kind::nest && begin == 0 && end == size_;
   const auto walk = whole ? choose_walk(op.nest.dim, op.nest.dims, op.nest.block).kind : Walk::Kind::rows;
-  if (walk == Walk::Kind::transposed || walk == Walk::Kind::tiled) {
-    // Gathering in the packed order would undo the interchange; a transpose writes whole lines by itself.
+  const bool long_blocks = op.kind == Op::Kind::nest && op.nest.block >= stream_block<Direction::pack>();
+  if (long_blocks || walk == Walk::Kind::transposed || walk == Walk::Kind::tiled) {
+    // Gathering in the packed order would undo an interchange; transposes and long blocks write whole lines anyway.
     run<Direction::pack>(op, from, to, begin, end, {true, true});
-  } else if (op.kind == Op::Kind::nest && op.nest.block >= 2 * scratch_size) {
-    const auto& k = kernels();
-    for (auto at = begin; at < end;) {  // long blocks need no gathering
-      const auto piece = std::min(end - at, op.nest.block - at % op.nest.block);
-      auto rest = at;
-      char* u = from;
-      for (int i = 0; i < op.nest.dims; ++i) {
-        u += rest / op.nest.dim[i].packed * op.nest.dim[i].user;
-        rest %= op.nest.dim[i].packed;
-      }
-      k.stream(to + (at - begin), u + rest, piece);
-      at += piece;
-    }
   } else {
     alignas(64) char scratch[scratch_size];
     for (auto at = begin; at < end;) {
