@@ -17,8 +17,13 @@ class StatusOr {
   MPI_Status* status_;
 };
 
+/// Packs for the MPI, which reads the staging memory at once: it should be cached.
+inline void gather(const pack::Program& program, const void* user, const engine::Staging& staging) {
+  program.pack(user, staging.data(), 0, program.size(), pack::Stores::cached);
+}
+
 inline void deliver(const pack::Program& program, const engine::Staging& staging, void* user, const MPI_Status& status) {
-  program.unpack(staging.data(), user, 0, std::min(received_bytes(status), program.size()), program.stores());
+  program.unpack(staging.data(), user, 0, std::min(received_bytes(status), program.size()), pack::Stores::cached);
 }
 
 template <class Fn, class Count>
@@ -29,7 +34,7 @@ int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype
   const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
   if (!accepted) return next(buf, count, datatype, dest, tag, comm);
   const Accelerated counted(hook, accepted.bytes());
-  accepted.program->pack(buf, staging.data());
+  gather(*accepted.program, buf, staging);
   return next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, dest, tag, comm);
 }
 
@@ -76,7 +81,7 @@ int sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datat
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, users);
   const Accelerated counted(hook, (out ? out.bytes() : 0) + (in ? in.bytes() : 0));
   if (out) {
-    out.program->pack(sendbuf, out_staging.data());
+    gather(*out.program, sendbuf, out_staging);
     sendbuf = out_staging.data();
     sendcount = static_cast<Count>(out.bytes());
     sendtype = MPI_PACKED;
@@ -101,7 +106,7 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
   if (!accepted) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, users);
   const Accelerated counted(hook, accepted.bytes());
   StatusOr status(users);
-  accepted.program->pack(buf, staging.data());
+  gather(*accepted.program, buf, staging);
   const int rc = next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, dest, sendtag, source, recvtag,
                       comm, status.get());
   if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status.get());

@@ -44,13 +44,15 @@ bool quirk(const type::Spec& spec) {
 #endif
 }
 
-// MPICH 4.0 reports MPI_ERR_TRUNCATE where a message of bytes of more than a few KiB is received into a struct. What a
-// sender's Dunnage has packed must therefore never be left to it, whatever the prediction.
+/// MPICH 4.0 reports MPI_ERR_TRUNCATE where a message of bytes of more than a few KiB is received into a struct: what
+/// a sender's Dunnage has packed must never be left to it, whatever the prediction.
+bool needs_our_receive([[maybe_unused]] const type::Spec& spec) {
 #if defined(OPEN_MPI)
-constexpr bool must_receive = false;
+  return false;
 #else
-constexpr bool must_receive = true;
+  return type::has_struct(spec);
 #endif
+}
 
 bool gains(const Variant& v, plan::Operation operation) {
   if (operation == plan::Operation::send) return v.gain_sending;
@@ -70,7 +72,7 @@ void know_pair(MPI_Datatype type) {
   const auto spec = type::named("pair", {{0, sizeof(First)}, {offsetof(Pair, index), sizeof(int)}}, sizeof(Pair), alignof(Pair));
   auto layout = type::layout_of(*spec);
   const auto reason = layout.contiguous() ? Reason::contiguous : Reason::accelerated;
-  delete known_types.insert(key_of(type), new KnownType(std::move(layout), reason));
+  delete known_types.insert(key_of(type), new KnownType(std::move(layout), reason, needs_our_receive(*spec)));
 }
 
 }  // namespace
@@ -94,7 +96,7 @@ std::shared_ptr<const pack::Program> KnownType::program(std::int64_t count, plan
   const auto shape = shape_of(*program);
   const bool packing = plan::predict(context->model, shape, plan::Operation::pack).gain();
   const bool sending = plan::predict(context->model, shape, plan::Operation::send).gain();
-  const bool receiving = must_receive || plan::predict(context->model, shape, plan::Operation::receive).gain();
+  const bool receiving = always_receive_ || plan::predict(context->model, shape, plan::Operation::receive).gain();
   const Variant made{count, program, packing, sending, receiving, head};
   gain = gains(made, operation);
   if (variant_count_.fetch_add(1, std::memory_order_relaxed) < most_variants) {
@@ -114,7 +116,7 @@ void know_predefined_types() {
       MPI_C_LONG_DOUBLE_COMPLEX, MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
       MPI_LOGICAL, MPI_CHARACTER, MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_2INT};
   for (const auto type : plain)
-    if (type != MPI_DATATYPE_NULL) delete known_types.insert(key_of(type), new KnownType({}, Reason::contiguous));
+    if (type != MPI_DATATYPE_NULL) delete known_types.insert(key_of(type), new KnownType({}, Reason::contiguous, false));
   know_pair<float>(MPI_FLOAT_INT);
   know_pair<double>(MPI_DOUBLE_INT);
   know_pair<long>(MPI_LONG_INT);
@@ -127,14 +129,14 @@ void know_type(MPI_Datatype type) try {
   const auto spec = decode(type);
   auto layout = type::layout_of(*spec);
   const auto reason = quirk(*spec) ? Reason::library_quirk : layout.contiguous() ? Reason::contiguous : Reason::accelerated;
-  remember(type, std::make_unique<KnownType>(std::move(layout), reason));
+  remember(type, std::make_unique<KnownType>(std::move(layout), reason, needs_our_receive(*spec)));
 } catch (const std::exception&) {
-  remember(type, std::make_unique<KnownType>(type::Layout{}, Reason::analysis_failed));
+  remember(type, std::make_unique<KnownType>(type::Layout{}, Reason::analysis_failed, false));
 }
 
 void know_duplicate(MPI_Datatype old, MPI_Datatype copy) {
   if (const auto* known = known_type(old))
-    remember(copy, std::make_unique<KnownType>(known->layout(), known->reason()));
+    remember(copy, std::make_unique<KnownType>(known->layout(), known->reason(), known->always_receive()));
 }
 
 void forget_types() {

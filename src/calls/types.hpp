@@ -24,7 +24,9 @@ struct Variant {
 /// One known datatype. Immutable but for its list of variants, which only grows.
 class KnownType {
  public:
-  KnownType(type::Layout layout, plan::Reason reason) : layout_(std::move(layout)), reason_(reason) {}
+  /// `always_receive`: this MPI cannot be trusted to receive what a sender has packed.
+  KnownType(type::Layout layout, plan::Reason reason, bool always_receive)
+      : layout_(std::move(layout)), reason_(reason), always_receive_(always_receive) {}
   KnownType(const KnownType&) = delete;
   KnownType& operator=(const KnownType&) = delete;
   ~KnownType();
@@ -32,12 +34,14 @@ class KnownType {
   /// `accelerated` where our engine may pack it, else why not.
   plan::Reason reason() const { return reason_; }
   const type::Layout& layout() const { return layout_; }
+  bool always_receive() const { return always_receive_; }
   /// The plan for `count` elements; made once per count. Null where there is no memory.
   std::shared_ptr<const pack::Program> program(std::int64_t count, plan::Operation operation, bool& gain) const;
 
  private:
   type::Layout layout_;
   plan::Reason reason_;
+  bool always_receive_;
   mutable std::atomic<const Variant*> variants_{nullptr};
   mutable std::atomic<int> variant_count_{0};
 };

@@ -22,12 +22,12 @@ struct Operation {
   std::uint64_t key = 0;  // of the request
 
   /// Packs the user's buffer, before the MPI starts the operation.
-  void gather() const { program->pack(user, staging.data()); }
+  void gather() const { program->pack(user, staging.data(), 0, program->size(), pack::Stores::cached); }
   /// Unpacks what arrived, once.
   void deliver(std::int64_t bytes) {
     if (delivered) return;
     delivered = true;
-    program->unpack(staging.data(), user, 0, std::min(bytes, program->size()), program->stores());
+    program->unpack(staging.data(), user, 0, std::min(bytes, program->size()), pack::Stores::cached);
   }
 };
 

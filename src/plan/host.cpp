@@ -2,21 +2,33 @@
 
 namespace dunnage::plan {
 
-Model default_model(bool open_mpi) {
-  // Fitted to the warm and cold medians of the pack benchmark on an Intel Xeon (Sapphire Rapids), see
-  // docs/measurements: one cached block of Open MPI's costs about 1.6 ns more than its copy, MPICH 4's about 20 ns
-  // where it is not one of its specialised shapes; ours about 1 ns. A byte costs the same in all three while it is
-  // cached; stores past the caches save ours a third of the memory traffic.
-  Model model{};
-  model.engine = {60, 1.0, 0.018, 0.09};
-  model.library = open_mpi ? Cost{30, 1.7, 0.018, 0.13} : Cost{40, 1.7, 0.018, 0.13};
-  model.staging = 60;
-  return model;
+Model default_model(Library library) {
+  Model m{};
+  m.engine_pack = {45, 1.0, 0.018, 0.075};
+  // Staging memory, an extra pass over the payload, and beyond the caches three where the MPI's pipeline has two.
+  m.engine_message = {100, 1.0, 0.054, 0.2};
+  m.eager_limit = 4096;
+  m.far_message = 512 << 10;
+  if (library == Library::open_mpi) {
+    m.library_pack = {25, 1.7, 0.018, 0.13};
+    m.library_message = {0, 2.2, 0.04, 0.04};
+    m.library_eager_block = 2.2;
+  } else {
+    m.library_pack = {25, 1.7, 0.03, 0.13};
+    m.library_message = {0, 9, 0.04, 0.04};
+    m.library_eager_block = 1.1;
+    m.eager_limit = 8192;
+  }
+  return m;
 }
 
-Prediction predict(const Model& model, const Shape& shape, Operation operation) {
-  const bool message = operation == Operation::send || operation == Operation::receive;
-  return {model.engine.time(shape) + (message ? model.staging : 0), model.library.time(shape)};
+Prediction predict(const Model& m, const Shape& shape, Operation operation) {
+  if (operation == Operation::pack || operation == Operation::unpack)
+    return {m.engine_pack.time(shape, shape.streamed), m.library_pack.time(shape, shape.streamed)};
+  const bool far = shape.size >= m.far_message;
+  auto library = m.library_message;
+  if (shape.size <= m.eager_limit) library.block = m.library_eager_block;
+  return {m.engine_message.time(shape, far), library.time(shape, far)};
 }
 
 }  // namespace dunnage::plan

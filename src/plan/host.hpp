@@ -1,7 +1,8 @@
 // The plan for data in host memory: predicted times, and whether our engine or the MPI's is the faster.
 //
 // Everything here is a pure function of its arguments, so that a golden table tests it and `dunnage explain`
-// prints it. Times are in nanoseconds.
+// prints it. Times are in nanoseconds. The figures of default_model() are those of one machine; what matters is
+// their ratio. A call is ours only where the gain is clear of the model's own error.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +15,37 @@ namespace dunnage::plan {
 struct Shape {
   std::int64_t size = 0;    // packed bytes
   std::int64_t blocks = 0;  // contiguous blocks
-  bool streamed = false;    // too large for the caches, so that our engine stores past them
+  bool streamed = false;    // too large for the caches, so that our engine stores past them when packing
 };
 
-/// The cost of a pack engine: t = call + blocks * block + bytes * byte, with another price per byte where the data
-/// is too large for the caches.
+/// t = call + blocks * block + bytes * byte; other prices where the data is far: too large for the caches.
 struct Cost {
   double call, block, byte, far_byte;
-  constexpr double time(const Shape& s) const {
-    return call + block * static_cast<double>(s.blocks) + (s.streamed ? far_byte : byte) * static_cast<double>(s.size);
+  constexpr double time(const Shape& s, bool far) const {
+    return call + block * static_cast<double>(s.blocks) + (far ? far_byte : byte) * static_cast<double>(s.size);
   }
 };
 
-/// One machine and MPI.
+/// One machine and one MPI. Messages cost beyond what a contiguous one of the same size would.
 struct Model {
-  Cost engine;   // ours
-  Cost library;  // the MPI's
-  double staging;  // extra cost of a message through staging memory, ns
+  Cost engine_pack, library_pack;
+  Cost engine_message, library_message;
+  double library_eager_block;   // of a message up to eager_limit
+  std::int64_t eager_limit;     // bytes
+  std::int64_t far_message;     // bytes from which staging memory no longer stays cached
 };
 
-/// Defaults, from `dunnage bench pack --memory host` (docs/measurements).
-Model default_model(bool open_mpi);
+enum class Library { open_mpi, mpich };
+
+/// Defaults, fitted to the measurements in docs/measurements.
+Model default_model(Library library);
 
 enum class Operation { pack, unpack, send, receive };
 
 struct Prediction {
   double engine, library;  // ns
-  bool gain() const { return engine < library; }
+  /// Better by more than the model is likely to be wrong.
+  bool gain() const { return 1.1 * engine < library; }
 };
 
 /// Predicts both engines for one call.

@@ -46,9 +46,9 @@ bool start(const dunnage_front& front) {
   auto made = std::make_unique<calls::Context>(settings);
   made->reporting = settings.report.kind != dunnage::base::Output::off;
 #if defined(OPEN_MPI)
-  made->model = dunnage::plan::default_model(true);
+  made->model = dunnage::plan::default_model(dunnage::plan::Library::open_mpi);
 #else
-  made->model = dunnage::plan::default_model(false);
+  made->model = dunnage::plan::default_model(dunnage::plan::Library::mpich);
 #endif
   std::string missing;
   const auto fill = [&](const char* name, auto& function, bool needed) {

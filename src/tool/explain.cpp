@@ -69,12 +69,15 @@ void measure(const type::Spec& spec, const pack::Program& program, std::int64_t 
   }
 }
 
-void print_prediction(const char* name, bool open_mpi, const plan::Shape& shape) {
-  const auto p = plan::predict(plan::default_model(open_mpi), shape, plan::Operation::pack);
-  const auto m = plan::predict(plan::default_model(open_mpi), shape, plan::Operation::send);
-  fmt::print("predicted        {:<9} Dunnage {}, the MPI {}: packing {}, messages {}\n", name,
-             base::format_seconds(p.engine * 1e-9), base::format_seconds(p.library * 1e-9),
-             p.gain() ? "accelerated" : "declined (no gain)", m.gain() ? "accelerated" : "declined (no gain)");
+void print_prediction(const char* name, plan::Library library, const plan::Shape& shape) {
+  const auto p = plan::predict(plan::default_model(library), shape, plan::Operation::pack);
+  const auto m = plan::predict(plan::default_model(library), shape, plan::Operation::send);
+  const auto line = [&](const char* what, const plan::Prediction& x) {
+    fmt::print("{:<16} {:<9} Dunnage {}, the MPI {}: {}\n", what, name, base::format_seconds(x.engine * 1e-9),
+               base::format_seconds(x.library * 1e-9), x.gain() ? "accelerated" : "declined, no gain");
+  };
+  line("predicted pack", p);
+  line("predicted send", m);
 }
 
 }  // namespace
@@ -107,8 +110,8 @@ int explain(const ExplainOptions& options) try {
   fmt::print("kernel           {} on {}, {} stores\n", program.kernel(), pack::kernels().target,
              program.stores() == pack::Stores::streamed ? "streamed" : "cached");
   const plan::Shape shape{program.size(), program.blocks(), program.stores() == pack::Stores::streamed};
-  print_prediction("Open MPI", true, shape);
-  print_prediction("MPICH", false, shape);
+  print_prediction("Open MPI", plan::Library::open_mpi, shape);
+  print_prediction("MPICH", plan::Library::mpich, shape);
   measure(*spec, program, options.count);
   return 0;
 } catch (const type::SpecError& e) {

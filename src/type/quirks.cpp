@@ -30,4 +30,8 @@ bool has_negative_extent(const Spec& spec) {
   return anywhere(spec, [](const Spec& s) { return s.extent < 0; });
 }
 
+bool has_struct(const Spec& spec) {
+  return anywhere(spec, [](const Spec& s) { return s.combiner == Combiner::structure || s.members.size() > 1; });
+}
+
 }  // namespace dunnage::type

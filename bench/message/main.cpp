@@ -1,0 +1,182 @@
+// Ping-pongs of two ranks, through the preload (MPI_) and past it (PMPI_), alternating call by call so that noise
+// hits both alike. Prints one JSON object a line; the driver is python/dunnage/bench.
+//
+//   bench_message [--quick] [--most BYTES] [--repetitions N]
+//
+// Series: `contiguous` (8 bytes and more, one MPI_Send and MPI_Recv each way), `strided` (every other double sent,
+// contiguous received, empty answer) and `both` (strided on both sides, empty answer), blocking and nonblocking.
+// `overhead`: MPI_Pack of 8 contiguous bytes, the cheapest call that the preload sees, in a loop of its own.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Samples = std::vector<double>;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Functions {
+  decltype(&MPI_Send) send;
+  decltype(&MPI_Recv) recv;
+  decltype(&MPI_Isend) isend;
+  decltype(&MPI_Irecv) irecv;
+  decltype(&MPI_Wait) wait;
+  decltype(&MPI_Pack) pack;
+};
+const Functions through{MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Wait, MPI_Pack};
+const Functions past{PMPI_Send, PMPI_Recv, PMPI_Isend, PMPI_Irecv, PMPI_Wait, PMPI_Pack};
+
+double quantile(Samples samples, double q) {
+  std::sort(samples.begin(), samples.end());
+  return samples[static_cast<std::size_t>(q * static_cast<double>(samples.size() - 1))];
+}
+
+nlohmann::json statistics(const Samples& s) {
+  return {{"median", quantile(s, 0.5)}, {"p10", quantile(s, 0.1)}, {"p90", quantile(s, 0.9)}, {"samples", s.size()}};
+}
+
+/// One side of a series: what is sent and received.
+struct Side {
+  MPI_Datatype type;
+  int count;
+  double* buffer;
+};
+
+/// One ping-pong, on both ranks; `answer` bytes come back.
+void ping_pong(const Functions& f, int rank, const Side& send, const Side& recv, bool nonblocking, int answer) {
+  char back[8] = {};
+  MPI_Request request;
+  if (rank == 0) {
+    if (nonblocking) {
+      f.isend(send.buffer, send.count, send.type, 1, 0, MPI_COMM_WORLD, &request);
+      f.wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      f.send(send.buffer, send.count, send.type, 1, 0, MPI_COMM_WORLD);
+    }
+    f.recv(back, answer, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else {
+    if (nonblocking) {
+      f.irecv(recv.buffer, recv.count, recv.type, 0, 0, MPI_COMM_WORLD, &request);
+      f.wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      f.recv(recv.buffer, recv.count, recv.type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    f.send(back, answer, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+  }
+}
+
+/// Alternates batches of ping-pongs; rank 0 returns seconds per ping-pong.
+void alternate(int rank, const Side& send, const Side& recv, bool nonblocking, int answer, int repetitions, int batch,
+               Samples& plain, Samples& dunnage) {
+  for (int r = -2; r < repetitions; ++r)
+    for (int k = 0; k < 2; ++k) {
+      const bool preloaded = (r + k) % 2 == 0;
+      MPI_Barrier(MPI_COMM_WORLD);
+      const auto start = Clock::now();
+      for (int i = 0; i < batch; ++i) ping_pong(preloaded ? through : past, rank, send, recv, nonblocking, answer);
+      const auto seconds = since(start) / batch;
+      if (r >= 0) (preloaded ? dunnage : plain).push_back(seconds);
+    }
+}
+
+void series(const char* name, int rank, long bytes, bool strided_send, bool strided_recv, bool nonblocking, int repetitions) {
+  const auto n = static_cast<int>(bytes / 8);
+  std::vector<double> from(static_cast<std::size_t>(2 * n), 0), to(static_cast<std::size_t>(2 * n), -1);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<double>(i);
+  MPI_Datatype strided;
+  MPI_Type_vector(n, 1, 2, MPI_DOUBLE, &strided);
+  MPI_Type_commit(&strided);
+  const Side send = strided_send ? Side{strided, 1, from.data()} : Side{MPI_DOUBLE, n, from.data()};
+  const Side recv = strided_recv ? Side{strided, 1, to.data()} : Side{MPI_DOUBLE, n, to.data()};
+  Samples plain, dunnage;
+  const int batch = static_cast<int>(std::clamp(400000L / (bytes + 400), 1L, 200L));
+  alternate(rank, send, recv, nonblocking, strided_send || strided_recv ? 0 : static_cast<int>(std::min(bytes, 8L)),
+            repetitions, batch, plain, dunnage);
+  // The last exchange through the preload decides whether the bytes are right.
+  std::fill(to.begin(), to.end(), -1);
+  ping_pong(through, rank, send, recv, nonblocking, 0);
+  bool right = true;
+  if (rank == 1)
+    for (int i = 0; i < n; ++i)
+      right = right && to[static_cast<std::size_t>(strided_recv ? 2 * i : i)] == static_cast<double>(strided_send ? 2 * i : i);
+  MPI_Bcast(&right, 1, MPI_C_BOOL, 1, MPI_COMM_WORLD);
+  if (rank == 0)
+    std::printf("%s\n", nlohmann::json{{"series", name}, {"nonblocking", nonblocking}, {"bytes", bytes},
+                                       {"plain", statistics(plain)}, {"dunnage", statistics(dunnage)},
+                                       {"ratio", quantile(plain, 0.5) / quantile(dunnage, 0.5)}, {"verified", right}}.dump().c_str());
+  MPI_Type_free(&strided);
+}
+
+/// The cost of passing a contiguous call through, measured where the call itself is cheapest.
+void overhead(int rank, int repetitions) {
+  constexpr int calls = 20000;
+  double value = 1;
+  char packed[8];
+  Samples plain, dunnage;
+  for (int r = -2; r < repetitions; ++r)
+    for (int k = 0; k < 2; ++k) {
+      const bool preloaded = (r + k) % 2 == 0;
+      const auto pack = (preloaded ? through : past).pack;
+      const auto start = Clock::now();
+      for (int i = 0; i < calls; ++i) {
+        int position = 0;
+        pack(&value, 1, MPI_DOUBLE, packed, sizeof packed, &position, MPI_COMM_WORLD);
+      }
+      if (r >= 0) (preloaded ? dunnage : plain).push_back(since(start) / calls);
+    }
+  if (rank == 0)
+    std::printf("%s\n", nlohmann::json{{"series", "overhead"}, {"plain", statistics(plain)}, {"dunnage", statistics(dunnage)},
+                                       {"added_seconds", quantile(dunnage, 0.5) - quantile(plain, 0.5)}}.dump().c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, ranks;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  CLI::App app("Ping-pongs with and without Dunnage");
+  int repetitions = 41;
+  long most = 4 << 20;
+  app.add_option("--repetitions", repetitions, "samples of each series");
+  app.add_option("--most", most, "largest payload in bytes");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int rc = rank == 0 ? app.exit(e) : 0;
+    MPI_Finalize();
+    return rc;
+  }
+  if (ranks != 2) {
+    if (rank == 0) std::fprintf(stderr, "bench_message: needs 2 ranks, has %d\n", ranks);
+    MPI_Finalize();
+    return 2;
+  }
+  if (rank == 0) {
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    std::printf("%s\n", nlohmann::json{{"mpi", std::string(version).substr(0, std::string(version).find('\n'))},
+                                       {"dunnage", dlsym(RTLD_DEFAULT, "dunnage_version") != nullptr}}.dump().c_str());
+  }
+  overhead(rank, repetitions);
+  for (long bytes = 8; bytes <= most; bytes *= 8) series("contiguous", rank, bytes, false, false, false, repetitions);
+  for (const bool nonblocking : {false, true})
+    for (long bytes = 64; bytes <= most; bytes *= 4) {
+      series("strided", rank, bytes, true, false, nonblocking, repetitions);
+      series("both", rank, bytes, true, true, nonblocking, repetitions);
+    }
+  MPI_Finalize();
+}
