@@ -1,0 +1,130 @@
+"""The preloaded library from outside: what it exports, what it costs to load, what it says and when it keeps quiet."""
+import json
+import re
+import statistics
+import subprocess
+import time
+
+import pytest
+
+
+def preloaded(build, command, environment, **settings):
+    environment = {**environment, "LD_PRELOAD": str(build / "lib/libdunnage.so"), **settings}
+    return subprocess.run([str(c) for c in command], env=environment, capture_output=True, text=True, timeout=120)
+
+
+def symbols(library):
+    out = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1] for line in out.splitlines()}
+
+
+def generated_names(build):
+    text = (build / "generated/shim/hook_list.inc").read_text()
+    return set(re.findall(r"DUNNAGE_HOOK\((\w+)\)", text))
+
+
+def test_exports_exactly_the_generated_hooks(build):
+    assert symbols(build / "lib/libdunnage.so") == generated_names(build) | {"dunnage_version"}
+
+
+def test_backend_exports_one_function(build, flavour):
+    assert symbols(build / f"lib/dunnage/libdunnage-{flavour}.so") == {"dunnage_backend"}
+
+
+def test_needs_nothing_but_the_c_library(build):
+    out = subprocess.run(["readelf", "-d", build / "lib/libdunnage.so"], capture_output=True, text=True, check=True).stdout
+    needed = set(re.findall(r"NEEDED.*\[(.+)\]", out))
+    assert all(name.startswith(("libc.so", "libdl.so", "libpthread.so", "ld-linux")) for name in needed), needed
+
+
+def test_inert_without_mpi(build, root_environment):
+    """No file is opened but the library itself, and nothing is printed."""
+    run = preloaded(build, ["/bin/cat", "/proc/self/maps"], root_environment, DUNNAGE_REPORT="1", DUNNAGE_NONSENSE="1")
+    assert run.returncode == 0 and run.stderr == ""
+    assert "libdunnage.so" in run.stdout and "libdunnage-" not in run.stdout
+
+
+def test_loading_takes_well_under_a_millisecond(build, root_environment):
+    """A wide bound, so that a busy machine does not fail it: what it catches is a constructor or a big dependency."""
+    def seconds(environment):
+        samples = []
+        for _ in range(40):
+            start = time.perf_counter()
+            subprocess.run(["/bin/true"], env=environment, check=True)
+            samples.append(time.perf_counter() - start)
+        return statistics.median(samples)
+    plain = seconds(root_environment)
+    loaded = seconds({**root_environment, "LD_PRELOAD": str(build / "lib/libdunnage.so")})
+    print(f"loading adds {1e6 * (loaded - plain):.0f} us")
+    assert loaded - plain < 5e-3
+
+
+@pytest.fixture
+def program(build, flavour):
+    return [build / f"mpi/{flavour}/halo3d", 16, 2]
+
+
+def test_silent_unless_asked(build, program, root_environment):
+    run = preloaded(build, program, root_environment)
+    assert run.returncode == 0 and "dunnage" not in run.stderr + run.stdout
+
+
+def test_report_as_text(build, program, root_environment):
+    run = preloaded(build, program, root_environment, DUNNAGE_REPORT="1", DUNNAGE_FORCE="always")
+    assert run.returncode == 0
+    assert re.search(r"dunnage: report for 1 ranks of (Open MPI|MPICH)", run.stderr)
+    assert re.search(r"MPI_Isend +\d+ accelerated", run.stderr)
+
+
+def test_report_as_json_has_the_documented_core(build, program, root_environment, tmp_path):
+    path = tmp_path / "report.json"
+    run = preloaded(build, program, root_environment, DUNNAGE_REPORT=str(path), DUNNAGE_FORCE="always")
+    assert run.returncode == 0 and "dunnage" not in run.stderr
+    report = json.loads(path.read_text())
+    assert report["ranks"] == 1 and report["mpi"]
+    send = report["calls"]["MPI_Isend"]
+    assert send["accelerated"] > 0 and send["bytes"] > 0
+    assert all(isinstance(n, int) and n > 0 for n in send["declined"].values())
+
+
+def test_unwritable_report_is_one_line(build, program, root_environment, tmp_path):
+    run = preloaded(build, program, root_environment, DUNNAGE_REPORT=str(tmp_path / "missing/report.json"))
+    lines = [line for line in run.stderr.splitlines() if "dunnage" in line]
+    assert run.returncode == 0 and len(lines) == 1 and "missing/report.json" in lines[0]
+
+
+def test_off_passes_everything_through(build, program, root_environment, tmp_path):
+    path = tmp_path / "report.json"
+    run = preloaded(build, program, root_environment, DUNNAGE="off", DUNNAGE_REPORT=str(path))
+    assert run.returncode == 0 and not path.exists()
+
+
+def test_never_is_counted(build, program, root_environment, tmp_path):
+    path = tmp_path / "report.json"
+    preloaded(build, program, root_environment, DUNNAGE_FORCE="never", DUNNAGE_REPORT=str(path))
+    assert json.loads(path.read_text())["calls"]["MPI_Isend"]["declined"]["DUNNAGE_FORCE=never"] > 0
+
+
+def test_bad_setting_is_one_clear_line(build, program, root_environment):
+    run = preloaded(build, program, root_environment, DUNNAGE_FORCE="sometimes")
+    lines = [line for line in run.stderr.splitlines() if "dunnage" in line]
+    assert run.returncode == 0 and len(lines) == 1
+    assert all(word in lines[0] for word in ("DUNNAGE_FORCE", "sometimes", "auto", "always", "never"))
+
+
+@pytest.mark.parametrize("simd", ["scalar", "sse4", "avx2", "avx512"])
+def test_every_instruction_set_gives_the_same_bytes(build, flavour, root_environment, simd):
+    """One that this processor lacks falls back to what it has."""
+    run = preloaded(build, [build / f"mpi/{flavour}/contract_random", 2], root_environment, DUNNAGE_SIMD=simd,
+                    DUNNAGE_FORCE="always")
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_a_process_without_an_mpi_library_is_told_once(build, root_environment, tmp_path):
+    """A program that calls MPI_Send though no MPI is loaded: a clear line and an error, not a crash."""
+    source = tmp_path / "lonely.c"
+    source.write_text("int MPI_Send(void); int main(void) { return MPI_Send() == 0 || MPI_Send() == 0; }")
+    subprocess.run(["cc", source, "-o", tmp_path / "lonely", "-L", build / "lib", "-ldunnage",
+                    f"-Wl,-rpath,{build / 'lib'}"], check=True)
+    run = subprocess.run([tmp_path / "lonely"], env=root_environment, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0 and run.stderr.count("dunnage") == 1 and "no MPI library" in run.stderr
