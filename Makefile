@@ -6,13 +6,14 @@
 #   make bench      run the host packing benchmark
 #   make install PREFIX=/usr/local
 #   make docs       write the generated pages of docs/reference again
+#   make fuzz        fuzz the datatype layouts for FUZZ_SECONDS (needs clang)
 #   make clean
 #
 # MPICC=/path/to/mpicc[;/path/to/another] builds for these MPIs and not for those on PATH.
 PREFIX ?= /usr/local
 export MPICC
 
-.PHONY: build setup demo test bench install docs clean
+.PHONY: build setup demo test bench install docs fuzz clean
 
 build: setup
 	scripts/build.sh default
@@ -35,5 +36,11 @@ install: build
 docs: setup
 	.venv/bin/python generate/settings.py api/settings.toml --docs docs/reference/settings.md
 
+FUZZ_SECONDS ?= 60
+fuzz: setup
+	scripts/build.sh fuzz layout_fuzz
+	mkdir -p build-fuzz/corpus
+	build-fuzz/tests/layout_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=400 build-fuzz/corpus tests/fuzz/corpus
+
 clean:
-	rm -rf build build-asan build-tsan
+	rm -rf build build-asan build-tsan build-fuzz
