@@ -1,4 +1,4 @@
-#include "statistics.hpp"
+#include "common/statistics.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,23 +1,21 @@
 // Ping-pongs of two ranks, through the preload (MPI_) and past it (PMPI_), alternating call by call so that noise
-// hits both alike. Prints one JSON object a line; the driver is python/dunnage/bench.
+// hits both alike. Writes one JSON object per line; see docs/guide/benchmarks.md.
 //
-//   bench_message [--quick] [--most BYTES] [--repetitions N]
+//   bench_message [--most BYTES] [--repetitions N]
 //
-// Series: `contiguous` (8 bytes and more, one MPI_Send and MPI_Recv each way), `strided` (every other double sent,
-// contiguous received, empty answer) and `both` (strided on both sides, empty answer), blocking and nonblocking.
-// `overhead`: MPI_Pack of 8 contiguous bytes, the cheapest call that the preload sees, in a loop of its own.
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include <dlfcn.h>
+// Patterns: `contiguous` (one MPI_Send and MPI_Recv each way), `send strided` (every other double sent, contiguous
+// received, empty answer) and `both strided`, blocking and nonblocking; `call`: MPI_Pack of 8 contiguous bytes, the
+// cheapest call that the preload sees, in a loop of its own.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "common/record.hpp"
 
 namespace {
 
@@ -37,13 +35,11 @@ struct Functions {
 const Functions through{MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Wait, MPI_Pack};
 const Functions past{PMPI_Send, PMPI_Recv, PMPI_Isend, PMPI_Irecv, PMPI_Wait, PMPI_Pack};
 
-double quantile(Samples samples, double q) {
-  std::sort(samples.begin(), samples.end());
-  return samples[static_cast<std::size_t>(q * static_cast<double>(samples.size() - 1))];
-}
-
-nlohmann::json statistics(const Samples& s) {
-  return {{"median", quantile(s, 0.5)}, {"p10", quantile(s, 0.1)}, {"p90", quantile(s, 0.9)}, {"samples", s.size()}};
+void print_result(const std::string& pattern, long bytes, const Samples& plain, const Samples& dunnage, bool right) {
+  nlohmann::json record = {{"record", "result"}, {"pattern", pattern}, {"bytes", bytes}};
+  record["series"] = {{"plain", bench::to_json(plain)}, {"dunnage", bench::to_json(dunnage)}};
+  record["series"]["dunnage"]["verified"] = right;
+  bench::print(record);
 }
 
 /// One side of a series: what is sent and received.
@@ -90,7 +86,9 @@ void alternate(int rank, const Side& send, const Side& recv, bool nonblocking, i
     }
 }
 
-void series(const char* name, int rank, long bytes, bool strided_send, bool strided_recv, bool nonblocking, int repetitions) {
+/// Returns whether the bytes were right, on both ranks.
+bool series(const std::string& pattern, int rank, long bytes, bool strided_send, bool strided_recv, bool nonblocking,
+            int repetitions) {
   const auto n = static_cast<int>(bytes / 8);
   std::vector<double> from(static_cast<std::size_t>(2 * n), 0), to(static_cast<std::size_t>(2 * n), -1);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<double>(i);
@@ -101,25 +99,23 @@ void series(const char* name, int rank, long bytes, bool strided_send, bool stri
   const Side recv = strided_recv ? Side{strided, 1, to.data()} : Side{MPI_DOUBLE, n, to.data()};
   Samples plain, dunnage;
   const int batch = static_cast<int>(std::clamp(400000L / (bytes + 400), 1L, 200L));
-  alternate(rank, send, recv, nonblocking, strided_send || strided_recv ? 0 : static_cast<int>(std::min(bytes, 8L)),
-            repetitions, batch, plain, dunnage);
-  // The last exchange through the preload decides whether the bytes are right.
+  const int answer = strided_send || strided_recv ? 0 : 8;
+  alternate(rank, send, recv, nonblocking, answer, repetitions, batch, plain, dunnage);
+  // One more exchange through the preload decides whether the bytes are right.
   std::fill(to.begin(), to.end(), -1);
   ping_pong(through, rank, send, recv, nonblocking, 0);
   bool right = true;
   if (rank == 1)
     for (int i = 0; i < n; ++i)
-      right = right && to[static_cast<std::size_t>(strided_recv ? 2 * i : i)] == static_cast<double>(strided_send ? 2 * i : i);
+      right = right && to[static_cast<std::size_t>(strided_recv ? 2 * i : i)] == (strided_send ? 2 * i : i);
   MPI_Bcast(&right, 1, MPI_C_BOOL, 1, MPI_COMM_WORLD);
-  if (rank == 0)
-    std::printf("%s\n", nlohmann::json{{"series", name}, {"nonblocking", nonblocking}, {"bytes", bytes},
-                                       {"plain", statistics(plain)}, {"dunnage", statistics(dunnage)},
-                                       {"ratio", quantile(plain, 0.5) / quantile(dunnage, 0.5)}, {"verified", right}}.dump().c_str());
+  if (rank == 0) print_result(pattern, bytes, plain, dunnage, right);
   MPI_Type_free(&strided);
+  return right;
 }
 
-/// The cost of passing a contiguous call through, measured where the call itself is cheapest.
-void overhead(int rank, int repetitions) {
+/// What passing a contiguous call through costs, measured where the call itself is cheapest.
+void one_call(int rank, int repetitions) {
   constexpr int calls = 20000;
   double value = 1;
   char packed[8];
@@ -135,9 +131,7 @@ void overhead(int rank, int repetitions) {
       }
       if (r >= 0) (preloaded ? dunnage : plain).push_back(since(start) / calls);
     }
-  if (rank == 0)
-    std::printf("%s\n", nlohmann::json{{"series", "overhead"}, {"plain", statistics(plain)}, {"dunnage", statistics(dunnage)},
-                                       {"added_seconds", quantile(dunnage, 0.5) - quantile(plain, 0.5)}}.dump().c_str());
+  if (rank == 0) print_result("call", sizeof value, plain, dunnage, true);
 }
 
 }  // namespace
@@ -164,19 +158,17 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 2;
   }
-  if (rank == 0) {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length;
-    MPI_Get_library_version(version, &length);
-    std::printf("%s\n", nlohmann::json{{"mpi", std::string(version).substr(0, std::string(version).find('\n'))},
-                                       {"dunnage", dlsym(RTLD_DEFAULT, "dunnage_version") != nullptr}}.dump().c_str());
-  }
-  overhead(rank, repetitions);
-  for (long bytes = 8; bytes <= most; bytes *= 8) series("contiguous", rank, bytes, false, false, false, repetitions);
+  if (rank == 0) bench::print(bench::header());
+  one_call(rank, repetitions);
+  bool right = true;
+  for (long bytes = 8; bytes <= most; bytes *= 8)
+    right &= series("contiguous", rank, bytes, false, false, false, repetitions);
   for (const bool nonblocking : {false, true})
     for (long bytes = 64; bytes <= most; bytes *= 4) {
-      series("strided", rank, bytes, true, false, nonblocking, repetitions);
-      series("both", rank, bytes, true, true, nonblocking, repetitions);
+      const std::string suffix = nonblocking ? ", nonblocking" : "";
+      right &= series("send strided" + suffix, rank, bytes, true, false, nonblocking, repetitions);
+      right &= series("both strided" + suffix, rank, bytes, true, true, nonblocking, repetitions);
     }
   MPI_Finalize();
+  return right ? 0 : 1;
 }

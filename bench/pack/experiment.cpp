@@ -5,10 +5,10 @@
 #include <map>
 
 #include "buffer.hpp"
+#include "common/record.hpp"
 #include "copy.hpp"
 #include "footprint.hpp"
 #include "measure.hpp"
-#include "statistics.hpp"
 
 namespace bench {
 
@@ -85,12 +85,6 @@ std::map<std::string, bool> verify(Buffer& destination, std::vector<Series>& ser
   return verified;
 }
 
-nlohmann::json to_json(const Series& series) {
-  const Summary summary = summarize(series.samples);
-  return {{"median", summary.median}, {"trimean", summary.trimean}, {"p10", summary.p10},
-          {"p90", summary.p90},       {"samples", series.samples}};
-}
-
 const char* name(Operation operation) { return operation == Operation::pack ? "pack" : "unpack"; }
 const char* name(Size size) { return size == Size::large ? "large" : "small"; }
 const char* name(Kind kind) {
@@ -157,7 +151,7 @@ std::vector<nlohmann::json> Experiment::run(const Pattern& pattern, const Layout
                              {"payload", subject.payload()},
                              {"buffer", layout.buffer_bytes},
                              {"traffic", traffic}};
-    for (const Series& one : series) record["series"][one.name] = to_json(one);
+    for (const Series& one : series) record["series"][one.name] = to_json(one.samples);
     for (const auto& [which, equal] : verified) record["series"][which]["verified"] = equal;
     const double fastest = std::min(record["series"]["copy"]["median"].get<double>(),
                                     record["series"]["streaming copy"]["median"].get<double>());

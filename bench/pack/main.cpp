@@ -1,22 +1,13 @@
 // bench_pack: MPI_Pack and MPI_Unpack against the MPI's own, a hand-written loop and a copy, on host memory.
 // An ordinary MPI program for one rank. Writes one JSON object per line; see docs/guide/benchmarks.md.
 
-#include <dlfcn.h>
-
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <regex>
 
+#include "common/record.hpp"
 #include "experiment.hpp"
 
 namespace {
-
-std::string library_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  return text;  // not by length: Open MPI counts the closing zero
-}
 
 struct Options {
   std::string pattern = ".*";
@@ -30,20 +21,16 @@ struct Options {
 
 /// Returns whether everything that Dunnage did was right.
 bool run(const Options& options) {
-  const auto print = [](const nlohmann::json& record) { std::cout << record.dump() << std::endl; };
-
   bench::Experiment experiment;
   if (options.operation != "unpack") experiment.operations.push_back(bench::Operation::pack);
   if (options.operation != "pack") experiment.operations.push_back(bench::Operation::unpack);
   if (options.quick) experiment.cold_repetitions = experiment.warm_repetitions = 5;
   if (options.repetitions > 0) experiment.cold_repetitions = experiment.warm_repetitions = options.repetitions;
-  experiment.dunnage = dlsym(RTLD_DEFAULT, "dunnage_version") != nullptr;
 
-  print({{"record", "header"},
-         {"mpi", DUNNAGE_MPI_FLAVOUR},
-         {"library_version", library_version()},
-         {"dunnage", experiment.dunnage},
-         {"eviction", experiment.evictor.method()}});
+  nlohmann::json header = bench::header();
+  experiment.dunnage = header["dunnage"];
+  header["eviction"] = experiment.evictor.method();
+  bench::print(header);
 
   const std::regex wanted(options.pattern);
   bool right = true;
@@ -51,20 +38,20 @@ bool run(const Options& options) {
     const bool cold = pattern.size == bench::Size::large;
     if (options.mode == (cold ? "warm" : "cold") || !std::regex_search(pattern.name, wanted)) continue;
     if (options.list) {
-      print({{"record", "pattern"}, {"pattern", pattern.name}, {"mode", cold ? "cold" : "warm"}});
+      bench::print({{"record", "pattern"}, {"pattern", pattern.name}, {"mode", cold ? "cold" : "warm"}});
       continue;
     }
     const bench::Layout layout = pattern.layout();
     if (options.max_bytes != 0 && layout.buffer_bytes > options.max_bytes) {
-      print({{"record", "skipped"},
-             {"pattern", pattern.name},
-             {"mode", cold ? "cold" : "warm"},
-             {"buffer", layout.buffer_bytes},
-             {"max_bytes", options.max_bytes}});
+      bench::print({{"record", "skipped"},
+                    {"pattern", pattern.name},
+                    {"mode", cold ? "cold" : "warm"},
+                    {"buffer", layout.buffer_bytes},
+                    {"max_bytes", options.max_bytes}});
       continue;
     }
     for (const auto& record : experiment.run(pattern, layout)) {
-      print(record);
+      bench::print(record);
       if (experiment.dunnage) right = right && record["series"]["dunnage"]["verified"].get<bool>();
     }
   }
