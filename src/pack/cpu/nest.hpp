@@ -17,7 +17,7 @@ Walk choose_walk(const Dim* dims, int n, std::int64_t block);
 /// What is known of the caches. `streamed`: whole lines may be stored past them. `far`: the user's memory is not
 /// expected in them.
 struct Memory {
-  bool streamed, far;
+  bool streamed = false, far = false;
 };
 
 /// Blocks from this length on are streamed one by one; shorter ones would leave too many lines half written.

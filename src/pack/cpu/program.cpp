@@ -1,6 +1,7 @@
 #include "pack/cpu/program.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <numeric>
 
@@ -9,15 +10,18 @@
 #include "base/cache.hpp"
 #include "pack/cpu/moves.hpp"
 #include "pack/cpu/nest.hpp"
+#include "pack/cpu/store_choice.hpp"
 
 namespace dunnage::pack {
 namespace {
 
 using Kind = type::Node::Kind;
 
-// Streamed packing gathers this much into a buffer that stays in the first-level cache and writes it out from
-// there in whole lines, whatever the shape of the blocks.
+// The pieces of large work (see in_pieces): short blocks, long blocks, transposes. The first is also the size of a
+// buffer on the stack, and must leave room in the first-level cache for what is gathered into it.
 constexpr std::int64_t scratch_size = 16384;
+constexpr std::int64_t long_piece = 16384;
+constexpr std::int64_t interchanged_bytes = 262144;
 
 // A repeated list of no more blocks than this is run block by block over many repeats.
 constexpr std::int64_t most_interleaved = 64;
@@ -271,40 +275,89 @@ void Program::run(const Op& op, char* user, char* packed, std::int64_t begin, st
   }
 }
 
+namespace {
+
+/// Runs [begin, end) in pieces, `run(begin, end, streamed)`, with whichever kind of stores turns out the faster.
+template <class Run>
+void in_pieces(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t piece, Run&& run) {
+  using Clock = std::chrono::steady_clock;
+  StoreChoice choice;
+  for (auto at = begin; at < end;) {
+    const auto to = std::min(end, at + (at == begin ? first : piece));
+    const bool streamed = choice.next();
+    const auto start = Clock::now();
+    run(at, to, streamed);
+    choice.learn(streamed, std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(to - at));
+    at = to;
+  }
+  kernels().fence();
+}
+
+/// Bytes up to the next line.
+std::int64_t to_line(const void* p, std::int64_t piece) {
+  return piece - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) % 64);
+}
+
+}  // namespace
+
+std::int64_t Program::interchanged_piece(std::int64_t begin, std::int64_t end) const {
+  const auto& op = ops_[root_];
+  if (op.kind != Op::Kind::nest || begin != 0 || end != size_) return 0;
+  const auto walk = choose_walk(op.nest.dim, op.nest.dims, op.nest.block);
+  if (walk.kind != Walk::Kind::transposed) return 0;
+  // Whole iterations of the outermost loop, so that each piece is a transpose again; wide enough for long runs of
+  // the user's lines where that loop is the one interchanged.
+  const auto& outer = op.nest.dim[0];
+  const auto least = std::max<std::int64_t>(interchanged_bytes / outer.packed, 1);
+  return (walk.across == 0 ? std::max<std::int64_t>(least, 64) : least) * outer.packed;
+}
+
 void Program::pack(const void* user, void* packed, std::int64_t begin, std::int64_t end, Stores stores) const {
   if (begin == end) return;
   const auto& op = ops_[root_];
   auto* from = static_cast<char*>(const_cast<void*>(user)) + data_.offset;
   auto* to = static_cast<char*>(packed);
-  if (stores == Stores::cached) return run<Direction::pack>(op, from, to, begin, end, {false, false});
+  const auto run_piece = [&](std::int64_t a, std::int64_t b, Memory memory) {
+    run<Direction::pack>(op, from, to + (a - begin), a, b, memory);
+  };
+  if (stores == Stores::cached) return run_piece(begin, end, {false, false});
 
-  const bool whole = op.kind == Op::Kind::nest && begin == 0 && end == size_;
-  const auto walk = whole ? choose_walk(op.nest.dim, op.nest.dims, op.nest.block).kind : Walk::Kind::rows;
-  const bool long_blocks = op.kind == Op::Kind::nest && op.nest.block >= stream_block<Direction::pack>();
-  if (long_blocks || walk == Walk::Kind::transposed || walk == Walk::Kind::tiled) {
-    // Gathering in the packed order would undo an interchange; transposes and long blocks write whole lines anyway.
-    run<Direction::pack>(op, from, to, begin, end, {true, true});
-  } else {
-    alignas(64) char scratch[scratch_size];
-    for (auto at = begin; at < end;) {
-      // Pieces end on the lines of the packed buffer.
-      const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 64);
-      const auto piece = std::min(end - at, scratch_size - over);
-      run<Direction::pack>(op, from, scratch + over, at, at + piece, {false, true});
-      kernels().stream(to, scratch + over, piece);
-      to += piece;
-      at += piece;
-    }
+  if (const auto piece = interchanged_piece(begin, end))
+    return in_pieces(begin, end, piece, piece, [&](auto a, auto b, bool streamed) { run_piece(a, b, {streamed, true}); });
+  if (op.kind == Op::Kind::nest) {
+    const auto walk = choose_walk(op.nest.dim, op.nest.dims, op.nest.block);
+    if (walk.kind == Walk::Kind::tiled) return run_piece(begin, end, {false, true});  // gathering would undo the tiles
+    if (op.nest.block >= stream_block<Direction::pack>())
+      return in_pieces(begin, end, to_line(to, long_piece), long_piece,
+                       [&](auto a, auto b, bool streamed) { run_piece(a, b, {streamed, true}); });
   }
-  kernels().fence();
+  // Short blocks are gathered into a buffer that stays in the nearest cache and written out from there in whole lines.
+  alignas(64) char scratch[scratch_size];
+  in_pieces(begin, end, to_line(to, scratch_size), scratch_size, [&](auto a, auto b, bool streamed) {
+    if (!streamed) return run_piece(a, b, {false, true});
+    auto* out = to + (a - begin);
+    auto* at = scratch + reinterpret_cast<std::uintptr_t>(out) % 64;
+    run<Direction::pack>(op, from, at, a, b, {false, true});
+    kernels().stream(out, at, b - a);
+  });
 }
 
 void Program::unpack(const void* packed, void* user, std::int64_t begin, std::int64_t end, Stores stores) const {
   if (begin == end) return;
+  const auto& op = ops_[root_];
   auto* from = static_cast<char*>(const_cast<void*>(packed));
-  run<Direction::unpack>(ops_[root_], static_cast<char*>(user) + data_.offset, from, begin, end,
-                         {stores == Stores::streamed, stores == Stores::streamed});
-  if (stores == Stores::streamed) kernels().fence();
+  auto* to = static_cast<char*>(user) + data_.offset;
+  const auto run_piece = [&](std::int64_t a, std::int64_t b, Memory memory) {
+    run<Direction::unpack>(op, to, from + (a - begin), a, b, memory);
+  };
+  if (stores == Stores::cached) return run_piece(begin, end, {false, false});
+
+  const auto piece = interchanged_piece(begin, end);
+  // Only long blocks and transposes fill whole lines of the user's buffer.
+  if (piece == 0 && (op.kind != Op::Kind::nest || op.nest.block < stream_block<Direction::unpack>()))
+    return run_piece(begin, end, {false, true});
+  in_pieces(begin, end, piece ? piece : long_piece, piece ? piece : long_piece,
+            [&](auto a, auto b, bool streamed) { run_piece(a, b, {streamed, true}); });
 }
 
 }  // namespace dunnage::pack

@@ -14,7 +14,8 @@
 
 namespace dunnage::pack {
 
-/// Whether packed bytes go past the caches. It pays where neither buffer fits them.
+/// `streamed`: stores may go past the caches, piece by piece as that turns out faster (store_choice.hpp). It can pay
+/// where the two buffers together do not fit the nearer caches.
 enum class Stores { cached, streamed };
 
 class Program {
@@ -67,6 +68,8 @@ class Program {
 
   std::size_t compile(const type::Node& node);
   void compile_list(const type::Node& node, Op& op);
+  /// The size of pieces that keep a transpose one; 0 where the range is none.
+  std::int64_t interchanged_piece(std::int64_t begin, std::int64_t end) const;
 
   template <Direction D>
   void run(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const;
