@@ -4,7 +4,7 @@
 #   bin/dunnage
 #   lib/libdunnage.so  lib/dunnage/{backends and what they need}  lib/cmake/dunnage  lib/pkgconfig
 #   libexec/dunnage/mpi/<flavour>/{benchmark programs}
-#   share/dunnage/python
+#   share/dunnage/{python,experiments}
 include(CMakePackageConfigHelpers)
 
 install(TARGETS dunnage_tool RUNTIME DESTINATION bin)
@@ -48,6 +48,8 @@ endif()
 
 install(DIRECTORY python/ DESTINATION share/dunnage/python
         FILES_MATCHING PATTERN "*.py" PATTERN "requirements.txt" PATTERN "__pycache__" EXCLUDE)
+
+install(DIRECTORY bench/experiments DESTINATION share/dunnage)
 
 configure_package_config_file(cmake/dunnageConfig.cmake.in "${CMAKE_BINARY_DIR}/dunnageConfig.cmake"
   INSTALL_DESTINATION lib/cmake/dunnage NO_CHECK_REQUIRED_COMPONENTS_MACRO)

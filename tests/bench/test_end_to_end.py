@@ -1,4 +1,4 @@
-"""`python -m dunnage.bench pack` on the built tree: two patterns, quickly."""
+"""`python -m dunnage.bench` on the built tree, quickly."""
 
 import json
 
@@ -37,6 +37,24 @@ def test_two_patterns_are_measured_and_reported(tmp_path, capsys):
     assert (tmp_path / "pack_host.png").stat().st_size > 0
     assert (tmp_path / "pack_host.csv").read_text().startswith("mpi,pattern")
     assert "geometric mean, plain" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["message", "commit"])
+def test_plain_and_dunnage_are_compared(name, tmp_path, capsys):
+    mpis = home.mpis(f"bench_{name}")
+    if not mpis or not home.library.exists():
+        pytest.skip(f"bench_{name} or the library is not built in {home.path}; build it, or set DUNNAGE_HOME")
+    if name == "message" and not all(home.launcher(mpi) for mpi in mpis):
+        pytest.skip("an MPI has no launcher")
+    assert main([name, "--quick", "--output", str(tmp_path)]) == 0
+
+    document = json.loads((tmp_path / f"{name}.json").read_text())
+    assert {"date", "cpu", "git_commit", "command", "mpis", "summary"} <= set(document)
+    assert {result["mpi"] for result in document["results"]} == set(mpis) == set(document["mpis"])
+    assert all(result["series"]["dunnage"]["verified"] for result in document["results"])
+    assert all(header["dunnage"] for header in document["mpis"].values())
+    assert (tmp_path / f"{name}.png").stat().st_size > 0
+    assert "asked" in capsys.readouterr().out
 
 
 @needs_build

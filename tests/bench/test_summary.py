@@ -3,7 +3,7 @@
 import pytest
 
 from dunnage.bench.results import merge
-from dunnage.bench.summary import slower_patterns, subject, summarize_results, wrong
+from dunnage.bench.summary import counted, slower_patterns, subject, summarize_results, wrong
 
 CRITERIA = {"cold": {"mean": 2.0, "minimum": 0.97, "limit": 0.8, "transpose": 3.0}}
 
@@ -51,6 +51,26 @@ def test_minimum_names_its_pattern_and_misses_its_threshold():
 def test_limit_is_the_better_copy_and_counts_regular_patterns_only():
     assert figure("minimum, limit, regular", "openmpi").value == pytest.approx(0.1)
     assert figure("geometric mean, limit, regular", "openmpi").value == pytest.approx((0.5 * 0.1) ** 0.5)
+
+
+def test_contiguous_patterns_are_in_one_of_the_two_means():
+    results = merge([
+        ("mpich", record("vector", plain=4.0, dunnage=1.0, hand=4.0)),
+        ("mpich", record("face z", "contiguous", plain=1.0, dunnage=1.0, hand=1.0)),
+    ])
+    assert figure("geometric mean, plain", "mpich", results).value == pytest.approx(2.0)
+    beside = figure("geometric mean, plain, non-contiguous", "mpich", results)
+    assert (beside.value, beside.met) == (pytest.approx(4.0), None)
+
+
+def test_patterns_below_the_payload_asked_are_not_counted():
+    small = record("face x", plain=1.0, dunnage=2.0, hand=1.0)
+    small["payload"] = (1 << 20) - 1
+    results = merge([("mpich", small), ("mpich", record("vector", plain=4.0, dunnage=1.0, hand=4.0))])
+    criteria = {"cold": {"payload": 1 << 20, "minimum": 0.97}}
+    assert [result.pattern for result in counted(results, criteria)] == ["vector"]
+    assert {f.pattern for f in summarize_results(results, criteria)} <= {"vector", None}
+    assert [slower.result.pattern for slower in slower_patterns(results)] == ["face x"]
 
 
 def test_transpose_is_held_against_the_fastest_mpi():

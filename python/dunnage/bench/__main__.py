@@ -1,4 +1,4 @@
-"""Command line: ``python -m dunnage.bench pack --memory host``, or ``--all``."""
+"""Command line: ``python -m dunnage.bench pack --memory host``, ``message``, ``commit``, or ``--all``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import List, Optional
 
-from . import machine
+from . import commit, machine, message, report
 from .experiment import Experiment, load
 from .home import Home, experiment_files, find_home
-from .report import report
-from .results import merge
 from .runner import RunError, default_core, run_experiment
+
+REPORTS = {"bench_pack": report.report, "bench_message": message.report, "bench_commit": commit.report}
 
 
 def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
@@ -20,16 +20,16 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="dunnage bench", description="Reproduces a published experiment.")
     parser.add_argument("name", nargs="?", help="the experiment, for example: pack")
     parser.add_argument("--all", action="store_true", help="run every experiment")
-    parser.add_argument("--memory", default="host", help="kind of memory the data is in (default: host)")
+    parser.add_argument("--memory", default="host", help="kind of memory the data is in (pack; default: host)")
     parser.add_argument("--mpi", help="comma-separated MPIs (default: every one the program is built for)")
     parser.add_argument("--output", type=Path, help="folder for JSON, CSV and PNG (default: results/ of the build)")
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions, no patterns in large buffers")
-    parser.add_argument("--pattern", help="only patterns whose name this regular expression is found in")
-    parser.add_argument("--mode", choices=["cold", "warm"], help="only large patterns cold, or only small ones warm")
-    parser.add_argument("--operation", choices=["pack", "unpack"], help="only this operation")
-    parser.add_argument("--rounds", type=int, help="times that each pattern goes round all the MPIs")
-    parser.add_argument("--max-bytes", type=int, help="skip patterns in larger buffers")
-    parser.add_argument("--core", type=int, help="core to run on (default: the last)")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions, nothing large")
+    parser.add_argument("--pattern", help="pack: only patterns whose name this regular expression is found in")
+    parser.add_argument("--mode", choices=["cold", "warm"], help="pack: only large patterns cold, or only small ones warm")
+    parser.add_argument("--operation", choices=["pack", "unpack"], help="pack: only this operation")
+    parser.add_argument("--rounds", type=int, help="times round all the MPIs")
+    parser.add_argument("--max-bytes", type=int, help="pack: skip patterns in larger buffers")
+    parser.add_argument("--core", type=int, help="core for one rank (default: the last)")
     options = parser.parse_args(arguments)
     if bool(options.name) == options.all:
         parser.error("give the name of one experiment, or --all")
@@ -38,10 +38,12 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
 
 def adjust(experiment: Experiment, options: argparse.Namespace) -> None:
     """Replaces parts of the published experiment by what the command line asks for."""
+    experiment.rounds = options.rounds or experiment.rounds
+    if not experiment.modes:
+        return
     experiment.pattern = options.pattern or experiment.pattern
     experiment.modes = [options.mode] if options.mode else experiment.modes
     experiment.operations = [options.operation] if options.operation else experiment.operations
-    experiment.rounds = options.rounds or experiment.rounds
     experiment.max_bytes = experiment.max_bytes if options.max_bytes is None else options.max_bytes
 
 
@@ -58,22 +60,15 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
             f" (built: {', '.join(built) or 'none'}); build it with make, or set DUNNAGE_HOME"
         )
     print(experiment.title)
-    if not home.library.exists():
+    if not home.library.exists() and experiment.modes:
         print(f"{home.library} is missing: measuring plain MPI only, against hand-written loops")
     core = default_core() if options.core is None else options.core
     run = run_experiment(home, experiment, mpis, core, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     for mpi, header in run.headers.items():
         version = " ".join(header["library_version"].splitlines()[0].split())
         print(f"{mpi}: {version}, Dunnage {'loaded' if header['dunnage'] else 'not loaded'}")
-    for record in run.skipped:
-        which = f"{record['mode']} '{record['pattern']}'"
-        print(f"skipped: {which}, buffer {record['buffer']} bytes > {record['max_bytes']}")
-    print()
-    results = merge(run.records)
-    if not results:
-        raise RunError("no pattern was measured; see --pattern and --max-bytes")
-    head = {**machine.describe(), "core": core, "mpis": run.headers, "skipped": run.skipped}
-    return report(experiment, results, head, options.output or home.path / "results")
+    head = {**machine.describe(), "core": core if experiment.ranks == 1 else None, "mpis": run.headers}
+    return REPORTS[experiment.program](experiment, run, head, options.output or home.path / "results")
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -82,7 +77,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     home = find_home()
     files = experiment_files(home)
     if not options.all:
-        files = [path for path in files if path.stem == f"{options.name}_{options.memory}"]
+        files = [path for path in files if path.stem in (options.name, f"{options.name}_{options.memory}")]
     if not files:
         known = ", ".join(path.stem.replace("_", " --memory ") for path in experiment_files(home))
         asked = f"{options.name} --memory {options.memory}"

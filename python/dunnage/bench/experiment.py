@@ -20,13 +20,19 @@ class Experiment:
     name: str
     title: str
     program: str
-    pattern: str
-    modes: List[str]
-    operations: List[str]
-    rounds: int
-    repetitions: Dict[str, int]
-    max_bytes: int
+    rounds: int  # times round all the MPIs
     criteria: Dict[str, Dict[str, float]] = field(default_factory=dict)
+
+    # What the program is given, and on how many ranks; the pack benchmark has a table of its own instead.
+    ranks: int = 1
+    arguments: List[str] = field(default_factory=list)
+
+    # Of the pack benchmark.
+    pattern: str = ".*"
+    modes: List[str] = field(default_factory=list)
+    operations: List[str] = field(default_factory=list)
+    repetitions: Dict[str, int] = field(default_factory=dict)
+    max_bytes: int = 0
 
 
 def load(path: Path, quick: bool = False) -> Experiment:

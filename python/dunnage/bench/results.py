@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Tuple
+from typing import Any, Dict, Iterable, List, Sequence, Tuple
 
 from .statistics import summarize
 
@@ -12,16 +12,11 @@ COPIES = ("copy", "streaming copy")
 
 
 @dataclass
-class Result:
-    """The measured series of one operation on one pattern with one MPI. Times are seconds."""
+class Measured:
+    """Some series that were measured in turn, with one MPI. Times are seconds."""
 
     mpi: str
     pattern: str
-    kind: str
-    mode: str
-    operation: str
-    payload: int
-    traffic: int
     series: Dict[str, Dict[str, Any]]
 
     def time(self, series: str) -> float:
@@ -32,14 +27,30 @@ class Result:
         """Whether the series was measured: `dunnage` only is where the library was loaded."""
         return series in self.series
 
+    def ratio(self, faster: str, slower: str = "plain") -> float:
+        """How many times faster one series is than another."""
+        return self.time(slower) / self.time(faster)
+
+    @property
+    def added(self) -> float:
+        """What Dunnage adds to the time of plain MPI."""
+        return self.time("dunnage") - self.time("plain")
+
+
+@dataclass
+class Result(Measured):
+    """One operation of the pack benchmark on one pattern."""
+
+    kind: str
+    mode: str
+    operation: str
+    payload: int
+    traffic: int
+
     @property
     def limit(self) -> float:
         """The least time in which the bytes that must cross memory can, at the speed of the better copy."""
         return min(self.time(copy) for copy in COPIES)
-
-    def ratio(self, faster: str, slower: str = "plain") -> float:
-        """How many times faster one series is than another."""
-        return self.time(slower) / self.time(faster)
 
     def share_of_limit(self, series: str) -> float:
         """1 for a series that takes no longer than the limit."""
@@ -51,20 +62,30 @@ class Result:
         return (self.mode, self.operation, self.pattern)
 
 
-def merge(records: Iterable[Tuple[str, Record]]) -> List[Result]:
-    """Joins the (MPI, record) pairs of all rounds. A series is right only if it was right in every round."""
-    merged: Dict[Tuple[str, ...], Result] = {}
+def join(records: Iterable[Tuple[str, Record]], key: Sequence[str], fields: Sequence[str] = ()) -> List[Record]:
+    """Joins the (MPI, record) pairs of all rounds that agree in the fields of `key`.
+
+    A series is right only if it was right in every round.
+    """
+    joined: Dict[Tuple[Any, ...], Record] = {}
     for mpi, record in records:
-        key = (mpi, record["mode"], record["operation"], record["pattern"])
-        if key not in merged:
-            fields = ("pattern", "kind", "mode", "operation", "payload", "traffic")
-            merged[key] = Result(mpi=mpi, series={}, **{name: record[name] for name in fields})
+        names = (*key, *fields)
+        one = joined.setdefault(
+            (mpi, *(record[name] for name in key)),
+            {"mpi": mpi, **{name: record[name] for name in names}, "series": {}},
+        )
         for name, measured in record["series"].items():
-            series = merged[key].series.setdefault(name, {"samples": []})
+            series = one["series"].setdefault(name, {"samples": []})
             series["samples"] += measured["samples"]
             if "verified" in measured:
                 series["verified"] = series.get("verified", True) and measured["verified"]
-    for result in merged.values():
-        for series in result.series.values():
+    for one in joined.values():
+        for series in one["series"].values():
             series.update(summarize(series["samples"]))
-    return list(merged.values())
+    return list(joined.values())
+
+
+def merge(records: Iterable[Tuple[str, Record]]) -> List[Result]:
+    """The results of the pack benchmark."""
+    found = join(records, ("mode", "operation", "pattern"), ("kind", "payload", "traffic"))
+    return [Result(**one) for one in found]

@@ -29,25 +29,33 @@ class Run:
 
 
 def run_program(home: Home, program: str, mpi: str, arguments: List[str], core: int) -> List[Record]:
-    """Runs the program on one rank, which needs no launcher, pinned to a core, with the library preloaded.
-
-    Wrong bytes are in the records and make the program's status 1; any other status is an error.
-    """
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    if home.library.exists():
-        environment["LD_PRELOAD"] = str(home.library)
+    """Runs the program on one rank, which needs no launcher, pinned to a core, with the library preloaded."""
+    preload = {"LD_PRELOAD": str(home.library)} if home.library.exists() else {}
     command = [str(home.program(mpi, program)), *arguments]
-    done = subprocess.run(
-        command,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: os.sched_setaffinity(0, {core}),
-    )
-    if done.returncode not in (0, 1):
+    return _records(command, preload, preexec_fn=lambda: os.sched_setaffinity(0, {core}))
+
+
+def launch_program(home: Home, program: str, mpi: str, arguments: List[str], ranks: int) -> List[Record]:
+    """Runs the program under the launcher of its MPI, which also places the ranks. Only these are preloaded."""
+    launcher = home.launcher(mpi)
+    if launcher is None:
+        raise RunError(f"no launcher for {mpi}: put mpirun.{mpi} on PATH")
+    command = [launcher, "-n", str(ranks)]
+    if mpi == "openmpi":
+        command += ["--oversubscribe", "-x", f"LD_PRELOAD={home.library}"]
+    else:
+        command += ["-genv", "LD_PRELOAD", str(home.library)]
+    return _records([*command, str(home.program(mpi, program)), *arguments], {})
+
+
+def _records(command: List[str], variables: Dict[str, str], **options: Any) -> List[Record]:
+    """Wrong bytes are in the records and make the program's status 1; any other status is an error."""
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **variables)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)
+    records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode not in (0, 1) or not records:
         raise RunError(f"{' '.join(command)} ended with status {done.returncode}:\n{done.stderr}")
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return records
 
 
 def default_core() -> int:
@@ -56,19 +64,40 @@ def default_core() -> int:
 
 
 def run_experiment(home: Home, experiment: Experiment, mpis: List[str], core: int, say: Say) -> Run:
-    """Measures every chosen pattern with every MPI, `rounds` times in turn."""
+    """Runs an experiment's program as often as asked, with every MPI in turn."""
+    if experiment.modes:
+        return _run_patterns(home, experiment, mpis, core, say)
+    if not home.library.exists():
+        raise RunError(f"{home.library} is missing: there is nothing to compare plain MPI with")
+    run = Run()
+    for turn, mpi in _turns(mpis, experiment.rounds):
+        say(f"{mpi}, round {turn + 1}")
+        if experiment.ranks == 1:
+            records = run_program(home, experiment.program, mpi, experiment.arguments, core)
+        else:
+            records = launch_program(home, experiment.program, mpi, experiment.arguments, experiment.ranks)
+        _collect(run, mpi, records)
+    return run
+
+
+def _turns(mpis: List[str], rounds: int) -> List[Tuple[int, str]]:
+    """Each MPI once in every round, a different one first each time."""
+    return [(turn, mpis[(turn + place) % len(mpis)]) for turn in range(rounds) for place in range(len(mpis))]
+
+
+def _run_patterns(home: Home, experiment: Experiment, mpis: List[str], core: int, say: Say) -> Run:
+    """Every chosen pattern goes round the MPIs before the next one does."""
     run = Run()
     operation = "both" if len(experiment.operations) == 2 else experiment.operations[0]
     for mode in experiment.modes:
         for pattern in _patterns(home, experiment, mpis[0], mode, core):
             say(f"{mode} {pattern}")
-            for turn in range(experiment.rounds):
-                for mpi in mpis[turn % len(mpis):] + mpis[: turn % len(mpis)]:
-                    arguments = ["--pattern", f"^{pattern}$", "--mode", mode, "--operation", operation]
-                    arguments += ["--repetitions", str(experiment.repetitions[mode])]
-                    if experiment.max_bytes:
-                        arguments += ["--max-bytes", str(experiment.max_bytes)]
-                    _collect(run, mpi, run_program(home, experiment.program, mpi, arguments, core))
+            for _, mpi in _turns(mpis, experiment.rounds):
+                arguments = ["--pattern", f"^{pattern}$", "--mode", mode, "--operation", operation]
+                arguments += ["--repetitions", str(experiment.repetitions[mode])]
+                if experiment.max_bytes:
+                    arguments += ["--max-bytes", str(experiment.max_bytes)]
+                _collect(run, mpi, run_program(home, experiment.program, mpi, arguments, core))
     return run
 
 

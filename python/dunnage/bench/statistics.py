@@ -23,3 +23,12 @@ def geometric_mean(ratios: Sequence[float]) -> float:
     if not ratios:
         raise ValueError("no ratios to take the mean of")
     return float(numpy.exp(numpy.mean(numpy.log(numpy.asarray(ratios, dtype=float)))))
+
+
+def consistently_slower(plain: Sequence[float], tested: Sequence[float]) -> bool:
+    """Whether too many of the paired samples are slower for chance: a sign test, at three standard deviations.
+
+    The spread of each series does not tell: what disturbs both alike widens both and changes no pair.
+    """
+    slower = sum(mine > theirs for theirs, mine in zip(plain, tested))
+    return bool(slower > len(plain) / 2 + 1.5 * len(plain) ** 0.5)

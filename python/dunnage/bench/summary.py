@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Dict, List, Optional, Tuple
+from dataclasses import dataclass
+from typing import Dict, List, Optional, Sequence, Tuple
 
-from .results import Result
+from .figure import Criteria, Figure
+from .results import Measured, Result
 from .statistics import geometric_mean
 
-Criteria = Dict[str, Dict[str, float]]
 
-
-@dataclass
-class Figure:
-    """One figure of the summary, its threshold if the experiment has one, and where it comes from."""
-
-    mode: str
-    operation: str
-    mpi: str
-    name: str
-    value: float
-    threshold: Optional[float] = None
-    pattern: Optional[str] = None  # that the value belongs to
-
-    @property
-    def met(self) -> Optional[bool]:
-        """Whether the threshold is reached; None where there is none."""
-        return None if self.threshold is None else self.value >= self.threshold
-
-    def to_json(self) -> Dict[str, Any]:
-        """For the results file."""
-        return {**asdict(self), "met": self.met}
-
-
-def subject(results: List[Result]) -> str:
+def subject(results: Sequence[Measured]) -> str:
     """The series under test: Dunnage, or the hand-written loops where the library was not loaded."""
     return "dunnage" if results and all(result.has("dunnage") for result in results) else "hand"
 
@@ -46,6 +23,11 @@ def fastest_plain(results: List[Result]) -> Dict[Tuple[str, str, str], float]:
     return fastest
 
 
+def counted(results: List[Result], criteria: Criteria) -> List[Result]:
+    """Those with at least the payload that the criteria of their mode name: small ones are too easily lost in noise."""
+    return [r for r in results if r.payload >= criteria.get(r.mode, {}).get("payload", 0)]
+
+
 def summarize_results(results: List[Result], criteria: Criteria) -> List[Figure]:
     """All the figures, for each mode, operation and MPI in the order in which they were measured.
 
@@ -53,6 +35,7 @@ def summarize_results(results: List[Result], criteria: Criteria) -> List[Figure]
     """
     fastest = fastest_plain(results)
     tested = subject(results)
+    results = counted(results, criteria)
     if tested != "dunnage":
         criteria = {}
     groups: Dict[Tuple[str, str, str], List[Result]] = {}
@@ -63,14 +46,18 @@ def summarize_results(results: List[Result], criteria: Criteria) -> List[Figure]
         bounds = criteria.get(mode, {})
 
         def add(name: str, value: float, bound: str, pattern: Optional[str] = None) -> None:
-            figures.append(Figure(mode, operation, mpi, name, value, bounds.get(bound), pattern))
+            figures.append(Figure(mpi, name, value, bounds.get(bound), pattern, mode=mode, operation=operation))
 
-        add("geometric mean, plain", geometric_mean([r.ratio(tested) for r in group]), "mean")
-        add(
-            "geometric mean, fastest plain",
-            geometric_mean([fastest[r.key] / r.time(tested) for r in group]),
-            "mean_fastest",
-        )
+        def add_means(suffix: str, chosen: List[Result], asked: bool) -> None:
+            own = [r.ratio(tested) for r in chosen]
+            best = [fastest[r.key] / r.time(tested) for r in chosen]
+            add(f"geometric mean, plain{suffix}", geometric_mean(own), "mean" if asked else "")
+            add(f"geometric mean, fastest plain{suffix}", geometric_mean(best), "mean_fastest" if asked else "")
+
+        add_means("", group, True)
+        strided = [r for r in group if r.kind != "contiguous"]
+        if strided:
+            add_means(", non-contiguous", strided, False)
         worst = min(group, key=lambda r: r.ratio(tested))
         add("minimum, plain", worst.ratio(tested), "minimum", worst.pattern)
         regular = [r for r in group if r.kind == "regular"]
@@ -88,12 +75,12 @@ def summarize_results(results: List[Result], criteria: Criteria) -> List[Figure]
 class Slower:
     """A pattern on which the series under test loses to plain MPI."""
 
-    result: Result
+    result: Measured
     ratio: float
     within_noise: bool  # the middle 80 % of the two series overlap
 
 
-def slower_patterns(results: List[Result]) -> List[Slower]:
+def slower_patterns(results: Sequence[Measured]) -> List[Slower]:
     """Worst first."""
     tested = subject(results)
     found = []
@@ -105,6 +92,6 @@ def slower_patterns(results: List[Result]) -> List[Slower]:
     return sorted(found, key=lambda slower: slower.ratio)
 
 
-def wrong(results: List[Result], series: str) -> List[Result]:
+def wrong(results: Sequence[Measured], series: str) -> List[Measured]:
     """The results in which a series gave wrong bytes."""
     return [result for result in results if not result.series.get(series, {}).get("verified", True)]

@@ -8,8 +8,9 @@ from typing import Any, Dict, List
 
 from tabulate import tabulate
 
+from .figure import Figure, figure_table
 from .results import Result
-from .summary import Figure, Slower, subject
+from .summary import Slower, subject
 
 
 def _microseconds(seconds: float) -> str:
@@ -47,23 +48,11 @@ def results_table(results: List[Result]) -> str:
     return "\n\n".join(f"{title}\n{tabulate(rows, headers='keys')}" for title, rows in groups.items())
 
 
-def summary_table(figures: List[Figure], results: List[Result]) -> str:
-    """The figures that matter, each with its threshold."""
+def summary_table(figures: List[Figure], results: List[Result], left_out: List[str]) -> str:
+    """The figures that matter, each with its threshold, and the cold patterns that are too small to count."""
     tested = "Dunnage" if subject(results) == "dunnage" else "hand-written loops (Dunnage was not loaded)"
-    rows = [
-        {
-            "mode": figure.mode,
-            "operation": figure.operation,
-            "MPI": figure.mpi,
-            "figure": figure.name,
-            "value": f"{figure.value:.2f}",
-            "asked": "" if figure.threshold is None else f"{figure.threshold:.2f}",
-            "met": {None: "", True: "yes", False: "NO"}[figure.met],
-            "pattern": figure.pattern or "",
-        }
-        for figure in figures
-    ]
-    return f"Ratios: time of plain MPI over {tested}\n{tabulate(rows, headers='keys', disable_numparse=True)}"
+    text = f"Ratios: time of plain MPI over {tested}\n{figure_table(figures)}"
+    return text + (f"\nToo small to be counted: {', '.join(left_out)}" if left_out else "")
 
 
 def slower_table(slower: List[Slower]) -> str:

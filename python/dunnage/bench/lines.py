@@ -1,0 +1,35 @@
+"""Pictures with one line per series and MPI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Dict, List, Tuple
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402  (the backend has to be chosen first)
+
+STYLES = ["-", "--", ":", "-."]
+
+
+def line_plot(
+    curves: Dict[Tuple[str, str], List[Tuple[float, float]]], title: str, x: str, y: str, path: Path, level: float
+) -> None:
+    """`curves` has the points of each (MPI, series): a colour for each series, a style for each MPI."""
+    mpis = list(dict.fromkeys(mpi for mpi, _ in curves))
+    names = list(dict.fromkeys(name for _, name in curves))
+    figure, axis = pyplot.subplots(figsize=(9, 6), layout="constrained")
+    for (mpi, name), points in curves.items():
+        axis.plot(
+            *zip(*sorted(points)), STYLES[mpis.index(mpi) % len(STYLES)], marker="o", markersize=3,
+            color=f"C{names.index(name)}", label=f"{mpi}: {name}",
+        )
+    axis.axhline(level, color="black", linewidth=1)
+    axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.grid(alpha=0.3, which="both")
+    axis.legend(fontsize="small")
+    figure.suptitle(title)
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
