@@ -32,6 +32,9 @@ TEST(Staging, KeepsNoMoreThanTheLimit) {
 }
 
 TEST(Staging, NoMemoryIsAnEmptyBuffer) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer's allocator ends the program where this test wants a null pointer";
+#endif
   StagingPool pool(4096);
   EXPECT_FALSE(pool.take(std::int64_t{1} << 62));
   EXPECT_TRUE(pool.take(0));
