@@ -9,6 +9,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402  (the backend has to be chosen first)
+from matplotlib.ticker import LogLocator, NullLocator  # noqa: E402
 
 STYLES = ["-", "--", ":", "-."]
 
@@ -27,7 +28,9 @@ def line_plot(
         )
     axis.axhline(level, color="black", linewidth=1)
     axis.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_locator(NullLocator())
     axis.grid(alpha=0.3, which="both")
     axis.legend(fontsize="small")
     figure.suptitle(title)

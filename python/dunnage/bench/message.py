@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Dict, List, Tuple
 
 from tabulate import tabulate
@@ -29,6 +30,11 @@ class Exchange(Measured):
     def name(self) -> str:
         """With its size."""
         return f"{self.pattern}, {self.bytes} bytes"
+
+    def ratio(self, faster: str, slower: str = "plain") -> float:
+        """The median of the paired ratios: launches differ in speed, and medians over all may come from different ones."""
+        pairs = zip(self.series[slower]["samples"], self.series[faster]["samples"])
+        return median(theirs / mine for theirs, mine in pairs)
 
     @property
     def within_noise(self) -> bool:
