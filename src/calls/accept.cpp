@@ -13,13 +13,14 @@ Reason decide(plan::Operation operation, const void* buffer, std::int64_t count,
   // A null buffer is right with absolute addresses only; those types begin far from zero.
   if (count < 0 || (buffer == nullptr && known->layout().true_lb == 0)) return Reason::bad_argument;
   if (known->layout().size > most / count) return Reason::too_large;
-  const auto force = context->settings.force;
-  if (force == base::Force::never) return Reason::never;
-  bool gain = false;
-  auto program = known->program(count, operation, gain);
-  if (!gain && force != base::Force::always) return Reason::no_gain;
-  accepted.program = std::move(program);
-  return Reason::accelerated;
+  if (context->settings.force == base::Force::never) return Reason::never;
+  const auto take = [&](const Variant& variant) {
+    if (!variant.gain[static_cast<std::size_t>(operation)]) return Reason::no_gain;
+    accepted.program = variant.program;
+    return Reason::accelerated;
+  };
+  const auto* variant = known->find(count);
+  return variant ? take(*variant) : take(known->plan(count));
 }
 
 }  // namespace

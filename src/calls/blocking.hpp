@@ -27,9 +27,8 @@ inline void deliver(const pack::Program& program, const engine::Staging& staging
 }
 
 template <class Fn, class Count>
-int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+[[gnu::noinline]] int staged_send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   progress_orphans();
-  if (is_contiguous(hook, datatype)) return next(buf, count, datatype, dest, tag, comm);
   auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
   const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
   if (!accepted) return next(buf, count, datatype, dest, tag, comm);
@@ -39,10 +38,9 @@ int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype
 }
 
 template <class Fn, class Count>
-int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+[[gnu::noinline]] int staged_receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
             MPI_Status* users) {
   progress_orphans();
-  if (is_contiguous(hook, datatype)) return next(buf, count, datatype, source, tag, comm, users);
   auto accepted = accept_message(hook, plan::Operation::receive, buf, count, datatype, source);
   const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
   if (!accepted) return next(buf, count, datatype, source, tag, comm, users);
@@ -51,6 +49,19 @@ int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, i
   const int rc = next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, source, tag, comm, status.get());
   if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status.get());
   return rc;
+}
+
+template <class Fn, class Count>
+int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  if (goes_straight_through(plan::Operation::send, count, datatype)) return next(buf, count, datatype, dest, tag, comm);
+  return staged_send(hook, next, buf, count, datatype, dest, tag, comm);
+}
+
+template <class Fn, class Count>
+int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+            MPI_Status* status) {
+  if (goes_straight_through(plan::Operation::receive, count, datatype)) return next(buf, count, datatype, source, tag, comm, status);
+  return staged_receive(hook, next, buf, count, datatype, source, tag, comm, status);
 }
 
 template <class Fn, class Count>

@@ -8,6 +8,11 @@ namespace {
 
 using engine::Operation;
 
+/// Nothing of ours behind any request.
+bool nothing_of_ours() {
+  return context->operations.empty() && !context->attention.load(std::memory_order_relaxed);
+}
+
 /// Our operation behind a request, out of the table: once the MPI has completed a request its handle may be another
 /// thread's new one before the call has returned to us. What was not completed is put back.
 Operation* take(const MPI_Request* request) {
@@ -90,6 +95,7 @@ class StatusesOr {
 }  // namespace
 
 int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Status* users) {
+  if (nothing_of_ours()) return next(request, users);
   Ours operation(1, request);
   if (operation.none()) return next(request, users);
   StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
@@ -99,6 +105,7 @@ int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Sta
 }
 
 int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* flag, MPI_Status* users) {
+  if (nothing_of_ours()) return next(request, flag, users);
   Ours operation(1, request);
   if (operation.none()) return next(request, flag, users);
   StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
@@ -108,6 +115,7 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
 }
 
 int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, users);
   Ours operations(count, requests);
   if (operations.none()) return next(count, requests, users);
   StatusesOr statuses(count, users);
@@ -117,6 +125,7 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
 }
 
 int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request* requests, int* flag, MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, flag, users);
   Ours operations(count, requests);
   if (operations.none()) return next(count, requests, flag, users);
   StatusesOr statuses(count, users);
@@ -127,6 +136,7 @@ int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request*
 }
 
 int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request* requests, int* index, MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, index, users);
   Ours operations(count, requests);
   if (operations.none()) return next(count, requests, index, users);
   StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
@@ -137,6 +147,7 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
 
 int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request* requests, int* index, int* flag,
             MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, index, flag, users);
   Ours operations(count, requests);
   if (operations.none()) return next(count, requests, index, flag, users);
   StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
@@ -147,6 +158,7 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
 
 int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Request* requests, int* outcount, int* indices,
              MPI_Status* users) {
+  if (nothing_of_ours()) return next(incount, requests, outcount, indices, users);
   Ours operations(incount, requests);
   if (operations.none()) return next(incount, requests, outcount, indices, users);
   StatusesOr statuses(incount, users);

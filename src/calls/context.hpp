@@ -25,6 +25,8 @@ std::uint64_t key_of(Handle handle) {
     return static_cast<std::uint32_t>(handle);
 }
 
+class KnownType;
+
 /// Counters of one call. Relaxed: they are summed at the end.
 struct Count {
   std::array<std::atomic<std::uint64_t>, plan::reasons> calls{};
@@ -39,9 +41,12 @@ struct Context {
   std::vector<std::string> complaints;  // about the settings; shown by rank 0 at the end or at the first commit
   plan::Model model{};
   bool reporting = false;
+  /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.
+  std::atomic<bool> attention{false};
   std::array<Count, hook_count> counts;
   engine::StagingPool staging;
   engine::HandleTable<engine::Operation> operations;
+  engine::HandleTable<KnownType> types;
 
   explicit Context(const base::Settings& s) : settings(s), staging(s.staging_pool) {}
 

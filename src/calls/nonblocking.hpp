@@ -19,16 +19,16 @@ inline void forget_request(int rc, const MPI_Request* request) {
   if (rc == MPI_SUCCESS && !context->operations.empty()) delete context->operations.erase(key_of(*request));
 }
 
+/// Nothing of ours in this call, nor behind any request.
+inline bool goes_straight_through_with_request(plan::Operation operation, std::int64_t count, MPI_Datatype type) {
+  return goes_straight_through(operation, count, type) && context->operations.empty();
+}
+
 /// The common part: `start(buffer, count, type)` calls the MPI.
 template <class Count, class Start>
-int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count count, MPI_Datatype datatype, int peer,
+[[gnu::noinline]] int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count count, MPI_Datatype datatype, int peer,
           MPI_Request* request, Start&& start) {
   progress_orphans();
-  if (is_contiguous(hook, datatype)) {
-    const int rc = start(const_cast<void*>(buf), count, datatype);
-    forget_request(rc, request);
-    return rc;
-  }
   auto accepted = accept_message(hook, kind == OperationKind::send ? plan::Operation::send : plan::Operation::receive,
                                  buf, count, datatype, peer);
   auto operation = accepted ? new_operation(hook, accepted, kind, buf, persistent) : nullptr;
@@ -47,6 +47,7 @@ int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count
 template <class Fn, class Count>
 int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
           MPI_Request* request) {
+  if (goes_straight_through_with_request(plan::Operation::send, count, datatype)) return next(buf, count, datatype, dest, tag, comm, request);
   return begin(hook, OperationKind::send, false, buf, count, datatype, dest, request,
                [&](void* b, Count n, MPI_Datatype t) { return next(b, n, t, dest, tag, comm, request); });
 }
@@ -54,6 +55,7 @@ int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatyp
 template <class Fn, class Count>
 int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
              MPI_Request* request) {
+  if (goes_straight_through_with_request(plan::Operation::receive, count, datatype)) return next(buf, count, datatype, source, tag, comm, request);
   return begin(hook, OperationKind::receive, false, buf, count, datatype, source, request,
                [&](void* b, Count n, MPI_Datatype t) { return next(b, n, t, source, tag, comm, request); });
 }

@@ -5,6 +5,9 @@
 #include "calls/accept.hpp"
 
 namespace dunnage::calls {
+
+std::atomic<std::size_t> waiting_orphans{0};
+
 namespace {
 
 struct Orphan {
@@ -14,9 +17,15 @@ struct Orphan {
 
 std::mutex mutex;
 std::vector<Orphan> orphans;
+
+/// Under the lock, after a change.
+void announce() {
+  waiting_orphans.store(orphans.size(), std::memory_order_relaxed);
+  context->attention.store(context->reporting || !orphans.empty(), std::memory_order_relaxed);
+}
+
 }  // namespace
 
-std::atomic<std::size_t> waiting_orphans{0};
 
 void test_orphans() {
   std::unique_lock lock(mutex, std::try_to_lock);  // another thread is at it already
@@ -32,13 +41,13 @@ void test_orphans() {
     if (persistent && orphan.request != MPI_REQUEST_NULL) context->next.MPI_Request_free(&orphan.request);
     return true;
   });
-  waiting_orphans.store(orphans.size(), std::memory_order_relaxed);
+  announce();
 }
 
 void adopt_orphan(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
   const std::lock_guard lock(mutex);
   orphans.push_back({request, std::move(operation)});
-  waiting_orphans.store(orphans.size(), std::memory_order_relaxed);
+  announce();
 }
 
 void finish_orphans() {
@@ -49,7 +58,7 @@ void finish_orphans() {
   const std::lock_guard lock(mutex);
   for (auto& orphan : orphans) (void)orphan.operation.release();  // the MPI may still write there: leaked on purpose
   orphans.clear();
-  waiting_orphans.store(0);
+  announce();
 }
 
 }  // namespace dunnage::calls

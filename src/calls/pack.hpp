@@ -6,10 +6,9 @@
 namespace dunnage::calls {
 
 template <class Fn, class Count>
-int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,
+[[gnu::noinline]] int packed(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,
          Count* position, MPI_Comm comm) {
   const auto decline = [&] { return next(inbuf, incount, datatype, outbuf, outsize, position, comm); };
-  if (is_contiguous(hook, datatype)) return decline();
   const auto accepted = accept(hook, plan::Operation::pack, inbuf, incount, datatype, std::numeric_limits<Count>::max());
   if (!accepted) return decline();
   // What does not fit is the MPI's to report; so are null pointers and a null communicator.
@@ -24,10 +23,9 @@ int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype data
 }
 
 template <class Fn, class Count>
-int unpack(Hook hook, Fn next, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
+[[gnu::noinline]] int unpacked(Hook hook, Fn next, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
            MPI_Datatype datatype, MPI_Comm comm) {
   const auto decline = [&] { return next(inbuf, insize, position, outbuf, outcount, datatype, comm); };
-  if (is_contiguous(hook, datatype)) return decline();
   const auto accepted = accept(hook, plan::Operation::unpack, outbuf, outcount, datatype, std::numeric_limits<Count>::max());
   if (!accepted) return decline();
   if (!position || !inbuf || comm == MPI_COMM_NULL || *position < 0 || accepted.bytes() > insize - *position) {
@@ -38,6 +36,20 @@ int unpack(Hook hook, Fn next, const void* inbuf, Count insize, Count* position,
   accepted.program->unpack(static_cast<const char*>(inbuf) + *position, outbuf);
   *position += static_cast<Count>(accepted.bytes());
   return MPI_SUCCESS;
+}
+
+template <class Fn, class Count>
+int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,
+         Count* position, MPI_Comm comm) {
+  if (goes_straight_through(plan::Operation::pack, incount, datatype)) return next(inbuf, incount, datatype, outbuf, outsize, position, comm);
+  return packed(hook, next, inbuf, incount, datatype, outbuf, outsize, position, comm);
+}
+
+template <class Fn, class Count>
+int unpack(Hook hook, Fn next, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
+           MPI_Datatype datatype, MPI_Comm comm) {
+  if (goes_straight_through(plan::Operation::unpack, outcount, datatype)) return next(inbuf, insize, position, outbuf, outcount, datatype, comm);
+  return unpacked(hook, next, inbuf, insize, position, outbuf, outcount, datatype, comm);
 }
 
 /// The size is exact and so is the MPI's own: both use the native representation without a header.

@@ -7,9 +7,6 @@
 
 namespace dunnage::calls {
 
-// Never destroyed: types may be freed by destructors at exit.
-engine::HandleTable<KnownType>& known_types = *new engine::HandleTable<KnownType>;
-
 namespace {
 
 using plan::Reason;
@@ -21,7 +18,7 @@ std::once_flag keyval_once;
 constexpr int most_variants = 32;
 
 int forget(MPI_Datatype type, int, void*, void*) {
-  delete known_types.erase(key_of(type));
+  delete context->types.erase(key_of(type));
   return MPI_SUCCESS;
 }
 
@@ -32,7 +29,7 @@ void remember(MPI_Datatype type, std::unique_ptr<KnownType> known) {
   });
   // Without the attribute we would not learn of the type's end.
   if (keyval == MPI_KEYVAL_INVALID || context->own.Type_set_attr(type, keyval, nullptr) != MPI_SUCCESS) return;
-  delete known_types.insert(key_of(type), known.release());
+  delete context->types.insert(key_of(type), known.release());
 }
 
 /// Which datatypes this MPI packs differently from the standard. See type/quirks.hpp.
@@ -54,11 +51,6 @@ bool needs_our_receive([[maybe_unused]] const type::Spec& spec) {
 #endif
 }
 
-bool gains(const Variant& v, plan::Operation operation) {
-  if (operation == plan::Operation::send) return v.gain_sending;
-  return operation == plan::Operation::receive ? v.gain_receiving : v.gain_packing;
-}
-
 plan::Shape shape_of(const pack::Program& program) {
   return {program.size(), program.blocks(), program.stores() == pack::Stores::streamed};
 }
@@ -72,7 +64,7 @@ void know_pair(MPI_Datatype type) {
   const auto spec = type::named("pair", {{0, sizeof(First)}, {offsetof(Pair, index), sizeof(int)}}, sizeof(Pair), alignof(Pair));
   auto layout = type::layout_of(*spec);
   const auto reason = layout.contiguous() ? Reason::contiguous : Reason::accelerated;
-  delete known_types.insert(key_of(type), new KnownType(std::move(layout), reason, needs_our_receive(*spec)));
+  delete context->types.insert(key_of(type), new KnownType(std::move(layout), reason, needs_our_receive(*spec)));
 }
 
 }  // namespace
@@ -85,26 +77,21 @@ KnownType::~KnownType() {
   }
 }
 
-std::shared_ptr<const pack::Program> KnownType::program(std::int64_t count, plan::Operation operation, bool& gain) const {
-  const auto* head = variants_.load(std::memory_order_acquire);
-  for (const auto* v = head; v != nullptr; v = v->next)
-    if (v->count == count) {
-      gain = gains(*v, operation);
-      return v->program;
-    }
+Variant KnownType::plan(std::int64_t count) const {
   const auto program = std::make_shared<const pack::Program>(layout_, count);
-  const auto shape = shape_of(*program);
-  const bool packing = plan::predict(context->model, shape, plan::Operation::pack).gain();
-  const bool sending = plan::predict(context->model, shape, plan::Operation::send).gain();
-  const bool receiving = always_receive_ || plan::predict(context->model, shape, plan::Operation::receive).gain();
-  const Variant made{count, program, packing, sending, receiving, head};
-  gain = gains(made, operation);
+  Variant made{count, program, {}, variants_.load(std::memory_order_acquire)};
+  for (std::size_t i = 0; i < made.gain.size(); ++i) {
+    const auto operation = static_cast<plan::Operation>(i);
+    made.gain[i] = context->settings.force == base::Force::always ||
+                   (operation == plan::Operation::receive && always_receive_) ||
+                   plan::predict(context->model, shape_of(*program), operation).gain();
+  }
   if (variant_count_.fetch_add(1, std::memory_order_relaxed) < most_variants) {
-    auto* variant = new Variant(made);
-    while (!variants_.compare_exchange_weak(variant->next, variant, std::memory_order_acq_rel)) {
+    auto* kept = new Variant(made);
+    while (!variants_.compare_exchange_weak(kept->next, kept, std::memory_order_acq_rel)) {
     }
   }
-  return program;
+  return made;
 }
 
 void know_predefined_types() {
@@ -116,7 +103,7 @@ void know_predefined_types() {
       MPI_C_LONG_DOUBLE_COMPLEX, MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
       MPI_LOGICAL, MPI_CHARACTER, MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_2INT};
   for (const auto type : plain)
-    if (type != MPI_DATATYPE_NULL) delete known_types.insert(key_of(type), new KnownType({}, Reason::contiguous, false));
+    if (type != MPI_DATATYPE_NULL) delete context->types.insert(key_of(type), new KnownType({}, Reason::contiguous, false));
   know_pair<float>(MPI_FLOAT_INT);
   know_pair<double>(MPI_DOUBLE_INT);
   know_pair<long>(MPI_LONG_INT);

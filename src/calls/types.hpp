@@ -4,6 +4,7 @@
 // it, which an attribute on the type tells, by whatever call or language it is freed.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 
@@ -17,7 +18,7 @@ namespace dunnage::calls {
 struct Variant {
   std::int64_t count;
   std::shared_ptr<const pack::Program> program;
-  bool gain_packing, gain_sending, gain_receiving;
+  std::array<bool, plan::operations> gain;  // by plan::Operation; as DUNNAGE_FORCE has it
   const Variant* next;
 };
 
@@ -35,8 +36,14 @@ class KnownType {
   plan::Reason reason() const { return reason_; }
   const type::Layout& layout() const { return layout_; }
   bool always_receive() const { return always_receive_; }
-  /// The plan for `count` elements; made once per count. Null where there is no memory.
-  std::shared_ptr<const pack::Program> program(std::int64_t count, plan::Operation operation, bool& gain) const;
+  /// The plan for `count` elements if there is one yet. Lock-free.
+  const Variant* find(std::int64_t count) const {
+    const auto* v = variants_.load(std::memory_order_acquire);
+    while (v != nullptr && v->count != count) v = v->next;
+    return v;
+  }
+  /// A new plan for `count` elements, kept for the next time while there are not too many.
+  Variant plan(std::int64_t count) const;
 
  private:
   type::Layout layout_;
@@ -46,12 +53,10 @@ class KnownType {
   mutable std::atomic<int> variant_count_{0};
 };
 
-extern engine::HandleTable<KnownType>& known_types;
-
 /// Enters the predefined types. Needs no initialised MPI.
 void know_predefined_types();
 /// The type, or null where it was not seen being committed.
-inline const KnownType* known_type(MPI_Datatype type) { return known_types.find(key_of(type)); }
+inline const KnownType* known_type(MPI_Datatype type) { return context->types.find(key_of(type)); }
 /// Analyses a committed type. Errors inside leave it unknown: it is declined.
 void know_type(MPI_Datatype type);
 void know_duplicate(MPI_Datatype old, MPI_Datatype copy);

@@ -22,7 +22,6 @@ class HandleTable {
 
   /// The value for a handle, or null. Lock-free.
   T* find(std::uint64_t key) const {
-    if (live_.load(std::memory_order_relaxed) == 0) return nullptr;
     auto& slot = current_.load(std::memory_order_acquire)->slot(key);
     // An empty slot may be filling up for another key: the key is written after the value.
     if (slot.key.load(std::memory_order_acquire) != key) return nullptr;

@@ -41,6 +41,7 @@ enum class Library { open_mpi, mpich };
 Model default_model(Library library);
 
 enum class Operation { pack, unpack, send, receive };
+inline constexpr int operations = 4;
 
 struct Prediction {
   double engine, library;  // ns

@@ -45,6 +45,7 @@ bool start(const dunnage_front& front) {
 
   auto made = std::make_unique<calls::Context>(settings);
   made->reporting = settings.report.kind != dunnage::base::Output::off;
+  made->attention = made->reporting;
 #if defined(OPEN_MPI)
   made->model = dunnage::plan::default_model(dunnage::plan::Library::open_mpi);
 #else
