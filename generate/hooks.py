@@ -39,6 +39,29 @@ def arguments(prototype):
     return [] if inside == "void" else [re.search(r"(\w+)(\[\])?$", p.strip()).group(1) for p in inside.split(",")]
 
 
+def parameters(prototype):
+    """(type, name) of each parameter of a C prototype."""
+    inside = prototype[prototype.index("(") + 1:prototype.rindex(")")]
+    return [] if inside == "void" else [re.match(r"(.*?)\s*(\w+)(?:\[\])?$", p.strip()).groups() for p in inside.split(",")]
+
+
+def forwarder(name, prototype, small):
+    """A large-count function for an MPI that has only the other: it forwards what an int holds. What it does not
+    hold becomes -1, which the MPI reports through the right error handler."""
+    before, arguments, after = "", [], ""
+    for (large_type, argument), (small_type, _) in zip(parameters(prototype), parameters(small)):
+        if large_type == small_type:
+            arguments.append(argument)
+        elif large_type.endswith("*"):
+            before += f"  int small_{argument} = {argument} ? narrow(*{argument}) : 0;\n"
+            after += f"  if ({argument}) *{argument} = small_{argument};\n"
+            arguments.append(f"{argument} ? &small_{argument} : nullptr")
+        else:
+            arguments.append(f"narrow({argument})")
+    return (f"static {prototype.replace(name + '(', 'hook_' + name + '(', 1)} {{\n{before}"
+            f"  const int rc = hook_{name[:-2]}({', '.join(arguments)});\n{after}  return rc;\n}}\n")
+
+
 def guarded(name, line):
     """The large-count forms exist from MPI 4 on."""
     return f"#if MPI_VERSION >= 4\n{line}\n#endif\n" if name.endswith("_c") else line + "\n"
@@ -85,11 +108,13 @@ def main():
         function = (f"{prototype.replace(name + '(', 'hook_' + name + '(', 1)} {{\n"
                     f"  return calls::{handler}({call});\n}}\n"
                     f"static_assert(std::is_same_v<decltype(&hook_{name}), decltype(&::{name})>);")
-        body += guarded(name, "static " + function)
+        if name.endswith("_c"):
+            small = next(p for n, p, _ in hooks if n == name[:-2])
+            body += (f"#if MPI_VERSION >= 4\nstatic {function}\n#else\n{forwarder(name, prototype, small)}#endif\n")
+        else:
+            body += "static " + function + "\n"
     body += "static void* const hooks[] = {\n" + "".join(
-        guarded(n, f"    reinterpret_cast<void*>(&hook_{n}),") if not n.endswith("_c") else
-        f"#if MPI_VERSION >= 4\n    reinterpret_cast<void*>(&hook_{n}),\n#else\n    nullptr,\n#endif\n"
-        for n, _, _ in hooks) + "};\n"
+        f"    reinterpret_cast<void*>(&hook_{n}),\n" for n, _, _ in hooks) + "};\n"
     write("shim/hooks.inc", body)
 
 

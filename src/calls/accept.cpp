@@ -15,9 +15,9 @@ Reason decide(plan::Operation operation, const void* buffer, std::int64_t count,
   if (known->layout().size > most / count) return Reason::too_large;
   if (context->settings.force == base::Force::never) return Reason::never;
   const auto take = [&](const Variant& variant) {
-    if (!variant.gain[static_cast<std::size_t>(operation)]) return Reason::no_gain;
-    accepted.program = variant.program;
-    return Reason::accelerated;
+    const auto choice = variant[operation];
+    if (choice == Reason::accelerated) accepted.program = variant.program;
+    return choice;
   };
   const auto* variant = known->find(count);
   return variant ? take(*variant) : take(known->plan(count));

@@ -23,7 +23,7 @@ inline bool goes_straight_through(plan::Operation operation, std::int64_t count,
   if (!known) return false;
   if (known->reason() == plan::Reason::contiguous) return true;
   const auto* variant = known->find(count);
-  return variant && !variant->gain[static_cast<std::size_t>(operation)];
+  return variant && (*variant)[operation] != plan::Reason::accelerated;
 }
 
 /// For packing calls: any size. `most`: the largest byte count that the call's count type holds.
@@ -40,9 +40,9 @@ Accepted accept_message(Hook hook, plan::Operation operation, const void* buffer
   }
   // A receive must take what a sender of the same settings packs, and its buffer may be the larger; memory that no
   // message fills is never touched.
-  const auto limit = operation == plan::Operation::send ? static_cast<std::int64_t>(context->settings.staging_limit)
-                                                        : std::numeric_limits<std::int64_t>::max();
-  return accept(hook, operation, buffer, count, type, std::min<std::int64_t>(std::numeric_limits<Count>::max(), limit));
+  constexpr std::uint64_t most = std::numeric_limits<Count>::max();
+  const auto limit = operation == plan::Operation::send ? std::min(most, context->settings.staging_limit) : most;
+  return accept(hook, operation, buffer, count, type, static_cast<std::int64_t>(limit));
 }
 
 /// Staging for an accepted message; clears it (and counts) where there is no memory.

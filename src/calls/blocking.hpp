@@ -110,9 +110,13 @@ template <class Fn, class Count>
 int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
                      int recvtag, MPI_Comm comm, MPI_Status* users) {
   progress_orphans();
-  // With a null process on one side there is one message, or none; the MPI knows what that means.
-  auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype,
-                                 dest == MPI_PROC_NULL ? dest : source);
+  // With a null process on one side there is one message; the MPI knows what that means. Otherwise both directions
+  // must be trusted with packed bytes.
+  const bool receives = source != MPI_PROC_NULL;
+  auto accepted = accept_message(hook, receives ? plan::Operation::receive : plan::Operation::send, buf, count, datatype,
+                                 receives ? source : dest);
+  if (accepted && receives && dest != MPI_PROC_NULL)
+    accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
   const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
   if (!accepted) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, users);
   const Accelerated counted(hook, accepted.bytes());

@@ -13,34 +13,28 @@ bool nothing_of_ours() {
   return context->operations.empty() && !context->attention.load(std::memory_order_relaxed);
 }
 
-/// Our operation behind a request, out of the table: once the MPI has completed a request its handle may be another
-/// thread's new one before the call has returned to us. What was not completed is put back.
-Operation* take(const MPI_Request* request) {
-  if (context->operations.empty() || !request) return nullptr;
-  auto* operation = context->operations.find(key_of(*request));
-  // The handle of a persistent request stays what it is until it is freed.
-  if (operation && !operation->persistent) context->operations.erase(operation->key);
-  return operation;
-}
-
-/// Our operations among some requests, by index; empty where there are none. Those not settled are put back.
+/// Our operations among some requests, by index; empty where there are none.
+///
+/// While a call is about them they are not in the table: once the MPI has completed a request its handle may be another
+/// thread's new one before the call has returned to us. What was not completed is put back. A persistent request's
+/// handle stays what it is until it is freed, so its operation stays too.
 class Ours {
  public:
   Ours(int count, const MPI_Request* requests) {
     progress_orphans();
     if (context->operations.empty() || !requests) return;
     for (int i = 0; i < count; ++i) {
-      auto* operation = take(&requests[i]);
+      auto* operation = context->operations.find(key_of(requests[i]));
       if (!operation) continue;
       if (operations_.empty()) operations_.resize(static_cast<std::size_t>(count));
       operations_[static_cast<std::size_t>(i)] = operation;
     }
+    if (!none()) context->operations.take_out(operations_, [](const Operation& o) { return !o.persistent; });
   }
   Ours(const Ours&) = delete;
   Ours& operator=(const Ours&) = delete;
   ~Ours() {
-    for (auto* operation : operations_)
-      if (operation && !operation->persistent) delete context->operations.insert(operation->key, operation);
+    if (!none()) context->operations.put_back(operations_, [](const Operation& o) { return !o.persistent; });
     progress_orphans();
   }
   bool none() const { return operations_.empty(); }
@@ -175,9 +169,8 @@ int testsome(Hook hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI
 
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request) {
   progress_orphans();
-  std::unique_ptr<Operation> operation(take(request));
+  std::unique_ptr<Operation> operation(request ? context->operations.erase(key_of(*request)) : nullptr);
   if (!operation) return next(request);
-  context->operations.erase(operation->key);
   if (!operation->active) return next(request);
   adopt_orphan(*request, std::move(operation));
   *request = MPI_REQUEST_NULL;

@@ -1,6 +1,8 @@
 // Reads a datatype's constructor back from the MPI.
 #include "calls/types.hpp"
 
+#include <map>
+
 namespace dunnage::calls {
 namespace {
 
@@ -117,11 +119,13 @@ SpecPtr predefined(MPI_Datatype type) {
       for (std::size_t i = 0; i < l.data.node->offsets.size(); ++i)
         members.push_back({l.data.node->offsets[i], l.data.node->prefix[i + 1] - l.data.node->prefix[i]});
     }
-    return type::named("pair", std::move(members), l.extent, 1);
+    auto pair = std::make_shared<Spec>(*type::named("pair", std::move(members), l.extent, 1));
+    pair->pair = true;
+    return pair;
   }
   MPI_Count size;
   require(context->own.Type_size_x(type, &size));
-  return type::basic("basic", size);
+  return type::basic("basic " + std::to_string(key_of(type)), size);
 }
 
 SpecPtr build(const Contents& c, const std::vector<SpecPtr>& types) {
@@ -154,43 +158,70 @@ SpecPtr build(const Contents& c, const std::vector<SpecPtr>& types) {
   }
 }
 
-/// The handles that MPI_Type_get_contents hands out must be freed, but for predefined ones.
-void release(std::vector<MPI_Datatype>& types) {
-  for (auto& t : types) {
-    int ni, na, nt, combiner = MPI_COMBINER_NAMED;
-    context->own.Type_get_envelope(t, &ni, &na, &nt, &combiner);
-    if (combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
-        combiner == MPI_COMBINER_F90_INTEGER)
-      continue;
-    context->own.Type_free(&t);
+// Deeper trees than this are not analysed: the layers below walk them by recursion. Nor are larger ones: an MPI that
+// hands out a new duplicate of a shared part each time (Open MPI) makes a tree of what was a graph.
+constexpr int most_depth = 1000;
+constexpr std::size_t most_parts = 50000;
+
+/// One decoding. The handles that MPI_Type_get_contents hands out are freed at its end, not before: until then no
+/// handle can stand for another type, so that a part which is shared needs to be decoded once only.
+class Decoder {
+ public:
+  Decoder() = default;
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+  ~Decoder() {
+    for (auto& type : parts_) context->own.Type_free(&type);
   }
-}
+
+  SpecPtr operator()(MPI_Datatype type, int depth) {
+    if (const auto seen = seen_.find(key_of(type)); seen != seen_.end()) return seen->second;
+    auto c = contents_of(type);
+    if (c.combiner == MPI_COMBINER_NAMED) return predefined(type);
+    if (is_f90(c.combiner)) {
+      MPI_Count size;
+      require(context->own.Type_size_x(type, &size));
+      return type::basic("f90 " + std::to_string(key_of(type)), size);
+    }
+    for (const auto part : c.types)
+      if (is_derived(part)) parts_.push_back(part);
+    if (depth > most_depth || parts_.size() > most_parts)
+      throw type::SpecError("the datatype is nested too deep or has too many parts");
+    if (!c.large.empty()) sort_large(c);
+    std::vector<SpecPtr> types;
+    for (const auto part : c.types) types.push_back((*this)(part, depth + 1));
+    auto spec = std::make_shared<Spec>(*build(c, types));
+    MPI_Count lb, extent;
+    require(context->own.Type_get_extent_x(type, &lb, &extent));
+    spec->lb = lb;
+    spec->extent = extent;
+    seen_.emplace(key_of(type), spec);
+    return spec;
+  }
+
+ private:
+  static bool is_f90(int combiner) {
+    return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+  }
+  /// Only these are new references; predefined ones must not be freed.
+  static bool is_derived(MPI_Datatype type) {
+    int combiner = MPI_COMBINER_NAMED;
+#if MPI_VERSION >= 4
+    MPI_Count ni, na, nl, nt;
+    context->own.Type_get_envelope_c(type, &ni, &na, &nl, &nt, &combiner);
+#else
+    int ni, na, nt;
+    context->own.Type_get_envelope(type, &ni, &na, &nt, &combiner);
+#endif
+    return combiner != MPI_COMBINER_NAMED && !is_f90(combiner);
+  }
+
+  std::map<std::uint64_t, SpecPtr> seen_;
+  std::vector<MPI_Datatype> parts_;
+};
 
 }  // namespace
 
-SpecPtr decode(MPI_Datatype type) {
-  auto c = contents_of(type);
-  if (c.combiner == MPI_COMBINER_NAMED) return predefined(type);
-  if (c.combiner == MPI_COMBINER_F90_REAL || c.combiner == MPI_COMBINER_F90_COMPLEX ||
-      c.combiner == MPI_COMBINER_F90_INTEGER) {
-    MPI_Count size;
-    require(context->own.Type_size_x(type, &size));
-    return type::basic("f90", size);
-  }
-  struct Release {
-    std::vector<MPI_Datatype>& types;
-    ~Release() { release(types); }
-  } guard{c.types};
-  if (!c.large.empty()) sort_large(c);
-  std::vector<SpecPtr> types;
-  for (std::size_t k = 0; k < c.types.size(); ++k)  // a struct often names one type several times
-    types.push_back(k > 0 && c.types[k] == c.types[k - 1] ? types.back() : decode(c.types[k]));
-  auto spec = std::make_shared<Spec>(*build(c, types));
-  MPI_Count lb, extent;
-  require(context->own.Type_get_extent_x(type, &lb, &extent));
-  spec->lb = lb;
-  spec->extent = extent;
-  return spec;
-}
+SpecPtr decode(MPI_Datatype type) { return Decoder()(type, 0); }
 
 }  // namespace dunnage::calls

@@ -28,6 +28,7 @@ void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
     MPI_Status status;
     if (context->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
       if (operation->kind == OperationKind::receive) operation->deliver(received_bytes(status));
+      forget_request(MPI_SUCCESS, &request);
       return;
     }
     operation->active = true;

@@ -1,5 +1,6 @@
 #include "calls/report.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -72,21 +73,59 @@ std::string to_text(const nlohmann::ordered_json& report) {
   return text;
 }
 
+// Not a collective call: a rank without Dunnage, or without a report, would never join it. What is not zero travels
+// as (index, value) pairs, few enough to be sent at once; whoever waits, waits for a bounded time.
+constexpr int report_tag = 32011;
+constexpr auto patience = std::chrono::seconds(2);
+
+void send_totals(const Totals& totals) {
+  std::vector<std::uint64_t> pairs;
+  for (std::size_t i = 0; i < totals.size(); ++i)
+    if (totals[i]) pairs.insert(pairs.end(), {i, totals[i]});
+  MPI_Request request;
+  const auto bytes = static_cast<int>(pairs.size() * sizeof(std::uint64_t));
+  if (context->own.Isend(pairs.data(), bytes, MPI_BYTE, 0, report_tag, MPI_COMM_WORLD, &request) != MPI_SUCCESS) return;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  int done = 0;
+  while (!done && std::chrono::steady_clock::now() < end)
+    if (context->own.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
+  if (done) return;
+  new std::vector<std::uint64_t>(std::move(pairs));  // the MPI may still read it: kept on purpose
+  context->own.Request_free(&request);
+}
+
+/// Adds what up to `others` ranks send; returns how many did.
+int add_totals(Totals& sums, int others) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  int answers = 0;
+  while (answers < others && std::chrono::steady_clock::now() < end) {
+    int there = 0, bytes = 0;
+    MPI_Status status;
+    if (context->own.Iprobe(MPI_ANY_SOURCE, report_tag, MPI_COMM_WORLD, &there, &status) != MPI_SUCCESS) break;
+    if (!there) continue;
+    context->own.Get_count(&status, MPI_BYTE, &bytes);
+    std::vector<std::uint64_t> pairs(static_cast<std::size_t>(bytes) / sizeof(std::uint64_t));
+    if (context->own.Recv(pairs.data(), bytes, MPI_BYTE, status.MPI_SOURCE, report_tag, MPI_COMM_WORLD,
+                          MPI_STATUS_IGNORE) != MPI_SUCCESS)
+      break;
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2)
+      if (pairs[i] < sums.size()) sums[pairs[i]] += pairs[i + 1];
+    ++answers;
+  }
+  return answers;
+}
+
 }  // namespace
 
 void report() try {
   if (!context->reporting) return;
-  auto totals = local_totals();
   int rank = 0, ranks = 1;
   if (context->own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
       context->own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS)
     return;
-  Totals sums(totals.size());
-  if (context->own.Reduce(totals.data(), sums.data(), static_cast<int>(totals.size()), MPI_UINT64_T, MPI_SUM, 0,
-                          MPI_COMM_WORLD) != MPI_SUCCESS ||
-      rank != 0)
-    return;
-  const auto json = to_json(sums, ranks);
+  auto sums = local_totals();
+  if (rank != 0) return send_totals(sums);
+  const auto json = to_json(sums, 1 + add_totals(sums, ranks - 1));
   const auto& output = context->settings.report;
   if (output.kind == base::Output::text) {
     std::fputs(to_text(json).c_str(), stderr);

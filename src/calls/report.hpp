@@ -3,8 +3,8 @@
 
 namespace dunnage::calls {
 
-/// Collective over MPI_COMM_WORLD where a report is wanted; rank 0 writes it. Never fails: what cannot be written is
-/// one line on standard error.
+/// Where a report is wanted, the ranks send their counters to rank 0, which writes it; ranks that do not answer in time
+/// are left out. Never fails: what cannot be written is one line on standard error.
 void report();
 
 }  // namespace dunnage::calls

@@ -11,25 +11,41 @@ namespace {
 
 using plan::Reason;
 
-int keyval = MPI_KEYVAL_INVALID;
-std::once_flag keyval_once;
-
 // More counts of one type than this are planned anew each time.
 constexpr int most_variants = 32;
+
+#if defined(OPEN_MPI)
+
+// Open MPI tells us of a type's end by the delete callback of an attribute: it comes from whatever call or language
+// frees the type, and Open MPI's Fortran does not go through the C functions that we see.
+constexpr bool told_by_attribute = true;
+int keyval = MPI_KEYVAL_INVALID;
+std::once_flag keyval_once;
 
 int forget(MPI_Datatype type, int, void*, void*) {
   delete context->types.erase(key_of(type));
   return MPI_SUCCESS;
 }
 
-void remember(MPI_Datatype type, std::unique_ptr<KnownType> known) {
+bool watch(MPI_Datatype type) {
   std::call_once(keyval_once, [] {
     if (context->own.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval, nullptr) != MPI_SUCCESS)
       keyval = MPI_KEYVAL_INVALID;
   });
-  // Without the attribute we would not learn of the type's end.
-  if (keyval == MPI_KEYVAL_INVALID || context->own.Type_set_attr(type, keyval, nullptr) != MPI_SUCCESS) return;
-  delete context->types.insert(key_of(type), known.release());
+  return keyval != MPI_KEYVAL_INVALID && context->own.Type_set_attr(type, keyval, nullptr) == MPI_SUCCESS;
+}
+
+#else
+
+// MPICH 4.0 drops its lock around such a callback even in the middle of its progress engine (a type that was freed
+// while a message was pending), where another thread then trips over it. But all its calls go through MPI_Type_free.
+constexpr bool told_by_attribute = false;
+bool watch(MPI_Datatype) { return true; }
+
+#endif
+
+void remember(MPI_Datatype type, std::unique_ptr<KnownType> known) {
+  if (watch(type)) delete context->types.insert(key_of(type), known.release());
 }
 
 /// Which datatypes this MPI packs differently from the standard. See type/quirks.hpp.
@@ -41,20 +57,6 @@ bool quirk(const type::Spec& spec) {
 #endif
 }
 
-/// MPICH 4.0 reports MPI_ERR_TRUNCATE where a message of bytes of more than a few KiB is received into a struct: what
-/// a sender's Dunnage has packed must never be left to it, whatever the prediction.
-bool needs_our_receive([[maybe_unused]] const type::Spec& spec) {
-#if defined(OPEN_MPI)
-  return false;
-#else
-  return type::has_struct(spec);
-#endif
-}
-
-plan::Shape shape_of(const pack::Program& program) {
-  return {program.size(), program.blocks(), program.stores() == pack::Stores::streamed};
-}
-
 template <class First>
 void know_pair(MPI_Datatype type) {
   struct Pair {
@@ -64,7 +66,7 @@ void know_pair(MPI_Datatype type) {
   const auto spec = type::named("pair", {{0, sizeof(First)}, {offsetof(Pair, index), sizeof(int)}}, sizeof(Pair), alignof(Pair));
   auto layout = type::layout_of(*spec);
   const auto reason = layout.contiguous() ? Reason::contiguous : Reason::accelerated;
-  delete context->types.insert(key_of(type), new KnownType(std::move(layout), reason, needs_our_receive(*spec)));
+  delete context->types.insert(key_of(type), new KnownType(std::move(layout), reason, true));
 }
 
 }  // namespace
@@ -80,13 +82,13 @@ KnownType::~KnownType() {
 Variant KnownType::plan(std::int64_t count) const {
   const auto program = std::make_shared<const pack::Program>(layout_, count);
   Variant made{count, program, {}, variants_.load(std::memory_order_acquire)};
-  for (std::size_t i = 0; i < made.gain.size(); ++i) {
-    const auto operation = static_cast<plan::Operation>(i);
-    made.gain[i] = context->settings.force == base::Force::always ||
-                   (operation == plan::Operation::receive && always_receive_) ||
-                   plan::predict(context->model, shape_of(*program), operation).gain();
-  }
-  if (variant_count_.fetch_add(1, std::memory_order_relaxed) < most_variants) {
+  const plan::Shape shape{program->size(), program->blocks(), program->stores() == pack::Stores::streamed, mixed_};
+  for (std::size_t i = 0; i < made.choice.size(); ++i)
+    made.choice[i] = context->settings.force == base::Force::always
+                         ? Reason::accelerated
+                         : plan::choose(context->model, shape, static_cast<plan::Operation>(i));
+  if (variant_count_.load(std::memory_order_relaxed) < most_variants) {
+    variant_count_.fetch_add(1, std::memory_order_relaxed);
     auto* kept = new Variant(made);
     while (!variants_.compare_exchange_weak(kept->next, kept, std::memory_order_acq_rel)) {
     }
@@ -112,22 +114,23 @@ void know_predefined_types() {
 }
 
 void know_type(MPI_Datatype type) try {
-  if (known_type(type)) return;
   const auto spec = decode(type);
   auto layout = type::layout_of(*spec);
   const auto reason = quirk(*spec) ? Reason::library_quirk : layout.contiguous() ? Reason::contiguous : Reason::accelerated;
-  remember(type, std::make_unique<KnownType>(std::move(layout), reason, needs_our_receive(*spec)));
+  remember(type, std::make_unique<KnownType>(std::move(layout), reason, type::has_mixed_elements(*spec)));
 } catch (const std::exception&) {
   remember(type, std::make_unique<KnownType>(type::Layout{}, Reason::analysis_failed, false));
 }
 
 void know_duplicate(MPI_Datatype old, MPI_Datatype copy) {
   if (const auto* known = known_type(old))
-    remember(copy, std::make_unique<KnownType>(known->layout(), known->reason(), known->always_receive()));
+    remember(copy, std::make_unique<KnownType>(known->layout(), known->reason(), known->mixed()));
 }
 
 void forget_types() {
+#if defined(OPEN_MPI)
   if (keyval != MPI_KEYVAL_INVALID) context->own.Type_free_keyval(&keyval);
+#endif
 }
 
 int type_commit(Hook, decltype(NextTable::MPI_Type_commit) next, MPI_Datatype* type) {
@@ -139,6 +142,16 @@ int type_commit(Hook, decltype(NextTable::MPI_Type_commit) next, MPI_Datatype* t
 int type_dup(Hook, decltype(NextTable::MPI_Type_dup) next, MPI_Datatype old, MPI_Datatype* copy) {
   const int rc = next(old, copy);
   if (rc == MPI_SUCCESS) know_duplicate(old, *copy);
+  return rc;
+}
+
+int type_free(Hook, decltype(NextTable::MPI_Type_free) next, MPI_Datatype* type) {
+  if (told_by_attribute || !type) return next(type);
+  // Forgotten before the MPI can give the handle to another thread's new type.
+  const auto key = key_of(*type);
+  std::unique_ptr<KnownType> known(context->types.erase(key));
+  const int rc = next(type);
+  if (rc != MPI_SUCCESS && known) delete context->types.insert(key, known.release());
   return rc;
 }
 

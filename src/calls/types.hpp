@@ -1,7 +1,7 @@
 // What we know of the program's datatypes.
 //
-// A type becomes known at MPI_Type_commit (or as a duplicate of a known one) and is forgotten when the MPI destroys
-// it, which an attribute on the type tells, by whatever call or language it is freed.
+// A type becomes known at MPI_Type_commit (or as a duplicate of a known one) and is forgotten when it is freed: an
+// attribute on the type tells us, or on MPICH the call itself.
 #pragma once
 
 #include <array>
@@ -18,16 +18,17 @@ namespace dunnage::calls {
 struct Variant {
   std::int64_t count;
   std::shared_ptr<const pack::Program> program;
-  std::array<bool, plan::operations> gain;  // by plan::Operation; as DUNNAGE_FORCE has it
+  std::array<plan::Reason, plan::operations> choice;  // by plan::Operation; as DUNNAGE_FORCE has it
+  plan::Reason operator[](plan::Operation operation) const { return choice[static_cast<std::size_t>(operation)]; }
   const Variant* next;
 };
 
 /// One known datatype. Immutable but for its list of variants, which only grows.
 class KnownType {
  public:
-  /// `always_receive`: this MPI cannot be trusted to receive what a sender has packed.
-  KnownType(type::Layout layout, plan::Reason reason, bool always_receive)
-      : layout_(std::move(layout)), reason_(reason), always_receive_(always_receive) {}
+  /// `mixed`: elements of more than one basic type.
+  KnownType(type::Layout layout, plan::Reason reason, bool mixed)
+      : layout_(std::move(layout)), reason_(reason), mixed_(mixed) {}
   KnownType(const KnownType&) = delete;
   KnownType& operator=(const KnownType&) = delete;
   ~KnownType();
@@ -35,7 +36,7 @@ class KnownType {
   /// `accelerated` where our engine may pack it, else why not.
   plan::Reason reason() const { return reason_; }
   const type::Layout& layout() const { return layout_; }
-  bool always_receive() const { return always_receive_; }
+  bool mixed() const { return mixed_; }
   /// The plan for `count` elements if there is one yet. Lock-free.
   const Variant* find(std::int64_t count) const {
     const auto* v = variants_.load(std::memory_order_acquire);
@@ -48,7 +49,7 @@ class KnownType {
  private:
   type::Layout layout_;
   plan::Reason reason_;
-  bool always_receive_;
+  bool mixed_;
   mutable std::atomic<const Variant*> variants_{nullptr};
   mutable std::atomic<int> variant_count_{0};
 };
@@ -67,6 +68,7 @@ void forget_types();
 type::SpecPtr decode(MPI_Datatype type);
 
 int type_commit(Hook, decltype(NextTable::MPI_Type_commit) next, MPI_Datatype* type);
+int type_free(Hook, decltype(NextTable::MPI_Type_free) next, MPI_Datatype* type);
 int type_dup(Hook, decltype(NextTable::MPI_Type_dup) next, MPI_Datatype old, MPI_Datatype* copy);
 
 }  // namespace dunnage::calls

@@ -33,19 +33,7 @@ class HandleTable {
   /// Sets the value for a handle; returns the one it replaces, or null.
   T* insert(std::uint64_t key, T* value) {
     const std::lock_guard lock(mutex_);
-    auto* table = tables_.back().get();
-    auto* slot = &table->slot(key);
-    if (slot->key.load(std::memory_order_relaxed) == 0) {
-      if (2 * (table->used + 1) > table->slots.size()) {
-        table = grow();
-        slot = &table->slot(key);
-      }
-      ++table->used;
-    }
-    auto* old = slot->value.exchange(value, std::memory_order_acq_rel);
-    slot->key.store(key, std::memory_order_release);
-    if (!old) live_.fetch_add(1, std::memory_order_relaxed);
-    return old;
+    return insert_locked(key, value);
   }
 
   /// Removes a handle; returns its value, or null.
@@ -55,6 +43,22 @@ class HandleTable {
     auto* old = tables_.back()->slot(key).value.exchange(nullptr, std::memory_order_acq_rel);
     if (old) live_.fetch_sub(1, std::memory_order_relaxed);
     return old;
+  }
+
+  /// Removes those of some values (null pointers are passed over) for which `wanted` holds, in one go; each knows its key.
+  template <class Values, class F>
+  void take_out(const Values& values, F&& wanted) {
+    const std::lock_guard lock(mutex_);
+    for (auto* value : values)
+      if (value && wanted(*value) && tables_.back()->slot(value->key).value.exchange(nullptr, std::memory_order_acq_rel))
+        live_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  /// Puts back what take_out removed.
+  template <class Values, class F>
+  void put_back(const Values& values, F&& wanted) {
+    const std::lock_guard lock(mutex_);
+    for (auto* value : values)
+      if (value && wanted(*value)) insert_locked(value->key, value);
   }
 
   /// Calls f(value) for every entry, under the lock.
@@ -84,6 +88,22 @@ class HandleTable {
     std::vector<Slot> slots;
     std::size_t used = 0;
   };
+
+  T* insert_locked(std::uint64_t key, T* value) {
+    auto* table = tables_.back().get();
+    auto* slot = &table->slot(key);
+    if (slot->key.load(std::memory_order_relaxed) == 0) {
+      if (2 * (table->used + 1) > table->slots.size()) {
+        table = grow();
+        slot = &table->slot(key);
+      }
+      ++table->used;
+    }
+    auto* old = slot->value.exchange(value, std::memory_order_acq_rel);
+    slot->key.store(key, std::memory_order_release);
+    if (!old) live_.fetch_add(1, std::memory_order_relaxed);
+    return old;
+  }
 
   Table* grow() {
     auto& old = *tables_.back();

@@ -16,6 +16,7 @@ struct Shape {
   std::int64_t size = 0;    // packed bytes
   std::int64_t blocks = 0;  // contiguous blocks
   bool streamed = false;    // too large for the caches, so that our engine stores past them when packing
+  bool mixed = false;       // elements of more than one basic type
 };
 
 /// t = call + blocks * block + bytes * byte; other prices where the data is far: too large for the caches.
@@ -33,6 +34,9 @@ struct Model {
   double library_eager_block;   // of a message up to eager_limit
   std::int64_t eager_limit;     // bytes
   std::int64_t far_message;     // bytes from which staging memory no longer stays cached
+  std::int64_t most_trusted_send;   // bytes; beyond, this MPI may treat a packed message worse than an unpacked one
+  bool trusted_receives;            // whether a message is never written past the end of staging memory
+  bool trusted_mixed;               // whether packed mixed elements can be received by the MPI itself
 };
 
 enum class Library { open_mpi, mpich };
@@ -51,5 +55,8 @@ struct Prediction {
 
 /// Predicts both engines for one call.
 Prediction predict(const Model& model, const Shape& shape, Operation operation);
+
+/// The choice: accelerated, no_gain, or untrusted where the MPI has a defect that only packed messages meet.
+Reason choose(const Model& model, const Shape& shape, Operation operation);
 
 }  // namespace dunnage::plan

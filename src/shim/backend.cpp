@@ -1,6 +1,7 @@
 // A backend: the hooks for one MPI ABI. Compiled once per mpi.h; loaded by front.c at the first MPI call.
 #include "shim/backend.h"
 
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -24,6 +25,9 @@ namespace {
 using dunnage::calls::context;
 using dunnage::calls::Hook;
 namespace calls = dunnage::calls;
+
+/// A large count for an MPI without them.
+[[maybe_unused]] int narrow(MPI_Count count) { return count < 0 || count > INT_MAX ? -1 : static_cast<int>(count); }
 
 #define next calls::context->next
 #include "shim/hooks.inc"
@@ -73,9 +77,16 @@ bool start(const dunnage_front& front) {
 
 extern "C" __attribute__((visibility("default"))) void* const* dunnage_backend(const dunnage_front* front) try {
   if (!start(*front)) return nullptr;
-  // What this MPI lacks must not seem to be there.
   static void* table[calls::hook_count];
-  for (int i = 0; i < calls::hook_count; ++i) table[i] = front->next(calls::hook_names[i]) ? hooks[i] : nullptr;
+  for (int i = 0; i < calls::hook_count; ++i) {
+    const std::string name = calls::hook_names[i];
+    const bool there = front->next(name.c_str()) != nullptr;
+    // Large-count hooks of a backend for an MPI without large counts only forward. Our exporting the symbols makes
+    // programs that look for them (mpi4py does) believe that they are there, so they must work; but an MPI that
+    // brings its own is called itself.
+    const bool forwards = MPI_VERSION < 4 && name.ends_with("_c");
+    table[i] = there != forwards ? hooks[i] : nullptr;
+  }
   return table;
 } catch (const std::exception& e) {
   std::fprintf(stderr, "dunnage: cannot start, calls are passed through: %s\n", e.what());

@@ -1,6 +1,7 @@
 #include "type/layout.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -91,7 +92,11 @@ Placed array_layout(const Spec& spec, Placed data) {
   return data;
 }
 
-Placed data_of(const Spec& spec) {
+using Memo = std::map<const Spec*, Placed>;  // types share their parts
+
+Placed data_of(const Spec& spec, Memo& memo);
+
+Placed build(const Spec& spec, Memo& memo) {
   switch (spec.combiner) {
     case Combiner::named: {
       Ints offsets, lengths;
@@ -103,14 +108,14 @@ Placed data_of(const Spec& spec) {
     }
     case Combiner::dup:
     case Combiner::resized:
-      return data_of(*spec.types[0]);
+      return data_of(*spec.types[0], memo);
     case Combiner::contiguous:
-      return loop(spec.integers[0], spec.types[0]->extent, data_of(*spec.types[0]));
+      return loop(spec.integers[0], spec.types[0]->extent, data_of(*spec.types[0], memo));
     case Combiner::vector:
     case Combiner::hvector: {
       const auto extent = spec.types[0]->extent;
       const auto stride = spec.combiner == Combiner::vector ? times(spec.integers[2], extent) : spec.addresses[0];
-      return loop(spec.integers[0], stride, loop(spec.integers[1], extent, data_of(*spec.types[0])));
+      return loop(spec.integers[0], stride, loop(spec.integers[1], extent, data_of(*spec.types[0], memo)));
     }
     case Combiner::indexed_block:
     case Combiner::hindexed_block: {
@@ -118,13 +123,13 @@ Placed data_of(const Spec& spec) {
       auto offsets = spec.addresses;
       if (spec.combiner == Combiner::indexed_block)
         for (auto& offset : offsets) offset = times(offset, extent);
-      return spread(std::move(offsets), loop(spec.integers[0], extent, data_of(*spec.types[0])));
+      return spread(std::move(offsets), loop(spec.integers[0], extent, data_of(*spec.types[0], memo)));
     }
     case Combiner::indexed:
     case Combiner::hindexed: {
       const auto extent = spec.types[0]->extent;
       const auto unit = spec.combiner == Combiner::indexed ? extent : 1;
-      const auto child = data_of(*spec.types[0]);
+      const auto child = data_of(*spec.types[0], memo);
       const auto n = spec.addresses.size();
       const bool uniform = std::adjacent_find(spec.integers.begin(), spec.integers.end(),
                                               std::not_equal_to<>()) == spec.integers.end();
@@ -149,7 +154,7 @@ Placed data_of(const Spec& spec) {
       std::vector<Placed> parts;
       parts.reserve(spec.types.size());
       for (std::size_t i = 0; i < spec.types.size(); ++i) {
-        auto part = loop(spec.integers[i], spec.types[i]->extent, data_of(*spec.types[i]));
+        auto part = loop(spec.integers[i], spec.types[i]->extent, data_of(*spec.types[i], memo));
         part.offset = plus(part.offset, spec.addresses[i]);
         parts.push_back(std::move(part));
       }
@@ -157,9 +162,14 @@ Placed data_of(const Spec& spec) {
     }
     case Combiner::subarray:
     case Combiner::darray:
-      return array_layout(spec, data_of(*spec.types[0]));
+      return array_layout(spec, data_of(*spec.types[0], memo));
   }
   throw SpecError("unknown combiner");
+}
+
+Placed data_of(const Spec& spec, Memo& memo) {
+  if (const auto seen = memo.find(&spec); seen != memo.end()) return seen->second;
+  return memo.emplace(&spec, build(spec, memo)).first->second;
 }
 
 }  // namespace
@@ -339,7 +349,8 @@ Placed concat(const std::vector<Placed>& parts) {
 
 Layout layout_of(const Spec& spec) {
   Layout layout;
-  layout.data = data_of(spec);
+  Memo memo;
+  layout.data = data_of(spec, memo);
   layout.size = spec.size;
   layout.lb = spec.lb;
   layout.extent = spec.extent;

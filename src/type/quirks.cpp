@@ -1,13 +1,21 @@
 #include "type/quirks.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace dunnage::type {
 namespace {
 
+/// Whether f holds for any node; parts that are shared are asked once.
+template <class F>
+bool anywhere(const Spec& spec, F&& f, std::set<const Spec*>& asked) {
+  if (!asked.insert(&spec).second) return false;
+  return f(spec) || std::any_of(spec.types.begin(), spec.types.end(), [&](const auto& t) { return anywhere(*t, f, asked); });
+}
 template <class F>
 bool anywhere(const Spec& spec, F&& f) {
-  return f(spec) || std::any_of(spec.types.begin(), spec.types.end(), [&](const auto& t) { return anywhere(*t, f); });
+  std::set<const Spec*> asked;
+  return anywhere(spec, f, asked);
 }
 
 }  // namespace
@@ -30,8 +38,13 @@ bool has_negative_extent(const Spec& spec) {
   return anywhere(spec, [](const Spec& s) { return s.extent < 0; });
 }
 
-bool has_struct(const Spec& spec) {
-  return anywhere(spec, [](const Spec& s) { return s.combiner == Combiner::structure || s.members.size() > 1; });
+bool has_mixed_elements(const Spec& spec) {
+  std::set<std::string> names;
+  return anywhere(spec, [&](const Spec& s) {
+    if (s.combiner != Combiner::named) return false;
+    names.insert(s.name);
+    return s.pair || names.size() > 1;
+  });
 }
 
 }  // namespace dunnage::type

@@ -15,7 +15,7 @@ bool has_empty_struct_member(const Spec& spec);
 /// A type with a negative extent. MPICH 4.0 packs some of these, repeated twice over, from wrong addresses.
 bool has_negative_extent(const Spec& spec);
 
-/// A struct or a pair type. MPICH 4.0 fails to receive a long message of bytes into one.
-bool has_struct(const Spec& spec);
+/// Basic elements of more than one type. MPICH 4.0 fails to receive a long message of bytes into these.
+bool has_mixed_elements(const Spec& spec);
 
 }  // namespace dunnage::type

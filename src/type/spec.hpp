@@ -61,6 +61,7 @@ struct Spec {
   std::vector<SpecPtr> types;
   std::vector<Dimension> dimensions;
   std::vector<Member> members;
+  bool pair = false;  // predefined, of two different types
   Order order = Order::c;
 
   // What the constructors derive. A decoder overwrites lb and extent with what the MPI says, because the

@@ -16,7 +16,10 @@ SpecPtr pair(const char* name) {
     First first;
     Second second;
   };
-  return named(name, {{0, sizeof(First)}, {offsetof(Both, second), sizeof(Second)}}, sizeof(Both), alignof(Both));
+  auto spec = std::make_shared<Spec>(
+      *named(name, {{0, sizeof(First)}, {offsetof(Both, second), sizeof(Second)}}, sizeof(Both), alignof(Both)));
+  spec->pair = true;
+  return spec;
 }
 
 const std::vector<SpecPtr>& predefined() {

@@ -36,6 +36,28 @@ TEST(HandleTable, GrowsAndReusesRecurringHandles) {
   }
 }
 
+TEST(HandleTable, TakesOutAndPutsBackEvenIfItGrewMeanwhile) {
+  struct Item {
+    std::uint64_t key;
+    bool stays;
+  };
+  HandleTable<Item> table;
+  std::vector<Item> items = {{10, false}, {20, true}, {30, false}};
+  const std::vector<Item*> all = {&items[0], nullptr, &items[1], &items[2]};
+  for (auto& item : items) table.insert(item.key, &item);
+  const auto moves = [](const Item& item) { return !item.stays; };
+  table.take_out(all, moves);
+  EXPECT_EQ(table.find(10), nullptr);
+  EXPECT_EQ(table.find(20), &items[1]);
+  std::vector<Item> others(5000);
+  for (std::uint64_t i = 0; i < others.size(); ++i) table.insert(100 + i, &others[i]);
+  table.put_back(all, moves);
+  for (auto& item : items) EXPECT_EQ(table.find(item.key), &item);
+  for (std::uint64_t i = 0; i < others.size(); ++i) table.erase(100 + i);
+  for (auto& item : items) EXPECT_EQ(table.erase(item.key), &item);
+  EXPECT_TRUE(table.empty());
+}
+
 // Under ThreadSanitizer this is the proof that lookups need no lock.
 TEST(HandleTable, ThreadsWithTheirOwnHandles) {
   HandleTable<int> table;

@@ -24,10 +24,16 @@ TEST(Quirks, NegativeExtent) {
   EXPECT_FALSE(has_negative_extent(*parse("contiguous(2,resized(-8,8,int))")));
 }
 
-TEST(Quirks, Structs) {
-  EXPECT_TRUE(has_struct(*parse("vector(3,1,2,double_int)")));
-  EXPECT_TRUE(has_struct(*parse("dup(struct([1],[8],[int]))")));
-  EXPECT_FALSE(has_struct(*parse("indexed([1,2],[0,4],double)")));
+TEST(Quirks, MixedElements) {
+  EXPECT_TRUE(has_mixed_elements(*parse("vector(3,1,2,double_int)")));
+  EXPECT_TRUE(has_mixed_elements(*parse("struct([1,1],[0,8],[int,float])")));
+  EXPECT_FALSE(has_mixed_elements(*parse("struct([1,1],[0,8],[int,vector(2,1,2,int)])")));
+}
+
+TEST(Quirks, SharedPartsAreAskedOnce) {
+  auto spec = basic("int", 4);
+  for (int i = 0; i < 60; ++i) spec = structure({1, 1}, {0, 0}, {spec, spec});
+  EXPECT_FALSE(has_negative_extent(*spec));
 }
 
 }  // namespace
