@@ -1,6 +1,7 @@
 """The preloaded library from outside: what it exports, what it costs to load, what it says and when it keeps quiet."""
 import json
 import re
+import shutil
 import statistics
 import subprocess
 import time
@@ -128,3 +129,25 @@ def test_a_process_without_an_mpi_library_is_told_once(build, root_environment, 
                     f"-Wl,-rpath,{build / 'lib'}"], check=True)
     run = subprocess.run([tmp_path / "lonely"], env=root_environment, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0 and run.stderr.count("dunnage") == 1 and "no MPI library" in run.stderr
+
+
+def test_large_counts_on_an_mpi_without_them(build, root, root_environment, tmp_path):
+    wrapper = shutil.which("mpicc.openmpi")
+    if not wrapper or not (build / "mpi/openmpi").exists():
+        pytest.skip("no mpicc.openmpi here; other MPIs have large counts")
+    subprocess.run([wrapper, root / "tests/shim/large_counts.c", "-o", tmp_path / "large_counts"], check=True)
+    for force in ("auto", "always", "never"):
+        run = preloaded(build, [tmp_path / "large_counts"], root_environment, DUNNAGE_FORCE=force)
+        assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_report_waits_for_nobody(build, flavour, root_environment, tmp_path):
+    """Only rank 0 is asked for a report; a collective call would wait for ever."""
+    path = tmp_path / "report.json"
+    launch = [f"mpirun.{flavour}"] if shutil.which(f"mpirun.{flavour}") else ["mpirun"]
+    more = ["--oversubscribe", "-x", "LD_PRELOAD"] if flavour == "openmpi" else []
+    program = [build / f"mpi/{flavour}/halo3d", 16, 2]
+    run = preloaded(build, [*launch, *more, "-n", 1, "env", f"DUNNAGE_REPORT={path}", *program, ":", "-n", 1, *program],
+                    root_environment)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert json.loads(path.read_text())["ranks"] == 1
