@@ -38,7 +38,6 @@ struct Context {
   NextTable next;
   OwnTable own;
   base::Settings settings;
-  std::vector<std::string> complaints;  // about the settings; shown by rank 0 at the end or at the first commit
   plan::Model model{};
   bool reporting = false;
   /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.

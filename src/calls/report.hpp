@@ -1,4 +1,4 @@
-// The report (DUNNAGE_REPORT) and the complaints about the settings.
+// The report (DUNNAGE_REPORT).
 #pragma once
 
 namespace dunnage::calls {

@@ -61,14 +61,6 @@ class HandleTable {
       if (value && wanted(*value)) insert_locked(value->key, value);
   }
 
-  /// Calls f(value) for every entry, under the lock.
-  template <class F>
-  void each(F&& f) {
-    const std::lock_guard lock(mutex_);
-    for (auto& slot : tables_.back()->slots)
-      if (auto* value = slot.value.load()) f(value);
-  }
-
  private:
   struct Slot {
     std::atomic<std::uint64_t> key{0};
