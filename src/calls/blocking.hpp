@@ -3,19 +3,9 @@
 
 #include "calls/accept.hpp"
 #include "calls/orphans.hpp"
+#include "calls/status.hpp"
 
 namespace dunnage::calls {
-
-/// A status of our own where the caller wants none: we need the number of bytes.
-class StatusOr {
- public:
-  explicit StatusOr(MPI_Status* users) : status_(users == MPI_STATUS_IGNORE ? &own_ : users) {}
-  MPI_Status* get() { return status_; }
-
- private:
-  MPI_Status own_;
-  MPI_Status* status_;
-};
 
 /// Packs for the MPI, which reads the staging memory at once: it should be cached.
 inline void gather(const pack::Program& program, const void* user, const engine::Staging& staging) {
@@ -37,17 +27,18 @@ template <class Fn, class Count>
   return next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, dest, tag, comm);
 }
 
-template <class Fn, class Count>
-[[gnu::noinline]] int staged_receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-            MPI_Status* users) {
+/// The common part of the receives: `call(buffer, count, type, status)` calls the MPI.
+template <class Count, class Call>
+[[gnu::noinline]] int staged_receive(Hook hook, void* buf, Count count, MPI_Datatype datatype, int source,
+                                     MPI_Status* users, Call&& call) {
   progress_orphans();
   auto accepted = accept_message(hook, plan::Operation::receive, buf, count, datatype, source);
   const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
-  if (!accepted) return next(buf, count, datatype, source, tag, comm, users);
+  if (!accepted) return call(buf, count, datatype, users);
   const Accelerated counted(hook, accepted.bytes());
   StatusOr status(users);
-  const int rc = next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, source, tag, comm, status.get());
-  if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status.get());
+  const int rc = call(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, status.get());
+  if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status);
   return rc;
 }
 
@@ -61,21 +52,16 @@ template <class Fn, class Count>
 int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
             MPI_Status* status) {
   if (goes_straight_through(plan::Operation::receive, count, datatype)) return next(buf, count, datatype, source, tag, comm, status);
-  return staged_receive(hook, next, buf, count, datatype, source, tag, comm, status);
+  return staged_receive(hook, buf, count, datatype, source, status,
+                        [&](void* b, Count n, MPI_Datatype t, MPI_Status* s) { return next(b, n, t, source, tag, comm, s); });
 }
 
 template <class Fn, class Count>
 int matched_receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
-                    MPI_Status* users) {
+                    MPI_Status* status) {
   const int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0;
-  auto accepted = accept_message(hook, plan::Operation::receive, buf, count, datatype, source);
-  const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
-  if (!accepted) return next(buf, count, datatype, message, users);
-  const Accelerated counted(hook, accepted.bytes());
-  StatusOr status(users);
-  const int rc = next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, message, status.get());
-  if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status.get());
-  return rc;
+  return staged_receive(hook, buf, count, datatype, source, status,
+                        [&](void* b, Count n, MPI_Datatype t, MPI_Status* s) { return next(b, n, t, message, s); });
 }
 
 /// Either side may be ours, both, or none.
@@ -102,7 +88,7 @@ int sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datat
   StatusOr status(users);
   const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, in_staging.data(), static_cast<Count>(in.bytes()),
                       MPI_PACKED, source, recvtag, comm, status.get());
-  if (rc == MPI_SUCCESS) deliver(*in.program, in_staging, recvbuf, *status.get());
+  if (rc == MPI_SUCCESS) deliver(*in.program, in_staging, recvbuf, *status);
   return rc;
 }
 
@@ -124,7 +110,7 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
   gather(*accepted.program, buf, staging);
   const int rc = next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, dest, sendtag, source, recvtag,
                       comm, status.get());
-  if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status.get());
+  if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status);
   return rc;
 }
 

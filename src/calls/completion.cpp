@@ -2,6 +2,7 @@
 
 #include "calls/accept.hpp"
 #include "calls/orphans.hpp"
+#include "calls/status.hpp"
 
 namespace dunnage::calls {
 namespace {
@@ -70,31 +71,15 @@ class Ours {
   std::vector<Operation*> operations_;
 };
 
-/// The caller's statuses, or as many of our own.
-class StatusesOr {
- public:
-  StatusesOr(int count, MPI_Status* users) : statuses_(users) {
-    if (users != MPI_STATUSES_IGNORE) return;
-    own_.resize(static_cast<std::size_t>(std::max(count, 1)));
-    statuses_ = own_.data();
-  }
-  MPI_Status* get() { return statuses_; }
-  const MPI_Status& operator[](int i) const { return statuses_[i]; }
-
- private:
-  std::vector<MPI_Status> own_;
-  MPI_Status* statuses_;
-};
-
 }  // namespace
 
 int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Status* users) {
   if (nothing_of_ours()) return next(request, users);
   Ours operation(1, request);
   if (operation.none()) return next(request, users);
-  StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
+  StatusOr status(users);
   const int rc = next(request, status.get());
-  operation.settle_one(0, rc, *request, status[0]);
+  operation.settle_one(0, rc, *request, *status);
   return rc;
 }
 
@@ -102,9 +87,9 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
   if (nothing_of_ours()) return next(request, flag, users);
   Ours operation(1, request);
   if (operation.none()) return next(request, flag, users);
-  StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
+  StatusOr status(users);
   const int rc = next(request, flag, status.get());
-  if (rc != MPI_SUCCESS || *flag) operation.settle_one(0, rc, *request, status[0]);
+  if (rc != MPI_SUCCESS || *flag) operation.settle_one(0, rc, *request, *status);
   return rc;
 }
 
@@ -133,9 +118,9 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
   if (nothing_of_ours()) return next(count, requests, index, users);
   Ours operations(count, requests);
   if (operations.none()) return next(count, requests, index, users);
-  StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
+  StatusOr status(users);
   const int rc = next(count, requests, index, status.get());
-  if (*index >= 0 && *index < count) operations.settle_one(*index, rc, requests[*index], status[0]);
+  if (*index >= 0 && *index < count) operations.settle_one(*index, rc, requests[*index], *status);
   return rc;
 }
 
@@ -144,9 +129,9 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
   if (nothing_of_ours()) return next(count, requests, index, flag, users);
   Ours operations(count, requests);
   if (operations.none()) return next(count, requests, index, flag, users);
-  StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
+  StatusOr status(users);
   const int rc = next(count, requests, index, flag, status.get());
-  if (*flag && *index >= 0 && *index < count) operations.settle_one(*index, rc, requests[*index], status[0]);
+  if (*flag && *index >= 0 && *index < count) operations.settle_one(*index, rc, requests[*index], *status);
   return rc;
 }
 
@@ -170,8 +155,7 @@ int testsome(Hook hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request) {
   progress_orphans();
   std::unique_ptr<Operation> operation(request ? context->operations.erase(key_of(*request)) : nullptr);
-  if (!operation) return next(request);
-  if (!operation->active) return next(request);
+  if (!operation || !operation->active) return next(request);
   adopt_orphan(*request, std::move(operation));
   *request = MPI_REQUEST_NULL;
   return MPI_SUCCESS;
@@ -182,11 +166,11 @@ int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, M
   progress_orphans();
   auto* operation = context->operations.find(key_of(request));
   if (!operation) return next(request, flag, users);
-  StatusesOr status(1, users == MPI_STATUS_IGNORE ? MPI_STATUSES_IGNORE : users);
+  StatusOr status(users);
   const int rc = next(request, flag, status.get());
   // Complete means usable: the data must be in the user's buffer though the request lives on.
   if (rc == MPI_SUCCESS && *flag && operation->active && operation->kind == Operation::Kind::receive)
-    operation->deliver(received_bytes(status[0]));
+    operation->deliver(received_bytes(*status));
   return rc;
 }
 

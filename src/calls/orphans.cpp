@@ -26,7 +26,6 @@ void announce() {
 
 }  // namespace
 
-
 void test_orphans() {
   std::unique_lock lock(mutex, std::try_to_lock);  // another thread is at it already
   if (!lock) return;

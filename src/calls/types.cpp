@@ -114,6 +114,8 @@ void know_predefined_types() {
 }
 
 void know_type(MPI_Datatype type) try {
+  // A second commit changes nothing; only where we might have missed the end of an older type is it analysed anew.
+  if (told_by_attribute && known_type(type)) return;
   const auto spec = decode(type);
   auto layout = type::layout_of(*spec);
   const auto reason = quirk(*spec) ? Reason::library_quirk : layout.contiguous() ? Reason::contiguous : Reason::accelerated;

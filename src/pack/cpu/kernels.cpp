@@ -302,7 +302,7 @@ void blocks(const Blocks& b) {
   char* packed = b.packed;
   auto start = prefix[0];
   for (std::int64_t i = 0; i < count; ++i) {
-    if (far && i + ahead < count) __builtin_prefetch(user + offsets[i + ahead], D == Direction::unpack, 3);
+    if (far && i + ahead < count) prefetch<D>(user + offsets[i + ahead]);
     const auto end = prefix[i + 1];
     move_some<D>(user + offsets[i], packed, end - start);
     packed += end - start;
@@ -376,6 +376,13 @@ inline void transpose_elements(const Transpose& t, std::int64_t r0, std::int64_t
       copy_fixed<N>(t.to + c * t.to_row + r * N, t.from + r * t.from_row + c * N);
 }
 
+/// Rows before the result's lines begin.
+template <std::int64_t N>
+inline std::int64_t rows_before_line(const Transpose& t) {
+  const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(t.to) % line);
+  return over ? std::min((line - over) / N, t.rows) : 0;
+}
+
 template <class T, bool Stream>
 void transpose_tiles(const Transpose& t) {
   constexpr std::int64_t N = sizeof(T);
@@ -383,12 +390,7 @@ void transpose_tiles(const Transpose& t) {
   // A strip of columns is walked over all rows: its result rows are written from left to right, a whole line at
   // a time, and its source lines are asked for one step ahead.
   constexpr std::int64_t strip = 8 * side;
-  // Rows before the result's lines begin.
-  std::int64_t first = 0;
-  if constexpr (Stream) {
-    const auto over = reinterpret_cast<std::uintptr_t>(t.to) % line;
-    first = over ? std::min<std::int64_t>(static_cast<std::int64_t>(line - over) / N, t.rows) : 0;
-  }
+  const auto first = Stream ? rows_before_line<N>(t) : 0;
   const auto last = first + (t.rows - first) / side * side;
   for (std::int64_t c = 0; c < t.columns; c += strip) {
     const auto end = std::min(c + strip, t.columns);
@@ -429,11 +431,7 @@ template <bool Stream>
 void transpose_16(const Transpose& t) {
   constexpr std::int64_t N = 16, side = line / N, strip = 8;
   const hn::Full128<std::uint8_t> d;
-  std::int64_t first = 0;
-  if constexpr (Stream) {
-    const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(t.to) % line);
-    first = over ? std::min((line - over) / N, t.rows) : 0;
-  }
+  const auto first = Stream ? rows_before_line<N>(t) : 0;
   const auto last = first + (t.rows - first) / side * side;
   for (std::int64_t c = 0; c < t.columns; c += strip) {
     const auto end = std::min(c + strip, t.columns);
