@@ -4,7 +4,8 @@
 //   bench_message [--most BYTES] [--repetitions N]
 //
 // Patterns: `contiguous` (one MPI_Send and MPI_Recv each way), `send strided` (every other double sent, contiguous
-// received, empty answer) and `both strided`, blocking and nonblocking; `call`: MPI_Pack of 8 contiguous bytes, the
+// received, empty answer) and `both strided`, blocking and nonblocking; `rows of N bytes`: the same with longer blocks,
+// on both sides, blocking; `call`: MPI_Pack of 8 contiguous bytes, the
 // cheapest call that the preload sees, in a loop of its own.
 #include <mpi.h>
 
@@ -87,13 +88,13 @@ void alternate(int rank, const Side& send, const Side& recv, bool nonblocking, i
 }
 
 /// Returns whether the bytes were right, on both ranks.
-bool series(const std::string& pattern, int rank, long bytes, bool strided_send, bool strided_recv, bool nonblocking,
-            int repetitions) {
+bool series(const std::string& pattern, int rank, long bytes, int block, bool strided_send, bool strided_recv,
+            bool nonblocking, int repetitions) {
   const auto n = static_cast<int>(bytes / 8);
   std::vector<double> from(static_cast<std::size_t>(2 * n), 0), to(static_cast<std::size_t>(2 * n), -1);
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<double>(i);
   MPI_Datatype strided;
-  MPI_Type_vector(n, 1, 2, MPI_DOUBLE, &strided);
+  MPI_Type_vector(n / block, block, 2 * block, MPI_DOUBLE, &strided);
   MPI_Type_commit(&strided);
   const Side send = strided_send ? Side{strided, 1, from.data()} : Side{MPI_DOUBLE, n, from.data()};
   const Side recv = strided_recv ? Side{strided, 1, to.data()} : Side{MPI_DOUBLE, n, to.data()};
@@ -105,9 +106,10 @@ bool series(const std::string& pattern, int rank, long bytes, bool strided_send,
   std::fill(to.begin(), to.end(), -1);
   ping_pong(through, rank, send, recv, nonblocking, 0);
   bool right = true;
+  const auto place = [block](bool is_strided, int i) { return is_strided ? i + i / block * block : i; };
   if (rank == 1)
     for (int i = 0; i < n; ++i)
-      right = right && to[static_cast<std::size_t>(strided_recv ? 2 * i : i)] == (strided_send ? 2 * i : i);
+      right = right && to[static_cast<std::size_t>(place(strided_recv, i))] == place(strided_send, i);
   MPI_Bcast(&right, 1, MPI_C_BOOL, 1, MPI_COMM_WORLD);
   if (rank == 0) print_result(pattern, bytes, plain, dunnage, right);
   MPI_Type_free(&strided);
@@ -162,13 +164,16 @@ int main(int argc, char** argv) {
   one_call(rank, repetitions);
   bool right = true;
   for (long bytes = 8; bytes <= most; bytes *= 8)
-    right &= series("contiguous", rank, bytes, false, false, false, repetitions);
+    right &= series("contiguous", rank, bytes, 1, false, false, false, repetitions);
   for (const bool nonblocking : {false, true})
     for (long bytes = 64; bytes <= most; bytes *= 4) {
       const std::string suffix = nonblocking ? ", nonblocking" : "";
-      right &= series("send strided" + suffix, rank, bytes, true, false, nonblocking, repetitions);
-      right &= series("both strided" + suffix, rank, bytes, true, true, nonblocking, repetitions);
+      right &= series("send strided" + suffix, rank, bytes, 1, true, false, nonblocking, repetitions);
+      right &= series("both strided" + suffix, rank, bytes, 1, true, true, nonblocking, repetitions);
     }
+  for (const int block : {8, 128})
+    for (long bytes = 4096; bytes <= most; bytes *= 4)
+      right &= series("rows of " + std::to_string(8 * block) + " bytes", rank, bytes, block, true, true, false, repetitions);
   MPI_Finalize();
   return right ? 0 : 1;
 }

@@ -43,13 +43,24 @@ Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::i
   return accepted;
 }
 
-engine::Staging stage(Hook hook, Accepted& accepted) {
-  auto staging = context->staging.take(accepted.bytes());
-  if (!staging) {
+Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool both) {
+  const auto size = accepted.bytes();
+  const auto& model = context->model;
+  const bool divided = both ? !plan::contiguous(model, plan::Operation::send, size) || !plan::contiguous(model, plan::Operation::receive, size)
+                            : !plan::contiguous(model, operation, size);
+  Message message;
+  if (divided) {
+    const auto first = engine::Parcel::middle(size);
+    message.type = PackedType::divided(first, size - first);
+    if (message.type) message.parcel = {context->staging.take(size + engine::Parcel::gap), size, first};
+  } else {
+    message.parcel = {context->staging.take(size), size, size};
+  }
+  if (!message) {
     context->count(hook, Reason::no_memory);
     accepted.program.reset();
   }
-  return staging;
+  return message;
 }
 
 std::int64_t received_bytes(const MPI_Status& status) {

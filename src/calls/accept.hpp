@@ -3,7 +3,9 @@
 
 #include <limits>
 
+#include "calls/packed_type.hpp"
 #include "calls/types.hpp"
+#include "engine/parcel.hpp"
 
 namespace dunnage::calls {
 
@@ -45,8 +47,18 @@ Accepted accept_message(Hook hook, plan::Operation operation, const void* buffer
   return accept(hook, operation, buffer, count, type, static_cast<std::int64_t>(limit));
 }
 
-/// Staging for an accepted message; clears it (and counts) where there is no memory.
-engine::Staging stage(Hook hook, Accepted& accepted);
+/// Staging for an accepted message, and how the MPI is shown it: one element of `type`, or `size` of MPI_PACKED.
+struct Message {
+  engine::Parcel parcel;
+  PackedType type;
+  explicit operator bool() const { return static_cast<bool>(parcel); }
+  char* data() const { return parcel.data(); }
+  template <class Count>
+  Count count() const { return parcel.divided() ? Count{1} : static_cast<Count>(parcel.size); }
+};
+
+/// `both`: the same memory is sent from and received into. Clears `accepted` (and counts) where there is no memory.
+Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool both = false);
 
 /// Bytes that a receive with this status brought.
 std::int64_t received_bytes(const MPI_Status& status);

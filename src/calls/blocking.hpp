@@ -1,4 +1,5 @@
-// Blocking point-to-point. A packed message travels as MPI_PACKED, which the standard lets match any type.
+// Blocking point-to-point. A packed message travels as MPI_PACKED, which the standard lets match any type, or as two
+// blocks of it (calls/packed_type.hpp).
 #pragma once
 
 #include "calls/accept.hpp"
@@ -7,24 +8,19 @@
 
 namespace dunnage::calls {
 
-/// Packs for the MPI, which reads the staging memory at once: it should be cached.
-inline void gather(const pack::Program& program, const void* user, const engine::Staging& staging) {
-  program.pack(user, staging.data(), 0, program.size(), pack::Stores::cached);
-}
-
-inline void deliver(const pack::Program& program, const engine::Staging& staging, void* user, const MPI_Status& status) {
-  program.unpack(staging.data(), user, 0, std::min(received_bytes(status), program.size()), pack::Stores::cached);
+inline void deliver(const pack::Program& program, const Message& message, void* user, const MPI_Status& status) {
+  message.parcel.deliver(program, user, received_bytes(status));
 }
 
 template <class Fn, class Count>
 [[gnu::noinline]] int staged_send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   progress_orphans();
   auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
-  const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
+  const Message message = accepted ? stage(hook, plan::Operation::send, accepted) : Message();
   if (!accepted) return next(buf, count, datatype, dest, tag, comm);
   const Accelerated counted(hook, accepted.bytes());
-  gather(*accepted.program, buf, staging);
-  return next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, dest, tag, comm);
+  message.parcel.gather(*accepted.program, buf);
+  return next(message.data(), message.count<Count>(), message.type.handle(), dest, tag, comm);
 }
 
 /// The common part of the receives: `call(buffer, count, type, status)` calls the MPI.
@@ -33,12 +29,12 @@ template <class Count, class Call>
                                      MPI_Status* users, Call&& call) {
   progress_orphans();
   auto accepted = accept_message(hook, plan::Operation::receive, buf, count, datatype, source);
-  const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
+  const Message message = accepted ? stage(hook, plan::Operation::receive, accepted) : Message();
   if (!accepted) return call(buf, count, datatype, users);
   const Accelerated counted(hook, accepted.bytes());
   StatusOr status(users);
-  const int rc = call(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, status.get());
-  if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status);
+  const int rc = call(message.data(), message.count<Count>(), message.type.handle(), status.get());
+  if (rc == MPI_SUCCESS) deliver(*accepted.program, message, buf, *status);
   return rc;
 }
 
@@ -66,30 +62,41 @@ int matched_receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype dat
 
 /// Either side may be ours, both, or none.
 template <class Fn, class Count>
-int sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+[[gnu::noinline]] int staged_sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
              void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
              MPI_Status* users) {
   progress_orphans();
   auto out = accept_message(hook, plan::Operation::send, sendbuf, sendcount, sendtype, dest);
   auto in = accept_message(hook, plan::Operation::receive, recvbuf, recvcount, recvtype, source);
-  const auto out_staging = out ? stage(hook, out) : engine::Staging();
-  const auto in_staging = in ? stage(hook, in) : engine::Staging();
+  const Message out_message = out ? stage(hook, plan::Operation::send, out) : Message();
+  const Message in_message = in ? stage(hook, plan::Operation::receive, in) : Message();
   if (!out && !in)
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, users);
   const Accelerated counted(hook, (out ? out.bytes() : 0) + (in ? in.bytes() : 0));
   if (out) {
-    gather(*out.program, sendbuf, out_staging);
-    sendbuf = out_staging.data();
-    sendcount = static_cast<Count>(out.bytes());
-    sendtype = MPI_PACKED;
+    out_message.parcel.gather(*out.program, sendbuf);
+    sendbuf = out_message.data();
+    sendcount = out_message.count<Count>();
+    sendtype = out_message.type.handle();
   }
   if (!in)
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, users);
   StatusOr status(users);
-  const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, in_staging.data(), static_cast<Count>(in.bytes()),
-                      MPI_PACKED, source, recvtag, comm, status.get());
-  if (rc == MPI_SUCCESS) deliver(*in.program, in_staging, recvbuf, *status);
+  const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, in_message.data(), in_message.count<Count>(),
+                      in_message.type.handle(), source, recvtag, comm, status.get());
+  if (rc == MPI_SUCCESS) deliver(*in.program, in_message, recvbuf, *status);
   return rc;
+}
+
+template <class Fn, class Count>
+int sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+             void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+             MPI_Status* status) {
+  if (goes_straight_through(plan::Operation::send, sendcount, sendtype) &&
+      goes_straight_through(plan::Operation::receive, recvcount, recvtype))
+    return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+  return staged_sendrecv(hook, next, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
+                         recvtag, comm, status);
 }
 
 template <class Fn, class Count>
@@ -103,14 +110,14 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
                                  receives ? source : dest);
   if (accepted && receives && dest != MPI_PROC_NULL)
     accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
-  const auto staging = accepted ? stage(hook, accepted) : engine::Staging();
+  const Message message = accepted ? stage(hook, plan::Operation::send, accepted, true) : Message();
   if (!accepted) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, users);
   const Accelerated counted(hook, accepted.bytes());
   StatusOr status(users);
-  gather(*accepted.program, buf, staging);
-  const int rc = next(staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED, dest, sendtag, source, recvtag,
-                      comm, status.get());
-  if (rc == MPI_SUCCESS) deliver(*accepted.program, staging, buf, *status);
+  message.parcel.gather(*accepted.program, buf);
+  const int rc = next(message.data(), message.count<Count>(), message.type.handle(), dest, sendtag, source, recvtag, comm,
+                      status.get());
+  if (rc == MPI_SUCCESS) deliver(*accepted.program, message, buf, *status);
   return rc;
 }
 

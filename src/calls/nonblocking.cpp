@@ -3,9 +3,7 @@
 namespace dunnage::calls {
 
 std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, OperationKind kind, const void* user,
-                                                 bool persistent) {
-  auto staging = stage(hook, accepted);
-  if (!staging) return nullptr;
+                                                 bool persistent, Message& message) {
   auto* operation = new (std::nothrow) engine::Operation{};
   if (!operation) {
     context->count(hook, plan::Reason::no_memory);
@@ -16,7 +14,7 @@ std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, 
   operation->persistent = persistent;
   operation->program = accepted.program;
   operation->user = const_cast<void*>(user);
-  operation->staging = std::move(staging);
+  operation->parcel = std::move(message.parcel);
   return std::unique_ptr<engine::Operation>(operation);
 }
 

@@ -9,9 +9,9 @@ namespace dunnage::calls {
 
 using OperationKind = engine::Operation::Kind;
 
-/// A new operation for an accepted message; null (and `accepted` cleared) where there is no memory.
+/// A new operation, with the memory of its message; null (and `accepted` cleared) where there is no memory.
 std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, OperationKind kind, const void* user,
-                                                 bool persistent);
+                                                 bool persistent, Message& message);
 /// Ties an operation to the request that the MPI has just returned.
 void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation);
 /// A request of an operation that is not ours: whatever was known under a recycled handle is void.
@@ -29,9 +29,10 @@ template <class Count, class Start>
 [[gnu::noinline]] int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count count, MPI_Datatype datatype, int peer,
           MPI_Request* request, Start&& start) {
   progress_orphans();
-  auto accepted = accept_message(hook, kind == OperationKind::send ? plan::Operation::send : plan::Operation::receive,
-                                 buf, count, datatype, peer);
-  auto operation = accepted ? new_operation(hook, accepted, kind, buf, persistent) : nullptr;
+  const auto direction = kind == OperationKind::send ? plan::Operation::send : plan::Operation::receive;
+  auto accepted = accept_message(hook, direction, buf, count, datatype, peer);
+  Message message = accepted ? stage(hook, direction, accepted) : Message();
+  auto operation = message ? new_operation(hook, accepted, kind, buf, persistent, message) : nullptr;
   if (!operation) {
     const int rc = start(const_cast<void*>(buf), count, datatype);
     forget_request(rc, request);
@@ -39,7 +40,7 @@ template <class Count, class Start>
   }
   const Accelerated counted(hook, accepted.bytes());
   if (kind == OperationKind::send && !persistent) operation->gather();
-  const int rc = start(operation->staging.data(), static_cast<Count>(accepted.bytes()), MPI_PACKED);
+  const int rc = start(operation->parcel.data(), message.count<Count>(), message.type.handle());
   if (rc == MPI_SUCCESS) attach(*request, std::move(operation));
   return rc;
 }

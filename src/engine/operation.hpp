@@ -1,12 +1,10 @@
 // A nonblocking or persistent operation whose message goes through staging memory.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 
-#include "engine/staging.hpp"
-#include "pack/cpu/program.hpp"
+#include "engine/parcel.hpp"
 
 namespace dunnage::engine {
 
@@ -18,16 +16,16 @@ struct Operation {
   bool delivered = false;  // the data is where the user wants it
   std::shared_ptr<const pack::Program> program;  // keeps the plan alive after MPI_Type_free
   void* user = nullptr;
-  Staging staging;
+  Parcel parcel;
   std::uint64_t key = 0;  // of the request
 
   /// Packs the user's buffer, before the MPI starts the operation.
-  void gather() const { program->pack(user, staging.data(), 0, program->size(), pack::Stores::cached); }
+  void gather() const { parcel.gather(*program, user); }
   /// Unpacks what arrived, once.
   void deliver(std::int64_t bytes) {
     if (delivered) return;
     delivered = true;
-    program->unpack(staging.data(), user, 0, std::min(bytes, program->size()), pack::Stores::cached);
+    parcel.deliver(*program, user, bytes);
   }
 };
 

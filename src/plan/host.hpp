@@ -31,11 +31,11 @@ struct Cost {
 struct Model {
   Cost engine_pack, library_pack;
   Cost engine_message, library_message;
-  double library_eager_block;   // of a message up to eager_limit
+  double engine_eager_byte, library_eager_block;  // of a message up to eager_limit
   std::int64_t eager_limit;     // bytes
   std::int64_t far_message;     // bytes from which staging memory no longer stays cached
-  std::int64_t most_trusted_send;   // bytes; beyond, this MPI may treat a packed message worse than an unpacked one
-  bool trusted_receives;            // whether a message is never written past the end of staging memory
+  std::int64_t most_contiguous_send;  // bytes; a larger packed message must not look contiguous to this MPI
+  bool contiguous_receives;           // whether this MPI never writes past the end of a contiguous receive buffer
   bool trusted_mixed;               // whether packed mixed elements can be received by the MPI itself
 };
 
@@ -55,6 +55,11 @@ struct Prediction {
 
 /// Predicts both engines for one call.
 Prediction predict(const Model& model, const Shape& shape, Operation operation);
+
+/// Whether the staging memory of a message of `size` bytes may be one piece (engine/parcel.hpp).
+constexpr bool contiguous(const Model& model, Operation operation, std::int64_t size) {
+  return operation == Operation::send ? size <= model.most_contiguous_send : model.contiguous_receives;
+}
 
 /// The choice: accelerated, no_gain, or untrusted where the MPI has a defect that only packed messages meet.
 Reason choose(const Model& model, const Shape& shape, Operation operation);
