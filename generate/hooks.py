@@ -2,12 +2,14 @@
 """Makes the shim's generated sources from api/hooks.toml and the MPI Forum's table of the standard.
 
 hooks.py TABLE FOLDER writes
-  FOLDER/shim/hook_list.inc   DUNNAGE_HOOK(name) for every hook, in the one order that all parts share
+  FOLDER/shim/hook_list.inc   DUNNAGE_HOOK(name) for every exported name, in the one order that all parts share: all MPI_
+                              names, then all PMPI_ names
   FOLDER/shim/entries.inc     the exported entry points, in assembly
   FOLDER/shim/exports.map     the linker's version script: these symbols and no others
   FOLDER/calls/hook.hpp       enum class Hook and its names
   FOLDER/calls/mpi_table.hpp  struct MpiTable: the MPI's own functions
-  FOLDER/shim/hooks.inc       one function for every hook, calling its handler
+  FOLDER/shim/hooks.inc       two functions for every hook, calling its handler: one for the MPI_ name, and one for the
+                              PMPI_ name, by which the MPIs' Fortran interfaces call (docs/decisions/0006-fortran.md)
 """
 import pathlib
 import re
@@ -62,6 +64,16 @@ def forwarder(name, prototype, small):
             f"  const int rc = hook_{name[:-2]}({', '.join(arguments)});\n{after}  return rc;\n}}\n")
 
 
+def pmpi_hook(name, prototype, handler, tracks):
+    """The function behind the PMPI_ name."""
+    words = ", ".join(arguments(prototype))
+    call = ", ".join(filter(None, [f"Hook::{name}", f"below.{name}", words]))
+    declined = "== Caller::mpi" if tracks else "!= Caller::fortran"
+    return (f"static {prototype.replace(name + '(', 'hook_P' + name + '(', 1)} {{\n"
+            f"  if (caller(__builtin_return_address(0)) {declined}) return below.{name}({words});\n"
+            f"  return calls::{handler}({call});\n}}\n")
+
+
 def guarded(name, line):
     """The large-count forms exist from MPI 4 on."""
     return f"#if MPI_VERSION >= 4\n{line}\n#endif\n" if name.endswith("_c") else line + "\n"
@@ -73,6 +85,7 @@ def main():
     hooks = [(name, prototype, handler) for handler, names in table["hooks"].items()
              for name, prototype in prototypes(names)]
     uses = [u for u in table["uses"]["functions"]]
+    exported = [prefix + name for prefix in ("", "P") for name, _, _ in hooks]
 
     def write(path, text):
         path = out / path
@@ -81,10 +94,10 @@ def main():
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 
-    write("shim/hook_list.inc", "".join(f"DUNNAGE_HOOK({name})\n" for name, _, _ in hooks))
-    write("shim/entries.inc", "".join(f"entry {name}, {i}\n" for i, (name, _, _) in enumerate(hooks)))
+    write("shim/hook_list.inc", "".join(f"DUNNAGE_HOOK({name})\n" for name in exported))
+    write("shim/entries.inc", "".join(f"entry {name}, {i}\n" for i, name in enumerate(exported)))
     write("shim/exports.map", "{\n  global:\n    dunnage_version;\n"
-          + "".join(f"    {name};\n" for name, _, _ in hooks) + "  local: *;\n};\n")
+          + "".join(f"    {name};\n" for name in exported) + "  local: *;\n};\n")
     write("calls/hook.hpp", "#pragma once\n\nnamespace dunnage::calls {\n\nenum class Hook {\n"
           + "".join(f"  {name},\n" for name, _, _ in hooks)
           + "};\n\ninline constexpr const char* hook_names[] = {\n"
@@ -108,13 +121,15 @@ def main():
         function = (f"{prototype.replace(name + '(', 'hook_' + name + '(', 1)} {{\n"
                     f"  return calls::{handler}({call});\n}}\n"
                     f"static_assert(std::is_same_v<decltype(&hook_{name}), decltype(&::{name})>);")
+        function += "\n" + pmpi_hook(name, prototype, handler, handler in table["tracks"]["handlers"])
         if name.endswith("_c"):
             small = next(p for n, p, _ in hooks if n == name[:-2])
-            body += (f"#if MPI_VERSION >= 4\nstatic {function}\n#else\n{forwarder(name, prototype, small)}#endif\n")
+            body += (f"#if MPI_VERSION >= 4\nstatic {function}#else\n{forwarder(name, prototype, small)}"
+                     f"constexpr auto hook_P{name} = hook_{name};\n#endif\n")
         else:
-            body += "static " + function + "\n"
+            body += "static " + function
     body += "static void* const hooks[] = {\n" + "".join(
-        f"    reinterpret_cast<void*>(&hook_{n}),\n" for n, _, _ in hooks) + "};\n"
+        f"    reinterpret_cast<void*>(hook_{n}),\n" for n in exported) + "};\n"
     write("shim/hooks.inc", body)
 
 

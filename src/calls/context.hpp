@@ -36,6 +36,7 @@ struct Count {
 
 struct Context {
   NextTable next;
+  NextTable below;  // the same under their PMPI names: what comes after us for who calls those
   OwnTable own;
   base::Settings settings;
   plan::Model model{};

@@ -1,5 +1,7 @@
 #include "calls/finalize.hpp"
 
+#include <atomic>
+
 #include "calls/orphans.hpp"
 #include "calls/packed_type.hpp"
 #include "calls/report.hpp"
@@ -8,10 +10,13 @@
 namespace dunnage::calls {
 
 int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
-  finish_orphans();
-  report();
-  forget_types();
-  forget_packed_types();
+  static std::atomic<bool> over{false};  // a tool behind us comes by again
+  if (!over.exchange(true)) {
+    finish_orphans();
+    report();
+    forget_types();
+    forget_packed_types();
+  }
   return next();
 }
 

@@ -16,8 +16,8 @@ constexpr int most_variants = 32;
 
 #if defined(OPEN_MPI)
 
-// Open MPI tells us of a type's end by the delete callback of an attribute: it comes from whatever call or language
-// frees the type, and Open MPI's Fortran does not go through the C functions that we see.
+// Open MPI tells us of a type's end by the delete callback of an attribute: it comes from whatever call frees the type,
+// in whatever language.
 constexpr bool told_by_attribute = true;
 int keyval = MPI_KEYVAL_INVALID;
 std::once_flag keyval_once;
@@ -103,7 +103,9 @@ void know_predefined_types() {
       MPI_LONG_DOUBLE, MPI_C_BOOL, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_UINT8_T, MPI_UINT16_T,
       MPI_UINT32_T, MPI_UINT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET, MPI_C_COMPLEX, MPI_C_DOUBLE_COMPLEX,
       MPI_C_LONG_DOUBLE_COMPLEX, MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
-      MPI_LOGICAL, MPI_CHARACTER, MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_2INT};
+      MPI_LOGICAL, MPI_CHARACTER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8, MPI_REAL4,
+      MPI_REAL8, MPI_REAL16, MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32, MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER,
+      MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_2INT};
   for (const auto type : plain)
     if (type != MPI_DATATYPE_NULL) delete context->types.insert(key_of(type), new KnownType({}, Reason::contiguous, false));
   know_pair<float>(MPI_FLOAT_INT);

@@ -4,7 +4,9 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include <mpi.h>
@@ -15,6 +17,7 @@
 #include "calls/finalize.hpp"
 #include "calls/nonblocking.hpp"
 #include "calls/pack.hpp"
+#include "shim/caller.hpp"
 
 namespace dunnage::calls {
 Context* context = nullptr;
@@ -24,14 +27,23 @@ namespace {
 
 using dunnage::calls::context;
 using dunnage::calls::Hook;
+using dunnage::shim::Caller;
+using dunnage::shim::caller;
 namespace calls = dunnage::calls;
 
 /// A large count for an MPI without them.
 [[maybe_unused]] int narrow(MPI_Count count) { return count < 0 || count > INT_MAX ? -1 : static_cast<int>(count); }
 
 #define next calls::context->next
+#define below calls::context->below
 #include "shim/hooks.inc"
 #undef next
+#undef below
+
+constexpr const char* exported[] = {
+#define DUNNAGE_HOOK(name) #name,
+#include "shim/hook_list.inc"
+};
 
 /// The settings' complaints are wanted once, not once a rank. Before MPI_Init only the launcher knows the rank.
 bool speaks_for_the_job() {
@@ -61,6 +73,7 @@ bool start(const dunnage_front& front) {
     if (!function && needed) missing = name;
   };
   each(made->next, [&](const char* name, auto& function) { fill(name, function, false); });
+  each(made->below, [&](const char* name, auto& function) { fill((std::string("P") + name).c_str(), function, false); });
   each(made->own, [&](const char* name, auto& function) { fill(name, function, true); });
   if (!missing.empty()) {
     std::fprintf(stderr, "dunnage: this MPI has no %s; calls are passed through\n", missing.c_str());
@@ -77,10 +90,10 @@ bool start(const dunnage_front& front) {
 
 extern "C" __attribute__((visibility("default"))) void* const* dunnage_backend(const dunnage_front* front) try {
   if (!start(*front)) return nullptr;
-  static void* table[calls::hook_count];
-  for (int i = 0; i < calls::hook_count; ++i) {
-    const std::string name = calls::hook_names[i];
-    const bool there = front->next(name.c_str()) != nullptr;
+  static void* table[std::size(exported)];
+  for (std::size_t i = 0; i < std::size(exported); ++i) {
+    const std::string_view name = exported[i];
+    const bool there = front->next(exported[i]) != nullptr;
     // Large-count hooks of a backend for an MPI without large counts only forward. Our exporting the symbols makes
     // programs that look for them (mpi4py does) believe that they are there, so they must work; but an MPI that
     // brings its own is called itself.

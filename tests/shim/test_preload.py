@@ -151,3 +151,25 @@ def test_report_waits_for_nobody(build, flavour, root_environment, tmp_path):
                     root_environment)
     assert run.returncode == 0, run.stdout + run.stderr
     assert json.loads(path.read_text())["ranks"] == 1
+
+
+@pytest.mark.parametrize("order", ["none", "tool first", "tool last"])
+@pytest.mark.parametrize("force", ["auto", "always"])
+def test_what_others_complete_through_pmpi(build, root, flavour, root_environment, tmp_path, order, force):
+    """A tool that wraps only the calls that end something, before Dunnage and behind it; and a program that calls PMPI
+    itself. Nothing may be lost, and nothing be counted twice."""
+    wrapper = shutil.which(f"mpicc.{flavour}") or pytest.skip(f"no mpicc.{flavour} here")
+    program, tool = tmp_path / "program", tmp_path / "libtool.so"
+    subprocess.run([wrapper, root / "tests/shim/completes_elsewhere.c", "-o", program], check=True)
+    subprocess.run([wrapper, "-shared", "-fPIC", root / "tests/shim/partial_tool.c", "-o", tool], check=True)
+    dunnage, report = build / "lib/libdunnage.so", tmp_path / "report.json"
+    libraries = {"none": [dunnage], "tool first": [tool, dunnage], "tool last": [dunnage, tool]}[order]
+    run = subprocess.run([program], env={**root_environment, "LD_PRELOAD": ":".join(map(str, libraries)),
+                                         "DUNNAGE_FORCE": force, "DUNNAGE_REPORT": str(report)},
+                         capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0 and run.stdout == "0 wrong\n", run.stdout + run.stderr
+    assert ("tool: 8 waits, 4 frees" in run.stderr) == (order != "none"), run.stderr
+    calls = json.loads(report.read_text())["calls"]
+    for name in ("MPI_Irecv", "MPI_Isend"):
+        assert calls[name]["accelerated"] + sum(calls[name]["declined"].values()) == 8, calls
+        assert force == "auto" or calls[name]["accelerated"] == 8, calls

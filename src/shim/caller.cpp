@@ -1,0 +1,69 @@
+#include "shim/caller.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "calls/context.hpp"
+
+namespace dunnage::shim {
+
+std::atomic<const Module*> modules{nullptr};
+
+namespace {
+
+/// The address that a loaded file begins at; null for code that is in no file.
+const void* base_of(const void* address) {
+  Dl_info info;
+  return dladdr(address, &info) ? info.dli_fbase : nullptr;
+}
+
+/// What the MPIs' Fortran libraries define and nothing else does. In Open MPI mpif.h's functions are in one library and
+/// mpi_f08's in another; tools define mpi_send_, but not its PMPI form.
+bool has_fortran_interface(void* library, const void* base) {
+  return std::ranges::any_of(std::initializer_list{"pmpi_send_", "mpi_wait_f08_"}, [&](const char* name) {
+    const void* symbol = dlsym(library, name);  // finds those of the libraries that this one needs, too
+    return symbol && base_of(symbol) == base;
+  });
+}
+
+int find_segments(dl_phdr_info* info, std::size_t, void* data) {
+  auto& [code, module] = *static_cast<std::pair<const void*, Module>*>(data);
+  std::uintptr_t begin = UINTPTR_MAX, end = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& segment = info->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    begin = std::min(begin, info->dlpi_addr + segment.p_vaddr);
+    end = std::max(end, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(code);
+  if (address < begin || address >= end) return 0;
+  module.begin = begin;
+  module.size = end - begin;
+  return 1;
+}
+
+}  // namespace
+
+Caller find_caller(const void* code) {
+  Dl_info info;
+  if (!dladdr(code, &info)) return Caller::other;
+  Caller is = Caller::other;
+  if (info.dli_fbase == base_of(reinterpret_cast<const void*>(calls::context->own.Get_library_version))) is = Caller::mpi;
+  if (void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
+    if (has_fortran_interface(library, info.dli_fbase)) is = Caller::fortran;
+    dlclose(library);
+  }
+  std::pair<const void*, Module> found{code, {0, 0, is, nullptr}};
+  if (dl_iterate_phdr(find_segments, &found))
+    if (auto* module = new (std::nothrow) Module(found.second)) {
+      module->next = modules.load(std::memory_order_acquire);
+      while (!modules.compare_exchange_weak(module->next, module, std::memory_order_acq_rel)) {
+      }
+    }
+  return is;
+}
+
+}  // namespace dunnage::shim
