@@ -71,7 +71,8 @@ def pmpi_hook(name, prototype, handler, tracks):
     declined = "== Caller::mpi" if tracks else "!= Caller::fortran"
     return (f"static {prototype.replace(name + '(', 'hook_P' + name + '(', 1)} {{\n"
             f"  if (caller(__builtin_return_address(0)) {declined}) return below.{name}({words});\n"
-            f"  return calls::{handler}({call});\n}}\n")
+            f"  return calls::{handler}({call});\n}}\n"
+            f"static_assert(std::is_same_v<decltype(&hook_P{name}), decltype(&::P{name})>);\n")
 
 
 def guarded(name, line):

@@ -46,6 +46,7 @@ install_packages() {
   have make || packages+=(make)
   have_cmake || packages+=(cmake)
   have ninja || packages+=(ninja-build)
+  have gfortran || packages+=(gfortran) # for the tests
   have pkg-config || packages+=(pkg-config)
   have_venv || packages+=(python3 python3-venv)
   if [ -z "${MPICC:-}" ]; then

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <new>
+#include <string_view>
+#include <utility>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -50,8 +52,9 @@ int find_segments(dl_phdr_info* info, std::size_t, void* data) {
 Caller find_caller(const void* code) {
   Dl_info info;
   if (!dladdr(code, &info)) return Caller::other;
-  Caller is = Caller::other;
-  if (info.dli_fbase == base_of(reinterpret_cast<const void*>(calls::context->own.Get_library_version))) is = Caller::mpi;
+  const void* mpi = base_of(reinterpret_cast<const void*>(calls::context->own.Get_library_version));
+  const bool is_component = std::string_view(info.dli_fname).find("/mca_") != std::string_view::npos;  // of Open MPI
+  Caller is = info.dli_fbase == mpi || is_component ? Caller::mpi : Caller::other;
   if (void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
     if (has_fortran_interface(library, info.dli_fbase)) is = Caller::fortran;
     dlclose(library);

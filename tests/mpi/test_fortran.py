@@ -37,6 +37,11 @@ class TestFortran:
             # 3 steps of 4 updates, 2 of each in an update
             assert calls[name]["accelerated"] == 24 * ranks and not calls[name]["declined"], calls
 
+    def test_halo_with_dunnage_off(self, launch, flavour, interface, tmp_path):
+        report = tmp_path / "report.json"
+        run = launch(flavour, f"f90_halo_{interface}", mode="dunnage", DUNNAGE="off", DUNNAGE_REPORT=str(report))
+        assert run.code == 0 and "verified" in run.output and not report.exists(), run
+
 
 # What the contract must have seen accelerated where everything that can be is.
 ACCELERATED = {f"MPI_{name}" for name in (
