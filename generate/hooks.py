@@ -7,15 +7,22 @@ hooks.py TABLE FOLDER writes
   FOLDER/shim/entries.inc     the exported entry points, in assembly
   FOLDER/shim/exports.map     the linker's version script: these symbols and no others
   FOLDER/calls/hook.hpp       enum class Hook and its names
-  FOLDER/calls/mpi_table.hpp  struct MpiTable: the MPI's own functions
-  FOLDER/shim/hooks.inc       two functions for every hook, calling its handler: one for the MPI_ name, and one for the
-                              PMPI_ name, by which the MPIs' Fortran interfaces call (docs/decisions/0006-fortran.md)
+  FOLDER/calls/mpi_table.hpp  the tables of the MPI's own functions
+  FOLDER/shim/hooks.inc       two functions for every hook: one for the MPI_ name, and one for the PMPI_ name, by which the
+                              MPIs' Fortran interfaces call (docs/decisions/0006-fortran.md)
+  FOLDER/shim/prototypes.h    every function above as the standard declares it, to be held against an mpi.h
+
+What an mpi.h declares is not asked: one backend serves libraries newer and older than its header.
 """
+import dataclasses
 import pathlib
 import re
 import sys
+from typing import Optional
 
 import pympistandard
+
+from forwarders import forwarder, parameters
 
 try:
     import tomllib
@@ -23,70 +30,122 @@ except ModuleNotFoundError:  # Python before 3.11
     import tomli as tomllib
 
 
-def prototypes(names):
-    """For each name and, where there is one, its large-count form: (name, C prototype)."""
-    pympistandard.use_api_version(1)
-    for name in names:
-        if name.lower() not in pympistandard.PROCEDURES:
-            sys.exit(f"api/hooks.toml: the standard has no {name}")
-        procedure = pympistandard.PROCEDURES[name.lower()]
-        yield name, str(procedure.express.iso_c)
-        if procedure.has_embiggenment():
-            yield name + "_c", str(procedure.express.embiggen.iso_c)
+@dataclasses.dataclass
+class Hook:
+    name: str
+    prototype: str
+    described: list  # the standard's parameters
+    handler: Optional[str] = None  # of calls/; without one the call is only counted
+    small: Optional[str] = None  # of a large-count function: the prototype of the other
+
+    @property
+    def words(self):
+        """The names of the arguments."""
+        return [name for _, name in parameters(self.prototype)]
+
+    @property
+    def types(self):
+        """The names of the arguments that are one datatype."""
+        return [name for type_, name in parameters(self.prototype) if type_ == "MPI_Datatype"]
+
+    def body(self, table):
+        """The C++ statements of the hook; `table` is where the call goes on."""
+        if self.handler:
+            return f"  return calls::{self.handler}({', '.join([f'Hook::{self.name}', f'{table}.{self.name}', *self.words])});\n"
+        return (f"  const calls::Declined counted(Hook::{self.name}, {{{', '.join(self.types)}}});\n"
+                f"  return {table}.{self.name}({', '.join(self.words)});\n")
+
+    def renamed(self, prefix):
+        """The prototype of a function with another name."""
+        return self.prototype.replace(self.name + "(", f"{prefix}{self.name}(", 1)
 
 
-def arguments(prototype):
-    """The parameter names of a C prototype."""
-    inside = prototype[prototype.index("(") + 1:prototype.rindex(")")]
-    return [] if inside == "void" else [re.search(r"(\w+)(\[\])?$", p.strip()).group(1) for p in inside.split(",")]
+def procedure(name):
+    """The standard's description of a function."""
+    found = pympistandard.PROCEDURES.get(name.lower())
+    return found or sys.exit(f"api/hooks.toml: the standard has no {name}")
 
 
-def parameters(prototype):
-    """(type, name) of each parameter of a C prototype."""
-    inside = prototype[prototype.index("(") + 1:prototype.rindex(")")]
-    return [] if inside == "void" else [re.match(r"(.*?)\s*(\w+)(?:\[\])?$", p.strip()).groups() for p in inside.split(",")]
+def both_counts(name, handler=None):
+    """The hook of a function and, where there is one, of its large-count form."""
+    described = procedure(name)
+    small = str(described.express.iso_c)
+    yield Hook(name, small, described._parseset["parameters"], handler)
+    if described.has_embiggenment():
+        yield Hook(name + "_c", str(described.express.embiggen.iso_c), described._parseset["parameters"], handler, small)
 
 
-def forwarder(name, prototype, small):
-    """A large-count function for an MPI that has only the other: it forwards what an int holds. What it does not
-    hold becomes -1, which the MPI reports through the right error handler."""
-    before, arguments, after = "", [], ""
-    for (large_type, argument), (small_type, _) in zip(parameters(prototype), parameters(small)):
-        if large_type == small_type:
-            arguments.append(argument)
-        elif large_type.endswith("*"):
-            before += f"  int small_{argument} = {argument} ? narrow(*{argument}) : 0;\n"
-            after += f"  if ({argument}) *{argument} = small_{argument};\n"
-            arguments.append(f"{argument} ? &small_{argument} : nullptr")
-        else:
-            arguments.append(f"narrow({argument})")
-    return (f"static {prototype.replace(name + '(', 'hook_' + name + '(', 1)} {{\n{before}"
-            f"  const int rc = hook_{name[:-2]}({', '.join(arguments)});\n{after}  return rc;\n}}\n")
+def moves_data(described):
+    """Whether a function takes a buffer and says by a datatype what is in it."""
+    kinds = {p["kind"] for p in described._parseset["parameters"]}
+    return (not described._parseset["attributes"]["callback"] and "DATATYPE" in kinds
+            and any(kind.endswith("BUFFER") for kind in kinds))
 
 
-def pmpi_hook(name, prototype, handler, tracks):
+def all_hooks(table):
+    """Those with a handler, then the rest of what moves data."""
+    handled = [(name, handler) for handler, names in table["hooks"].items() for name in names]
+    names = {name for name, _ in handled}
+    rest = sorted(p._parseset["name"] for p in pympistandard.PROCEDURES.values()
+                  if moves_data(p) and p._parseset["name"] not in names)
+    return [hook for name, handler in [*handled, *((name, None) for name in rest)] for hook in both_counts(name, handler)]
+
+
+def pmpi_hook(hook, tracked):
     """The function behind the PMPI_ name."""
-    words = ", ".join(arguments(prototype))
-    call = ", ".join(filter(None, [f"Hook::{name}", f"below.{name}", words]))
-    declined = "== Caller::mpi" if tracks else "!= Caller::fortran"
-    return (f"static {prototype.replace(name + '(', 'hook_P' + name + '(', 1)} {{\n"
-            f"  if (caller(__builtin_return_address(0)) {declined}) return below.{name}({words});\n"
-            f"  return calls::{handler}({call});\n}}\n"
-            f"static_assert(std::is_same_v<decltype(&hook_P{name}), decltype(&::P{name})>);\n")
+    others = "== Caller::mpi" if hook.handler in tracked else "!= Caller::fortran"
+    return (f"static {hook.renamed('hook_P')} {{\n"
+            f"  if (caller(__builtin_return_address(0)) {others}) return below.{hook.name}({', '.join(hook.words)});\n"
+            f"{hook.body('below')}}}\n")
 
 
-def guarded(name, line):
-    """The large-count forms exist from MPI 4 on."""
-    return f"#if MPI_VERSION >= 4\n{line}\n#endif\n" if name.endswith("_c") else line + "\n"
+def pointer(prototype, name, member):
+    """The declaration of a function pointer called `member`."""
+    return f"  {prototype.replace(name + '(', f'(*{member})(', 1)} = nullptr;\n"
+
+
+def mpi_table(hooks, uses):
+    """calls/mpi_table.hpp."""
+    return ("#pragma once\n\n#include <mpi.h>\n\nnamespace dunnage::calls {\n\n"
+            "/// The functions that come next: the MPI's, or those of a profiling tool in between.\nstruct NextTable {\n"
+            + "".join(pointer(h.prototype, h.name, h.name) for h in hooks)
+            + "};\n\n/// The MPI's own functions, under their PMPI names.\nstruct OwnTable {\n"
+            + "".join(pointer(p, n, n[4:]) for n, p, _ in uses)
+            + "};\n\n/// Calls f(name, function pointer, whether nothing works without it) for every entry.\ntemplate <class F>\n"
+            "void each(NextTable& table, F&& f) {\n"
+            + "".join(f'  f("{h.name}", table.{h.name}, false);\n' for h in hooks)
+            + "}\ntemplate <class F>\nvoid each(OwnTable& table, F&& f) {\n"
+            + "".join(f'  f("P{n}", table.{n[4:]}, {str(needed).lower()});\n' for n, _, needed in uses)
+            + "}\n\n}  // namespace dunnage::calls\n")
+
+
+def hook_functions(hooks, tracked):
+    """shim/hooks.inc."""
+    text = ""
+    for hook in hooks:
+        text += f"static {hook.renamed('hook_')} {{\n{hook.body('next')}}}\n" + pmpi_hook(hook, tracked)
+        if hook.small:
+            text += forwarder(hook.name, hook.prototype, hook.small, hook.described)
+    twice = [(prefix, hook) for prefix in ("", "P") for hook in hooks]
+    text += "/// In the order of hook_list.inc.\nstatic const Exported exported[] = {\n"
+    for prefix, hook in twice:
+        forward = f"reinterpret_cast<void*>(forward_{hook.name})" if hook.small else "nullptr"
+        text += (f'    {{"{prefix}{hook.name}", reinterpret_cast<void*>(hook_{prefix}{hook.name}), {forward}, '
+                 f"{'false' if hook.handler else 'true'}}},\n")
+    return text + "};\n"
 
 
 def main():
+    pympistandard.use_api_version(1)
     table = tomllib.loads(pathlib.Path(sys.argv[1]).read_text())
     out = pathlib.Path(sys.argv[2])
-    hooks = [(name, prototype, handler) for handler, names in table["hooks"].items()
-             for name, prototype in prototypes(names)]
-    uses = [u for u in table["uses"]["functions"]]
-    exported = [prefix + name for prefix in ("", "P") for name, _, _ in hooks]
+    hooks = all_hooks(table)
+    uses = []  # (name, prototype, whether nothing works without it)
+    for kind, names in table["uses"].items():
+        for name in names:
+            standard = {hook.name: hook.prototype for hook in both_counts(re.sub("_c$", "", name))}
+            uses.append((name, standard[name], kind == "functions"))
+    names = [prefix + hook.name for prefix in ("", "P") for hook in hooks]
 
     def write(path, text):
         path = out / path
@@ -95,43 +154,20 @@ def main():
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 
-    write("shim/hook_list.inc", "".join(f"DUNNAGE_HOOK({name})\n" for name in exported))
-    write("shim/entries.inc", "".join(f"entry {name}, {i}\n" for i, name in enumerate(exported)))
+    write("shim/hook_list.inc", "".join(f"DUNNAGE_HOOK({name})\n" for name in names))
+    write("shim/entries.inc", "".join(f"entry {name}, {i}\n" for i, name in enumerate(names)))
     write("shim/exports.map", "{\n  global:\n    dunnage_version;\n"
-          + "".join(f"    {name};\n" for name in exported) + "  local: *;\n};\n")
+          + "".join(f"    {name};\n" for name in names) + "  local: *;\n};\n")
     write("calls/hook.hpp", "#pragma once\n\nnamespace dunnage::calls {\n\nenum class Hook {\n"
-          + "".join(f"  {name},\n" for name, _, _ in hooks)
+          + "".join(f"  {hook.name},\n" for hook in hooks)
           + "};\n\ninline constexpr const char* hook_names[] = {\n"
-          + "".join(f'    "{name}",\n' for name, _, _ in hooks)
+          + "".join(f'    "{hook.name}",\n' for hook in hooks)
           + f"}};\ninline constexpr int hook_count = {len(hooks)};\n\n}}  // namespace dunnage::calls\n")
-    write("calls/mpi_table.hpp",
-          "#pragma once\n\n#include <mpi.h>\n\nnamespace dunnage::calls {\n\n"
-          "/// The functions that come next: the MPI's, or those of a profiling tool in between.\nstruct NextTable {\n"
-          + "".join(guarded(n, f"  decltype(&::{n}) {n} = nullptr;") for n, _, _ in hooks)
-          + "};\n\n/// The MPI's own functions, under their PMPI names.\nstruct OwnTable {\n"
-          + "".join(guarded(n, f"  decltype(&::{n}) {n[4:]} = nullptr;") for n in uses)
-          + "};\n\n/// Calls f(name, function pointer) for every entry.\ntemplate <class F>\n"
-          "void each(NextTable& table, F&& f) {\n"
-          + "".join(guarded(n, f'  f("{n}", table.{n});') for n, _, _ in hooks)
-          + "}\ntemplate <class F>\nvoid each(OwnTable& table, F&& f) {\n"
-          + "".join(guarded(n, f'  f("P{n}", table.{n[4:]});') for n in uses)
-          + "}\n\n}  // namespace dunnage::calls\n")
-    body = ""
-    for name, prototype, handler in hooks:
-        call = ", ".join([f"Hook::{name}", f"next.{name}"] + arguments(prototype))
-        function = (f"{prototype.replace(name + '(', 'hook_' + name + '(', 1)} {{\n"
-                    f"  return calls::{handler}({call});\n}}\n"
-                    f"static_assert(std::is_same_v<decltype(&hook_{name}), decltype(&::{name})>);")
-        function += "\n" + pmpi_hook(name, prototype, handler, handler in table["tracks"]["handlers"])
-        if name.endswith("_c"):
-            small = next(p for n, p, _ in hooks if n == name[:-2])
-            body += (f"#if MPI_VERSION >= 4\nstatic {function}#else\n{forwarder(name, prototype, small)}"
-                     f"constexpr auto hook_P{name} = hook_{name};\n#endif\n")
-        else:
-            body += "static " + function
-    body += "static void* const hooks[] = {\n" + "".join(
-        f"    reinterpret_cast<void*>(hook_{n}),\n" for n in exported) + "};\n"
-    write("shim/hooks.inc", body)
+    write("calls/mpi_table.hpp", mpi_table(hooks, uses))
+    write("shim/prototypes.h", "".join(sorted(
+        {f"{prototype};\n" for hook in hooks for prototype in (hook.prototype, hook.renamed("P"))}
+        | {f"{prototype};\n" for _, prototype, _ in uses})))
+    write("shim/hooks.inc", hook_functions(hooks, table["tracks"]["handlers"]))
 
 
 main()

@@ -161,16 +161,54 @@ int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* 
   return MPI_SUCCESS;
 }
 
+namespace {
+
+/// Complete means usable: the data must be in the user's buffer though the request lives on.
+void bring(MPI_Request request, const MPI_Status& status) {
+  auto* operation = context->operations.find(key_of(request));
+  if (operation && operation->active && operation->kind == Operation::Kind::receive) operation->deliver(received_bytes(status));
+}
+
+}  // namespace
+
 int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, MPI_Request request, int* flag,
                        MPI_Status* users) {
+  if (nothing_of_ours()) return next(request, flag, users);
   progress_orphans();
-  auto* operation = context->operations.find(key_of(request));
-  if (!operation) return next(request, flag, users);
   StatusOr status(users);
   const int rc = next(request, flag, status.get());
-  // Complete means usable: the data must be in the user's buffer though the request lives on.
-  if (rc == MPI_SUCCESS && *flag && operation->active && operation->kind == Operation::Kind::receive)
-    operation->deliver(received_bytes(*status));
+  if (rc == MPI_SUCCESS && *flag) bring(request, *status);
+  return rc;
+}
+
+int request_get_status_all(Hook, decltype(NextTable::MPI_Request_get_status_all) next, int count,
+                           const MPI_Request* requests, int* flag, MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, flag, users);
+  progress_orphans();
+  StatusesOr statuses(count, users);
+  const int rc = next(count, requests, flag, statuses.get());
+  for (int i = 0; rc == MPI_SUCCESS && *flag && i < count; ++i) bring(requests[i], statuses[i]);
+  return rc;
+}
+
+int request_get_status_any(Hook, decltype(NextTable::MPI_Request_get_status_any) next, int count,
+                           const MPI_Request* requests, int* index, int* flag, MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, index, flag, users);
+  progress_orphans();
+  StatusOr status(users);
+  const int rc = next(count, requests, index, flag, status.get());
+  if (rc == MPI_SUCCESS && *flag && *index >= 0 && *index < count) bring(requests[*index], *status);
+  return rc;
+}
+
+int request_get_status_some(Hook, decltype(NextTable::MPI_Request_get_status_some) next, int incount,
+                            const MPI_Request* requests, int* outcount, int* indices, MPI_Status* users) {
+  if (nothing_of_ours()) return next(incount, requests, outcount, indices, users);
+  progress_orphans();
+  StatusesOr statuses(incount, users);
+  const int rc = next(incount, requests, outcount, indices, statuses.get());
+  if (rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
+    for (int k = 0; k < *outcount; ++k) bring(requests[indices[k]], statuses[k]);
   return rc;
 }
 

@@ -21,6 +21,13 @@ int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* 
 int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, MPI_Request request, int* flag,
                        MPI_Status* status);
 
+int request_get_status_all(Hook, decltype(NextTable::MPI_Request_get_status_all) next, int count,
+                           const MPI_Request* requests, int* flag, MPI_Status* statuses);
+int request_get_status_any(Hook, decltype(NextTable::MPI_Request_get_status_any) next, int count,
+                           const MPI_Request* requests, int* index, int* flag, MPI_Status* status);
+int request_get_status_some(Hook, decltype(NextTable::MPI_Request_get_status_some) next, int incount,
+                            const MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses);
+
 /// Calls that have nothing of ours to complete but must let operations go on.
 template <class Fn, class... Arguments>
 int progress(Hook, Fn next, Arguments... arguments) {

@@ -13,10 +13,11 @@
 #include "engine/operation.hpp"
 #include "engine/staging.hpp"
 #include "plan/host.hpp"
+#include "plan/library.hpp"
 
 namespace dunnage::calls {
 
-/// A handle of the MPI as a key of a HandleTable: an int in the MPICH ABI, a pointer in Open MPI's.
+/// A handle of the MPI as a key of a HandleTable: an int in the MPICH ABI, a pointer in the others.
 template <class Handle>
 std::uint64_t key_of(Handle handle) {
   if constexpr (std::is_pointer_v<Handle>)
@@ -26,6 +27,9 @@ std::uint64_t key_of(Handle handle) {
 }
 
 class KnownType;
+
+/// What MPI_Get_library_version says. May be asked before MPI_Init.
+std::string library_version(const OwnTable& own);
 
 /// Counters of one call. Relaxed: they are summed at the end.
 struct Count {
@@ -39,6 +43,8 @@ struct Context {
   NextTable below;  // the same under their PMPI names: what comes after us for who calls those
   OwnTable own;
   base::Settings settings;
+  plan::Library library;
+  plan::Behaviour behaviour;
   plan::Model model{};
   bool reporting = false;
   /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.

@@ -20,14 +20,17 @@ void require(int rc) {
   if (rc != MPI_SUCCESS) throw type::SpecError("the MPI does not tell the datatype's constructor");
 }
 
+bool has_large_counts() { return context->own.Type_get_envelope_c && context->own.Type_get_contents_c; }
+
 Contents contents_of(MPI_Datatype type) {
   const auto& own = context->own;
   Contents c;
-#if MPI_VERSION >= 4
   // A type made by a large-count constructor tells its counts only here.
-  MPI_Count ni, na, nl, nt;
-  require(own.Type_get_envelope_c(type, &ni, &na, &nl, &nt, &c.combiner));
-  if (c.combiner == MPI_COMBINER_NAMED) return c;
+  MPI_Count ni = 0, na = 0, nl = 0, nt = 0;
+  if (has_large_counts()) {
+    require(own.Type_get_envelope_c(type, &ni, &na, &nl, &nt, &c.combiner));
+    if (c.combiner == MPI_COMBINER_NAMED) return c;
+  }
   if (nl > 0) {
     std::vector<int> integers(static_cast<std::size_t>(ni));
     std::vector<MPI_Aint> addresses(static_cast<std::size_t>(na));
@@ -38,7 +41,6 @@ Contents contents_of(MPI_Datatype type) {
     c.large.assign(large.begin(), large.end());
     return c;
   }
-#endif
   int integers_n, addresses_n, types_n;
   require(own.Type_get_envelope(type, &integers_n, &addresses_n, &types_n, &c.combiner));
   if (c.combiner == MPI_COMBINER_NAMED) return c;
@@ -206,13 +208,13 @@ class Decoder {
   /// Only these are new references; predefined ones must not be freed.
   static bool is_derived(MPI_Datatype type) {
     int combiner = MPI_COMBINER_NAMED;
-#if MPI_VERSION >= 4
-    MPI_Count ni, na, nl, nt;
-    context->own.Type_get_envelope_c(type, &ni, &na, &nl, &nt, &combiner);
-#else
-    int ni, na, nt;
-    context->own.Type_get_envelope(type, &ni, &na, &nt, &combiner);
-#endif
+    if (has_large_counts()) {
+      MPI_Count ni, na, nl, nt;
+      context->own.Type_get_envelope_c(type, &ni, &na, &nl, &nt, &combiner);
+    } else {
+      int ni, na, nt;
+      context->own.Type_get_envelope(type, &ni, &na, &nt, &combiner);
+    }
     return combiner != MPI_COMBINER_NAMED && !is_f90(combiner);
   }
 

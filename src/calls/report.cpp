@@ -29,12 +29,9 @@ Totals local_totals() {
   return totals;
 }
 
-std::string library_version() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-  int length = 0;
-  context->own.Get_library_version(text, &length);
-  std::string version(text);
-  // The first line, or MPICH's two words of it: enough to know the library by.
+/// The first line, or MPICH's two words of it: enough to know the library by.
+std::string short_version() {
+  auto version = library_version(context->own);
   version = version.substr(0, version.find('\n'));
   for (auto& c : version)
     if (c == '\t') c = ' ';
@@ -54,7 +51,7 @@ nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
                             {"bytes", t[plan::reasons]},
                             {"seconds", static_cast<double>(t[plan::reasons + 1]) * 1e-9}};
   }
-  return {{"mpi", library_version()}, {"ranks", ranks}, {"calls", calls}};
+  return {{"mpi", short_version()}, {"ranks", ranks}, {"calls", calls}};
 }
 
 std::string to_text(const nlohmann::ordered_json& report) {
@@ -116,6 +113,14 @@ int add_totals(Totals& sums, int others) {
 }
 
 }  // namespace
+
+std::string library_version(const OwnTable& own) {
+  // Longer than any header's MPI_MAX_LIBRARY_VERSION_STRING: the library may be another than the header's.
+  char text[8192 + 1] = "";
+  int length = 0;
+  own.Get_library_version(text, &length);
+  return text;
+}
 
 void report() try {
   if (!context->reporting) return;

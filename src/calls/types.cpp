@@ -14,11 +14,9 @@ using plan::Reason;
 // More counts of one type than this are planned anew each time.
 constexpr int most_variants = 32;
 
-#if defined(OPEN_MPI)
-
-// Open MPI tells us of a type's end by the delete callback of an attribute: it comes from whatever call frees the type,
-// in whatever language.
-constexpr bool told_by_attribute = true;
+// A type's end is told by the hook of MPI_Type_free, or, where that does not see every language's call, by the delete
+// callback of an attribute: it comes from whatever frees the type.
+bool told_by_attribute() { return context->behaviour.frees_types_unseen; }
 int keyval = MPI_KEYVAL_INVALID;
 std::once_flag keyval_once;
 
@@ -28,6 +26,7 @@ int forget(MPI_Datatype type, int, void*, void*) {
 }
 
 bool watch(MPI_Datatype type) {
+  if (!told_by_attribute()) return true;
   std::call_once(keyval_once, [] {
     if (context->own.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval, nullptr) != MPI_SUCCESS)
       keyval = MPI_KEYVAL_INVALID;
@@ -35,26 +34,20 @@ bool watch(MPI_Datatype type) {
   return keyval != MPI_KEYVAL_INVALID && context->own.Type_set_attr(type, keyval, nullptr) == MPI_SUCCESS;
 }
 
-#else
-
-// MPICH 4.0 drops its lock around such a callback even in the middle of its progress engine (a type that was freed
-// while a message was pending), where another thread then trips over it. But all its calls go through MPI_Type_free.
-constexpr bool told_by_attribute = false;
-bool watch(MPI_Datatype) { return true; }
-
-#endif
-
 void remember(MPI_Datatype type, std::unique_ptr<KnownType> known) {
   if (watch(type)) delete context->types.insert(key_of(type), known.release());
 }
 
 /// Which datatypes this MPI packs differently from the standard. See type/quirks.hpp.
 bool quirk(const type::Spec& spec) {
-#if defined(OPEN_MPI)
-  return type::has_stride_of_minus_one(spec) || type::has_empty_struct_member(spec);
-#else
-  return type::has_negative_extent(spec);
-#endif
+  const auto& own_order = context->behaviour.own_order;
+  return (own_order.stride_of_minus_one && type::has_stride_of_minus_one(spec)) ||
+         (own_order.empty_struct_member && type::has_empty_struct_member(spec)) ||
+         (own_order.negative_extent && type::has_negative_extent(spec)) ||
+         (own_order.zero_extent && type::has_zero_extent(spec)) ||
+         (own_order.stride_of_blocklength && type::has_stride_of_blocklength(spec)) ||
+         (own_order.cyclic_blocks && type::has_cyclic_blocks(spec)) ||
+         (own_order.large_elements_off_grid && type::has_large_elements_off_grid(spec));
 }
 
 template <class First>
@@ -117,7 +110,7 @@ void know_predefined_types() {
 
 void know_type(MPI_Datatype type) try {
   // A second commit changes nothing; only where we might have missed the end of an older type is it analysed anew.
-  if (told_by_attribute && known_type(type)) return;
+  if (told_by_attribute() && known_type(type)) return;
   const auto spec = decode(type);
   auto layout = type::layout_of(*spec);
   const auto reason = quirk(*spec) ? Reason::library_quirk : layout.contiguous() ? Reason::contiguous : Reason::accelerated;
@@ -132,9 +125,7 @@ void know_duplicate(MPI_Datatype old, MPI_Datatype copy) {
 }
 
 void forget_types() {
-#if defined(OPEN_MPI)
   if (keyval != MPI_KEYVAL_INVALID) context->own.Type_free_keyval(&keyval);
-#endif
 }
 
 int type_commit(Hook, decltype(NextTable::MPI_Type_commit) next, MPI_Datatype* type) {
@@ -150,7 +141,7 @@ int type_dup(Hook, decltype(NextTable::MPI_Type_dup) next, MPI_Datatype old, MPI
 }
 
 int type_free(Hook, decltype(NextTable::MPI_Type_free) next, MPI_Datatype* type) {
-  if (told_by_attribute || !type) return next(type);
+  if (told_by_attribute() || !type) return next(type);
   // Forgotten before the MPI can give the handle to another thread's new type.
   const auto key = key_of(*type);
   std::unique_ptr<KnownType> known(context->types.erase(key));

@@ -10,13 +10,14 @@ namespace dunnage::engine {
 
 /// Lives beside the MPI's own request. Not thread-safe: MPI lets one thread complete a request.
 struct Operation {
-  enum class Kind { send, receive } kind;
+  enum class Kind { send, receive, memory } kind;  // memory: only kept until the request ends
   bool persistent = false;
   bool active = false;     // started and not completed
   bool delivered = false;  // the data is where the user wants it
   std::shared_ptr<const pack::Program> program;  // keeps the plan alive after MPI_Type_free
   void* user = nullptr;
   Parcel parcel;
+  std::shared_ptr<void> kept;  // memory
   std::uint64_t key = 0;  // of the request
 
   /// Packs the user's buffer, before the MPI starts the operation.

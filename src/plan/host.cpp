@@ -4,13 +4,13 @@
 
 namespace dunnage::plan {
 
-Model default_model(Library library) {
+Model default_model(Library::Kind library) {
   Model m{};
   m.engine_pack = {45, 1.0, 0.018, 0.075};
   m.engine_eager_byte = 0.01;
   m.eager_limit = 4096;
   m.far_message = 512 << 10;
-  if (library == Library::open_mpi) {
+  if (library == Library::Kind::open_mpi) {
     m.library_pack = {25, 1.7, 0.018, 0.13};
     // Staging memory and an extra pass over the payload, while the MPI's own packing overlaps its transfer.
     m.engine_message = {60, 0.3, 0.012, 0.03};

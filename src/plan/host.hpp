@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "plan/library.hpp"
 #include "plan/reason.hpp"
 
 namespace dunnage::plan {
@@ -39,10 +40,8 @@ struct Model {
   bool trusted_mixed;               // whether packed mixed elements can be received by the MPI itself
 };
 
-enum class Library { open_mpi, mpich };
-
-/// Defaults, fitted to the measurements in docs/measurements.
-Model default_model(Library library);
+/// Defaults, fitted to the measurements in docs/measurements: of Open MPI 4.1, and for all others of MPICH 4.0.
+Model default_model(Library::Kind library);
 
 enum class Operation { pack, unpack, send, receive };
 inline constexpr int operations = 4;

@@ -20,6 +20,7 @@ enum class Reason : unsigned char {
   never,
   no_memory,
   analysis_failed,
+  passed_on,
 };
 
 inline constexpr std::array reason_text = {
@@ -36,9 +37,10 @@ inline constexpr std::array reason_text = {
     std::string_view("DUNNAGE_FORCE=never"),
     std::string_view("no staging memory"),
     std::string_view("datatype could not be analysed"),
+    std::string_view("this call is left to the MPI"),
 };
 inline constexpr auto reasons = reason_text.size();
-static_assert(reasons == static_cast<std::size_t>(Reason::analysis_failed) + 1);
+static_assert(reasons == static_cast<std::size_t>(Reason::passed_on) + 1);
 
 constexpr std::string_view text(Reason reason) { return reason_text[static_cast<std::size_t>(reason)]; }
 

@@ -1,12 +1,10 @@
 // A backend: the hooks for one MPI ABI. Compiled once per mpi.h; loaded by front.c at the first MPI call.
 #include "shim/backend.h"
 
-#include <climits>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <string>
-#include <string_view>
 #include <type_traits>
 
 #include <mpi.h>
@@ -14,7 +12,9 @@
 
 #include "calls/blocking.hpp"
 #include "calls/completion.hpp"
+#include "calls/declined.hpp"
 #include "calls/finalize.hpp"
+#include "calls/narrowed.hpp"
 #include "calls/nonblocking.hpp"
 #include "calls/pack.hpp"
 #include "shim/caller.hpp"
@@ -31,8 +31,14 @@ using dunnage::shim::Caller;
 using dunnage::shim::caller;
 namespace calls = dunnage::calls;
 
-/// A large count for an MPI without them.
-[[maybe_unused]] int narrow(MPI_Count count) { return count < 0 || count > INT_MAX ? -1 : static_cast<int>(count); }
+
+/// What stands behind one exported name.
+struct Exported {
+  const char* name;
+  void* hook;
+  void* forwarder;    // for an MPI that lacks the function but has it without large counts; or null
+  bool only_counted;  // the hook does nothing but count, so without a report it is not wanted
+};
 
 #define next calls::context->next
 #define below calls::context->below
@@ -40,45 +46,32 @@ namespace calls = dunnage::calls;
 #undef next
 #undef below
 
-constexpr const char* exported[] = {
-#define DUNNAGE_HOOK(name) #name,
-#include "shim/hook_list.inc"
-};
-
-/// The settings' complaints are wanted once, not once a rank. Before MPI_Init only the launcher knows the rank.
-bool speaks_for_the_job() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* rank = std::getenv(name)) return std::string(rank) == "0";
-  return true;
-}
-
 bool start(const dunnage_front& front) {
   std::vector<std::string> complaints;
   const auto settings = dunnage::base::Settings::from_environment(environ, complaints);
-  if (speaks_for_the_job())
+  if (front.speaks)
     for (const auto& line : complaints) std::fprintf(stderr, "dunnage: %s\n", line.c_str());
   if (!settings.enabled) return false;
 
   auto made = std::make_unique<calls::Context>(settings);
   made->reporting = settings.report.kind != dunnage::base::Output::off;
   made->attention = made->reporting;
-#if defined(OPEN_MPI)
-  made->model = dunnage::plan::default_model(dunnage::plan::Library::open_mpi);
-#else
-  made->model = dunnage::plan::default_model(dunnage::plan::Library::mpich);
-#endif
   std::string missing;
   const auto fill = [&](const char* name, auto& function, bool needed) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(front.next(name));
     if (!function && needed) missing = name;
   };
-  each(made->next, [&](const char* name, auto& function) { fill(name, function, false); });
-  each(made->below, [&](const char* name, auto& function) { fill((std::string("P") + name).c_str(), function, false); });
-  each(made->own, [&](const char* name, auto& function) { fill(name, function, true); });
+  each(made->next, fill);
+  each(made->below, [&](const char* name, auto& function, bool) { fill((std::string("P") + name).c_str(), function, false); });
+  each(made->own, fill);
   if (!missing.empty()) {
-    std::fprintf(stderr, "dunnage: this MPI has no %s; calls are passed through\n", missing.c_str());
+    if (front.speaks) std::fprintf(stderr, "dunnage: this MPI has no %s; calls are passed through\n", missing.c_str());
     return false;
   }
+  made->library = dunnage::plan::identify(calls::library_version(made->own));
+  made->behaviour = dunnage::plan::behaviour_of(made->library);
+  made->model = dunnage::plan::default_model(made->library.kind);
+  made->model.trusted_mixed = !made->behaviour.truncates_bytes_into_mixed;
   constexpr const char* simd_names[] = {"auto", "scalar", "sse4", "avx2", "avx512"};
   dunnage::pack::limit_simd(simd_names[static_cast<int>(settings.simd)]);
   context = made.release();
@@ -92,13 +85,14 @@ extern "C" __attribute__((visibility("default"))) void* const* dunnage_backend(c
   if (!start(*front)) return nullptr;
   static void* table[std::size(exported)];
   for (std::size_t i = 0; i < std::size(exported); ++i) {
-    const std::string_view name = exported[i];
-    const bool there = front->next(exported[i]) != nullptr;
-    // Large-count hooks of a backend for an MPI without large counts only forward. Our exporting the symbols makes
-    // programs that look for them (mpi4py does) believe that they are there, so they must work; but an MPI that
-    // brings its own is called itself.
-    const bool forwards = MPI_VERSION < 4 && name.ends_with("_c");
-    table[i] = there != forwards ? hooks[i] : nullptr;
+    const auto& entry = exported[i];
+    const auto has = [&](const std::string& name) { return front->next(name.c_str()) != nullptr; };
+    if (has(entry.name))
+      table[i] = entry.only_counted && !context->reporting ? nullptr : entry.hook;
+    else if (entry.forwarder && has(std::string(entry.name, std::strlen(entry.name) - 2)))
+      // Our exporting the symbols of large counts makes programs that look for them (mpi4py does) believe that they are
+      // there, so they must work where the MPI lacks them.
+      table[i] = entry.forwarder;
   }
   return table;
 } catch (const std::exception& e) {

@@ -5,6 +5,8 @@
 struct dunnage_front {
   /* The function of that name that comes after Dunnage's: a profiling tool's or the MPI's; null where there is none. */
   void* (*next)(const char* name);
+  /* Whether this process is the one of its job that tells of what is wrong. */
+  int speaks;
 };
 
 /* Exported by every backend. Returns the hooks in the order of hook_list.inc, null where the MPI lacks the function;

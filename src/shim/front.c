@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +49,40 @@ static void* next(const char* name) {
 }
 
 /* A function that this MPI does not have was called through its name in our library. */
-static int missing(void) { return 16; /* MPI_ERR_OTHER or its neighbour in every ABI: an error, never success */ }
+static int missing(void) {
+  /* No MPI has this error code. mpi4py, which looks for functions before it calls them and finds ours, knows it as its
+     own for "not there". */
+  return (int)0xAAAAAAAAu;
+}
 
-static const char* flavour_of(const char* version) {
+/* A complaint is wanted once, not once a rank. Before MPI_Init only the launcher knows the rank. */
+static int speaks_for_the_job(void) {
+  static const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+  for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; ++i) {
+    const char* rank = getenv(ranks[i]);
+    if (rank) return strcmp(rank, "0") == 0;
+  }
+  return 1;
+}
+
+__attribute__((format(printf, 1, 2))) static void complain(const char* format, ...) {
+  if (!speaks_for_the_job()) return;
+  char line[4096 + 256];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  fprintf(stderr, "dunnage: %s; calls are passed through\n", line);
+}
+
+/* The ABI family of an MPI: the name of its backend. The standard's ABI is that of a library of its name, whoever made
+   it; the others are told by the maker. */
+static const char* family_of(void* function, const char* version) {
+  Dl_info owner;
+  if (dladdr(function, &owner) && owner.dli_fname) {
+    const char* slash = strrchr(owner.dli_fname, '/');
+    if (strncmp(slash ? slash + 1 : owner.dli_fname, "libmpi_abi.", 11) == 0) return "abi";
+  }
   if (strstr(version, "Open MPI")) return "openmpi";
   if (strstr(version, "MPICH") || strstr(version, "Intel(R) MPI") || strstr(version, "MVAPICH")) return "mpich";
   return NULL;
@@ -64,16 +96,16 @@ static void* const* load_backend(void) {
     *(void**)&library_version = next("PMPI_Get_library_version");
   }
   if (!library_version) {
-    fprintf(stderr, "dunnage: no MPI library with PMPI_Get_library_version found; calls are passed through\n");
+    complain("no MPI library with PMPI_Get_library_version found");
     return NULL;
   }
   char version[8192 + 1] = "";
   int length = 0;
   library_version(version, &length);
-  const char* flavour = flavour_of(version);
-  if (!flavour) {
+  const char* family = family_of(*(void**)&library_version, version);
+  if (!family) {
     version[strcspn(version, "\n")] = '\0';
-    fprintf(stderr, "dunnage: unknown MPI '%.80s'; calls are passed through\n", version);
+    complain("unknown MPI '%.80s', of neither the Open MPI, the MPICH nor the standard ABI", version);
     return NULL;
   }
   Dl_info self;
@@ -81,16 +113,17 @@ static void* const* load_backend(void) {
   if (!dladdr(dunnage_version, &self)) return NULL;
   const char* slash = strrchr(self.dli_fname, '/');
   const int folder = slash ? (int)(slash - self.dli_fname + 1) : 0;
-  const int written = snprintf(path, sizeof path, "%.*sdunnage/libdunnage-%s.so", folder, self.dli_fname, flavour);
+  const int written = snprintf(path, sizeof path, "%.*sdunnage/libdunnage-%s.so", folder, self.dli_fname, family);
   if (written < 0 || written >= (int)sizeof path) return NULL;
   void* backend = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   dunnage_backend_fn start = NULL;
   if (backend) *(void**)&start = dlsym(backend, "dunnage_backend");
   if (!start) {
-    fprintf(stderr, "dunnage: cannot load the backend for this MPI, calls are passed through: %s\n", dlerror());
+    const char* why = dlerror();
+    complain("cannot load the backend for this MPI: %s", why ? why : "it has no dunnage_backend");
     return NULL;
   }
-  static const struct dunnage_front front = {next};
+  const struct dunnage_front front = {next, speaks_for_the_job()};
   return start(&front);
 }
 

@@ -69,7 +69,7 @@ void measure(const type::Spec& spec, const pack::Program& program, std::int64_t 
   }
 }
 
-void print_prediction(const char* name, plan::Library library, const plan::Shape& shape) {
+void print_prediction(const char* name, plan::Library::Kind library, const plan::Shape& shape) {
   const auto p = plan::predict(plan::default_model(library), shape, plan::Operation::pack);
   const auto m = plan::predict(plan::default_model(library), shape, plan::Operation::send);
   const auto line = [&](const char* what, const plan::Prediction& x) {
@@ -110,8 +110,8 @@ int explain(const ExplainOptions& options) try {
   fmt::print("kernel           {} on {}, {} stores\n", program.kernel(), pack::kernels().target,
              program.stores() == pack::Stores::streamed ? "streamed" : "cached");
   const plan::Shape shape{program.size(), program.blocks(), program.stores() == pack::Stores::streamed};
-  print_prediction("Open MPI", plan::Library::open_mpi, shape);
-  print_prediction("MPICH", plan::Library::mpich, shape);
+  print_prediction("Open MPI", plan::Library::Kind::open_mpi, shape);
+  print_prediction("MPICH", plan::Library::Kind::mpich, shape);
   measure(*spec, program, options.count);
   return 0;
 } catch (const type::SpecError& e) {

@@ -1,5 +1,6 @@
 """MPI programs of the build tree, run by the launcher of the MPI that they were built for."""
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -38,18 +39,46 @@ class Run:
         return f"exit code {self.code}\n{self.output[-3000:]}\n{self.errors[-6000:]}"
 
 
-def launcher(flavour):
-    """The launcher that CMake found beside the compiler wrapper of this MPI."""
-    cache = (BUILD / "CMakeCache.txt").read_text() if (BUILD / "CMakeCache.txt").exists() else ""
-    found = re.search(rf"^DUNNAGE_{flavour}_RUN:[^=]*=(.+)$", cache, re.M)
-    return found.group(1) if found and not found.group(1).endswith("-NOTFOUND") else None
+@dataclasses.dataclass(frozen=True)
+class Mpi:
+    """One to run programs with: those built for `programs`, on the library and by the launcher of another perhaps."""
+    name: str
+    programs: str
+    kind: str
+    version: str
+    launcher: str
+    libraries: str = ""  # a folder that the ranks shall find their MPI in, where it is not what they were linked with
+
+    @property
+    def is_open_mpi(self):
+        return self.kind == "openmpi"
+
+    @property
+    def forms_own_processes(self):
+        return self.is_open_mpi and int(self.version.split(".")[0]) >= 5
 
 
-def command(flavour, ranks, variables):
+def installed():
+    """The MPIs that CMake found, and the programs of one with the library of another of its ABI family."""
+    path = BUILD / "mpis.json"
+    found = {entry["name"]: entry for entry in json.loads(path.read_text())} if path.exists() else {}
+    mpis = [Mpi(name, name, entry["kind"], entry["version"], entry["launcher"]) for name, entry in found.items()]
+    if "mpi_abi" in found and "impi" in found:  # Intel's libmpi_abi.so stands beside its libmpi.so
+        entry = found["impi"]
+        mpis.append(Mpi("mpi_abi_on_impi", "mpi_abi", entry["kind"], entry["version"], entry["launcher"], entry["libraries"]))
+    return {mpi.name: mpi for mpi in mpis}
+
+
+MPIS = installed()
+
+
+def command(mpi, ranks, variables):
     """The launcher's words up to the program, with variables for the ranks only."""
-    words = [launcher(flavour), "-n", str(ranks)]
-    if flavour == "openmpi":
-        words.append("--oversubscribe")
+    words = [mpi.launcher, "-n", str(ranks)]
+    if mpi.libraries:
+        variables = {**variables, "LD_LIBRARY_PATH": mpi.libraries}
+    if mpi.is_open_mpi:
+        words += ["--map-by", ":OVERSUBSCRIBE"] if mpi.forms_own_processes else ["--oversubscribe"]
         for name, value in variables.items():
             words += ["-x", f"{name}={value}"]
     else:
@@ -61,7 +90,9 @@ def command(flavour, ranks, variables):
 def environment():
     env = {name: value for name, value in os.environ.items()
            if not name.startswith("DUNNAGE") and name != "LD_PRELOAD"}
-    env["OMPI_ALLOW_RUN_AS_ROOT"] = env["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"  # containers, mostly
+    for launcher in ("OMPI", "PRTE"):  # containers, mostly
+        env[f"{launcher}_ALLOW_RUN_AS_ROOT"] = env[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    env["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] = "1"  # MPICH waits without a pause, which more ranks than cores cannot bear
     env["CONTRACT_TIMEOUT"] = "150"
     return env
 
@@ -88,17 +119,18 @@ def launch():
     """launch("mpich", "contract_pack", ranks=1, mode="always"); what was run before is not run again."""
     done = {}
 
-    def call(flavour, program, *arguments, ranks=2, mode="plain", limit=200, **variables):
-        path = BUILD / "mpi" / flavour / program
+    def call(name, program, *arguments, ranks=2, mode="plain", limit=200, **variables):
+        mpi = MPIS.get(name)
+        if not mpi:
+            pytest.skip(f"no {name} here")
+        path = BUILD / "mpi" / mpi.programs / program
         if not path.exists():
             pytest.skip(f"{path} is not built")
-        if not launcher(flavour):
-            pytest.skip(f"no launcher for {flavour}")
         if mode != "plain" and not PRELOAD.exists():
             pytest.skip(f"{PRELOAD} is not built")
-        key = flavour, program, arguments, ranks, mode, tuple(variables.items())
+        key = name, program, arguments, ranks, mode, tuple(variables.items())
         if key not in done:
-            words = command(flavour, ranks, {**MODES[mode], **variables})
+            words = command(mpi, ranks, {**MODES[mode], **variables})
             done[key] = execute([*words, path, *map(str, arguments)], limit)
         return done[key]
 

@@ -7,11 +7,27 @@ import os
 
 import pytest
 
-FLAVOURS = ["openmpi", "mpich"]
+from conftest import MPIS
+
 PROGRAMS = [  # with the numbers of ranks that bring something new
     ("blocking", 2), ("blocking", 3), ("communicators", 4), ("mixed", 2), ("nonblocking", 2), ("nonblocking", 4),
     ("pack", 1), ("persistent", 2), ("probe", 2), ("threads", 2),
 ]
+FLAVOURS = list(MPIS) or ["openmpi", "mpich"]
+# One Open MPI and one MPICH run everything. The others are of the same ABI families; what may differ between the
+# libraries of one is the types that they pack, the requests and the messages.
+ALL_OF_IT = {"openmpi", "mpich"} if "DUNNAGE_TEST_ALL" not in os.environ else set(FLAVOURS)
+PART_OF_IT = {("blocking", 2), ("mixed", 2), ("nonblocking", 2), ("pack", 1), ("persistent", 2), ("probe", 2)}
+CASES = [(flavour, *case) for flavour in FLAVOURS for case in PROGRAMS if flavour in ALL_OF_IT or case in PART_OF_IT]
+# Intel MPI 2021.18 has the standard ABI's MPI_ERRORS_RETURN and MPI_ERRORS_ABORT the wrong way round: a program that
+# provokes an error ends there.
+CASES = [case for case in CASES if case[0] != "mpi_abi_on_impi" or case[1] in {"mixed", "persistent"}]
+
+
+def modes(flavour):
+    return ["dunnage", "always"] if flavour in ALL_OF_IT else ["always"]
+
+
 SECONDS = int(os.environ.get("DUNNAGE_RANDOM_SECONDS", "10"))
 
 
@@ -24,30 +40,31 @@ def judge(run, plain):
     assert run.code == 0 or run.failures, f"fails without saying why\n{run}"
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("program, ranks", PROGRAMS)
 class TestContract:
+    @pytest.mark.parametrize("flavour, program, ranks", CASES)
     def test_plain(self, launch, flavour, program, ranks):
         run = launch(flavour, f"contract_{program}", ranks=ranks)
         if run.failures:
             pytest.xfail(f"this MPI's own: {sorted(run.failures)[:5]}")
         assert run.finished and run.code == 0, run
 
-    @pytest.mark.parametrize("mode", ["dunnage", "always"])
+    @pytest.mark.parametrize("flavour, program, ranks, mode", [(*case, mode) for case in CASES for mode in modes(case[0])])
     def test_with_dunnage(self, launch, flavour, program, ranks, mode):
         plain = launch(flavour, f"contract_{program}", ranks=ranks)
         judge(launch(flavour, f"contract_{program}", ranks=ranks, mode=mode), plain)
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("mode, ranks, share", [("dunnage", 1, 0.2), ("always", 1, 0.4), ("always", 2, 0.4)])
+@pytest.mark.parametrize("flavour, mode, ranks, share", [
+    (flavour, mode, ranks, share) for mode, ranks, share in [("dunnage", 1, 0.2), ("always", 1, 0.4), ("always", 2, 0.4)]
+    for flavour in FLAVOURS if mode in modes(flavour)])
 def test_random_types(launch, flavour, mode, ranks, share):
-    run = launch(flavour, "contract_random", max(1, round(share * SECONDS)), ranks=ranks, mode=mode, limit=SECONDS + 60)
+    only = ["-p"] if MPIS[flavour].kind == "impi" else []  # it crashes on lists of types with an extent of zero or less
+    run = launch(flavour, "contract_random", *only, max(1, round(share * SECONDS)), ranks=ranks, mode=mode, limit=SECONDS + 60)
     print(run.output[:3000])
     assert run.finished and run.code == 0 and not run.failures, run
 
 
-@pytest.mark.parametrize("flavour", ["openmpi"])  # some MPICHs divide by zero on such types, by themselves
+@pytest.mark.parametrize("flavour", [f for f in FLAVOURS if f.startswith("openmpi")])  # some MPICHs divide by zero on such types, by themselves
 def test_random_types_with_empty_members(launch, flavour):
     run = launch(flavour, "contract_random", "-e", max(1, round(0.2 * SECONDS)), ranks=1, mode="always",
                  limit=SECONDS + 60)
@@ -55,30 +72,35 @@ def test_random_types_with_empty_members(launch, flavour):
     assert run.finished and run.code == 0 and not run.failures, run
 
 
+# Copied or not, nobody sees the padding.
+PADDING = "long double (padding)"
+
+
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_quirks_are_told(launch, flavour):
-    run = launch(flavour, "contract_quirks", ranks=1)
-    assert run.code == 0, run
-    families = [json.loads(line) for line in run.output.splitlines()]
-    assert families and all(family["wrong"] <= family["of"] for family in families)
+def test_a_type_is_packed_by_one_engine(launch, flavour):
+    """What this MPI packs in an order of its own is left to it, always."""
+    families = [json.loads(line) for line in launch(flavour, "contract_quirks", ranks=1, mode="always").output.splitlines()]
     for family in families:
         if any(family[how] for how in ("wrong", "unpack", "send", "receive", "crash")):
             print(family)
+    assert len(families) > 100
+    assert not [family for family in families if family["torn"] and family["family"] != PADDING]
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_programs_are_preloaded(launch, flavour, tmp_path):
     """Or all of the above would prove nothing."""
     report = tmp_path / "report.json"
-    run = launch(flavour, "contract_pack", ranks=1, mode="always", DUNNAGE_REPORT=str(report))
-    assert run.finished, run
-    calls = json.loads(report.read_text())["calls"]
-    assert calls["MPI_Pack"]["accelerated"] > 0 and calls["MPI_Unpack"]["accelerated"] > 0
+    run = launch(flavour, "halo3d", 24, 3, ranks=2, mode="always", DUNNAGE_REPORT=str(report))
+    assert run.code == 0, run
+    report = json.loads(report.read_text())
+    assert report["ranks"] == 2 and report["calls"]["MPI_Isend"]["accelerated"] > 0
+    assert MPIS[flavour].version[:6] in report["mpi"] or MPIS[flavour].kind == "mpi_abi"
 
 
-@pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("mode", ["plain", "dunnage", "always"])
-@pytest.mark.parametrize("ranks", [1, 3, 4])
+@pytest.mark.parametrize("flavour, mode, ranks", [
+    (flavour, mode, ranks) for flavour in FLAVOURS for mode in ["plain", *modes(flavour)]
+    for ranks in ([1, 3, 4] if flavour in ALL_OF_IT else [3])])
 def test_halo_exchange(launch, flavour, mode, ranks):
     run = launch(flavour, "halo3d", 24, 3, ranks=ranks, mode=mode)
     assert run.code == 0 and "verified" in run.output, run

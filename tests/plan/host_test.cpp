@@ -19,8 +19,8 @@ class Golden : public testing::TestWithParam<Row> {};
 
 TEST_P(Golden, Gain) {
   const auto& row = GetParam();
-  EXPECT_EQ(choose(default_model(Library::open_mpi), row.shape, row.operation), row.open_mpi) << row.what;
-  EXPECT_EQ(choose(default_model(Library::mpich), row.shape, row.operation), row.mpich) << row.what;
+  EXPECT_EQ(choose(default_model(Library::Kind::open_mpi), row.shape, row.operation), row.open_mpi) << row.what;
+  EXPECT_EQ(choose(default_model(Library::Kind::mpich), row.shape, row.operation), row.mpich) << row.what;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"one byte, shifted", {1, 1}, Operation::receive, no, no}));
 
 TEST(Contiguous, OnlyWhereTheMpiKeepsToTheBuffer) {
-  const auto open_mpi = default_model(Library::open_mpi), mpich = default_model(Library::mpich);
+  const auto open_mpi = default_model(Library::Kind::open_mpi), mpich = default_model(Library::Kind::mpich);
   EXPECT_TRUE(contiguous(open_mpi, Operation::send, 4000));
   EXPECT_FALSE(contiguous(open_mpi, Operation::send, 4001));
   EXPECT_FALSE(contiguous(open_mpi, Operation::receive, 8));
@@ -52,7 +52,7 @@ TEST(Contiguous, OnlyWhereTheMpiKeepsToTheBuffer) {
 }
 
 TEST(Predict, GrowsWithTheWork) {
-  const auto model = default_model(Library::open_mpi);
+  const auto model = default_model(Library::Kind::open_mpi);
   for (const auto operation : {Operation::pack, Operation::send}) {
     const auto small = predict(model, {16384, 64}, operation), more_blocks = predict(model, {16384, 128}, operation),
                more_bytes = predict(model, {32768, 64}, operation);

@@ -1,6 +1,9 @@
 // Which types does this MPI itself pack or unpack wrongly? Enumerates small families of types
 // systematically and compares PMPI_Pack and PMPI_Unpack with the brute-force typemap. One JSON line
 // per family on standard output; with -v one line per wrong type as well. Runs on one rank.
+//
+// "torn" counts the types that only one of MPI_Pack, seen by whatever is loaded in front of the MPI, and PMPI_Pack gets
+// right: those would be packed by one engine on one side of a message and by another on the other.
 #include <mpi.h>
 
 #include <csetjmp>
@@ -18,7 +21,7 @@ sigjmp_buf on_fault;
 void fault(int) { siglongjmp(on_fault, 1); }
 
 struct Tally {
-  int of = 0, pack = 0, unpack = 0, send = 0, receive = 0, crash = 0;
+  int of = 0, pack = 0, unpack = 0, send = 0, receive = 0, crash = 0, torn = 0;
   std::string example;
 };
 
@@ -26,8 +29,8 @@ std::map<std::string, Tally> tallies;
 bool verbose = false;
 
 struct Outcome {
-  bool pack = false, unpack = false, send = false, receive = false, crash = false;
-  bool any() const { return pack || unpack || send || receive || crash; }
+  bool pack = false, unpack = false, send = false, receive = false, crash = false, torn = false;
+  bool any() const { return pack || unpack || send || receive || crash || torn; }
 };
 
 // Memory for `count` elements of a type, with bytes that tell where they came from.
@@ -56,6 +59,11 @@ Outcome judge(MPI_Datatype t, int count) {
   PMPI_Pack(from.origin(), count, t, got.data(), size, &position, MPI_COMM_SELF);
   got.resize(size);
   out.pack = got != want || position != size;
+  Bytes seen(size + 1);
+  position = 0;
+  MPI_Pack(from.origin(), count, t, seen.data(), size, &position, MPI_COMM_SELF);
+  seen.resize(size);
+  out.torn = (seen == want) != (got == want);
 
   std::fill(got.begin(), got.end(), 0);
   PMPI_Sendrecv(from.origin(), count, t, 0, 1, got.data(), size, MPI_BYTE, 0, 1, MPI_COMM_SELF,
@@ -79,7 +87,7 @@ Outcome judge(MPI_Datatype t, int count) {
 
 // Commits, judges and frees the type.
 void consider(const std::string& family, MPI_Datatype t) {
-  PMPI_Type_commit(&t);
+  MPI_Type_commit(&t);  // seen by whoever packs
   for (int count = 1; count <= 3; ++count) {
     Tally& tally = tallies[family];
     const Outcome o = judge(t, count);
@@ -89,16 +97,17 @@ void consider(const std::string& family, MPI_Datatype t) {
     tally.send += o.send;
     tally.receive += o.receive;
     tally.crash += o.crash;
+    tally.torn += o.torn;
     if (!o.any() && !verbose) continue;
     const std::string text = std::to_string(count) + " x " + describe(t);
     if (o.any() && tally.example.empty()) tally.example = text;
     if (verbose)
-      std::printf("{\"family\": \"%s\", \"type\": \"%s\", \"count\": %d, \"wrong\": \"%s%s%s%s%s\"}\n",
+      std::printf("{\"family\": \"%s\", \"type\": \"%s\", \"count\": %d, \"wrong\": \"%s%s%s%s%s%s\"}\n",
                   family.c_str(), describe(t).c_str(), count, o.pack ? "pack " : "",
                   o.unpack ? "unpack " : "", o.send ? "send " : "", o.receive ? "receive " : "",
-                  o.crash ? "crash " : "");
+                  o.crash ? "crash " : "", o.torn ? "torn " : "");
   }
-  PMPI_Type_free(&t);
+  MPI_Type_free(&t);
 }
 
 using Make = std::function<MPI_Datatype()>;
@@ -232,7 +241,7 @@ void arrays() {
   for (int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN})
     for (int d0 : {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE})
       for (int d1 : {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE})
-        for (int arg : {MPI_DISTRIBUTE_DFLT_DARG, 2, 3})
+        for (int arg : {int(MPI_DISTRIBUTE_DFLT_DARG), 2, 3})
           for (int rank = 0; rank < 4; ++rank) {
             const int procs[] = {d0 == MPI_DISTRIBUTE_NONE ? 1 : 2, d1 == MPI_DISTRIBUTE_NONE ? 1 : 2};
             if (rank >= procs[0] * procs[1]) continue;
@@ -275,6 +284,16 @@ void pairs_and_transposes() {
         derived("transpose by hvector", vector(rows, 1, cols, base),
                 [&](MPI_Datatype t) { return hvector(cols, 1, type_size(base), t); });
       }
+}
+
+// Complex numbers, which some MPI takes for pairs, at distances of whole and of half ones.
+void large_elements() {
+  for (int stride = 16; stride <= 56; stride += 4) {
+    const std::string kind = stride % 16 == 0 ? "at whole distances" : stride % 8 == 0 ? "at half distances" : "off alignment";
+    consider("double complex " + kind, hvector(3, 1, stride, MPI_C_DOUBLE_COMPLEX));
+    consider("double complex " + kind, hindexed({1, 2, 1}, {0, stride, 4 * stride}, MPI_C_DOUBLE_COMPLEX));
+    derived("double complex " + kind, resized(0, stride, MPI_C_DOUBLE_COMPLEX), [](MPI_Datatype t) { return contiguous(3, t); });
+  }
 }
 
 // Some MPIs copy the ten bytes of an extended double and not the padding behind them.
@@ -324,12 +343,13 @@ int main(int argc, char** argv) {
     resizes();
     arrays();
     pairs_and_transposes();
+    large_elements();
     long_doubles();
     empties();
     for (const auto& [family, t] : tallies)
       std::printf("{\"family\": \"%s\", \"example\": \"%s\", \"wrong\": %d, \"of\": %d, \"unpack\": %d, "
-                  "\"send\": %d, \"receive\": %d, \"crash\": %d}\n",
-                  family.c_str(), t.example.c_str(), t.pack, t.of, t.unpack, t.send, t.receive, t.crash);
+                  "\"send\": %d, \"receive\": %d, \"crash\": %d, \"torn\": %d}\n",
+                  family.c_str(), t.example.c_str(), t.pack, t.of, t.unpack, t.send, t.receive, t.crash, t.torn);
   }
   MPI_Finalize();
 }

@@ -1,10 +1,10 @@
 // Random datatype trees against the brute-force typemap and against the MPI's own result.
 //
-//   contract_random [SECONDS [SEED [ONLY]]] [-e]
+//   contract_random [SECONDS [SEED [ONLY]]] [-e] [-p]
 //
-// prints its seed; ONLY replays one round of it; -e allows types without bytes. With two ranks the
-// types travel between them as well. Where the MPI itself differs from the typemap (a quirk), what is
-// called must do exactly what the MPI does.
+// prints its seed; ONLY replays one round of it; -e allows types without bytes, -p resizes to positive
+// extents only. With two ranks the types travel between them as well. Where the MPI itself differs from the
+// typemap (a quirk), what is called must do exactly what the MPI does.
 #include <chrono>
 #include <list>
 
@@ -127,8 +127,8 @@ void judge(const Case& c) {
   expect(exchange(c, MPI_Sendrecv, from, "random exchange"), arrived.bytes(), plain, "random exchange", c);
 }
 
-void run_round(unsigned long seed, long round, bool empties) {
-  RandomType random(seed * 1000003 + round, empties);
+void run_round(unsigned long seed, long round, bool empties, bool positive) {
+  RandomType random(seed * 1000003 + round, empties, positive);
   Case c;
   c.about = "seed " + std::to_string(seed) + " round " + std::to_string(round);
   contract().section("random: construction, " + c.about);
@@ -149,12 +149,14 @@ void run_round(unsigned long seed, long round, bool empties) {
 
 int main(int argc, char** argv) {
   Contract c("random", &argc, &argv);
-  bool empties = false;
+  bool empties = false, positive = false;
   unsigned long numbers[] = {5, 0, 0};
   int given = 0;
   for (int i = 1; i < argc; ++i) {
     if (std::string(argv[i]) == "-e")
       empties = true;
+    else if (std::string(argv[i]) == "-p")
+      positive = true;
     else if (given < 3)
       numbers[given++] = std::strtoul(argv[i], nullptr, 10);
   }
@@ -165,10 +167,10 @@ int main(int argc, char** argv) {
   alarm(60 + numbers[0]);
   long rounds = 0;
   if (given > 2) {
-    run_round(seed, long(numbers[2]), empties);
+    run_round(seed, long(numbers[2]), empties, positive);
   } else {
     for (int more = 1; more; ++rounds) {
-      run_round(seed, rounds, empties);
+      run_round(seed, rounds, empties, positive);
       more = std::chrono::steady_clock::now() - start < std::chrono::seconds(numbers[0]);
       PMPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }

@@ -9,8 +9,9 @@
 
 class RandomType {
  public:
-  // With `empties`, types without any bytes may occur inside; some MPIs divide by zero on those.
-  RandomType(unsigned long seed, bool empties) : rng_(seed), empties_(empties) {}
+  // With `empties`, types without any bytes may occur inside; some MPIs divide by zero on those. With `positive`, no
+  // type is resized to an extent of zero or less; some MPIs crash on lists of those.
+  RandomType(unsigned long seed, bool empties, bool positive) : rng_(seed), empties_(empties), positive_(positive) {}
 
   // A new uncommitted derived type.
   MPI_Datatype make(int depth) {
@@ -149,7 +150,7 @@ class RandomType {
 
   MPI_Datatype resize(MPI_Datatype old, MPI_Aint extent) {
     const MPI_Aint lb = pick(-16, 16);
-    switch (pick(0, 7)) {
+    switch (pick(positive_ ? 2 : 0, 7)) {
       case 0: return make::resized(lb, pick(0, 8), old);
       case 1: return make::resized(lb, -std::abs(extent) - pick(0, 8), old);
       default: return make::resized(lb, std::abs(extent) + pick(0, 40), old);
@@ -157,5 +158,5 @@ class RandomType {
   }
 
   std::mt19937_64 rng_;
-  bool empties_;
+  bool empties_, positive_;
 };

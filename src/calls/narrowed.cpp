@@ -1,0 +1,49 @@
+#include "calls/narrowed.hpp"
+
+#include "calls/nonblocking.hpp"
+
+namespace dunnage::calls {
+
+int members(MPI_Comm comm) {
+  int size = 0;
+  return context->own.Comm_size(comm, &size) == MPI_SUCCESS ? size : 0;
+}
+
+int peers(MPI_Comm comm) {
+  int between = 0, size = 0;
+  if (context->own.Comm_test_inter(comm, &between) != MPI_SUCCESS || !between) return members(comm);
+  return context->own.Comm_remote_size(comm, &size) == MPI_SUCCESS ? size : 0;
+}
+
+int peers_at_root(int root, MPI_Comm comm) {
+  int rank = MPI_PROC_NULL;
+  if (root == MPI_ROOT) return peers(comm);
+  return context->own.Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root ? peers(comm) : 0;
+}
+
+Neighbours neighbours(MPI_Comm comm) {
+  int kind = MPI_UNDEFINED, n = 0, rank = 0, weighted = 0;
+  Neighbours found{0, 0};
+  context->own.Topo_test(comm, &kind);
+  if (kind == MPI_CART && context->own.Cartdim_get(comm, &n) == MPI_SUCCESS) return {2 * n, 2 * n};
+  if (kind == MPI_DIST_GRAPH) context->own.Dist_graph_neighbors_count(comm, &found.in, &found.out, &weighted);
+  if (kind == MPI_GRAPH && context->own.Comm_rank(comm, &rank) == MPI_SUCCESS &&
+      context->own.Graph_neighbors_count(comm, rank, &n) == MPI_SUCCESS)
+    return {n, n};
+  return found;
+}
+
+int too_large(MPI_Comm comm) {
+  context->own.Comm_call_errhandler(comm, MPI_ERR_ARG);
+  return MPI_ERR_ARG;
+}
+
+void keep_arrays(MPI_Request request, bool persistent, std::vector<Narrowed> arrays) {
+  auto operation = std::make_unique<engine::Operation>();
+  operation->kind = OperationKind::memory;
+  operation->persistent = persistent;
+  operation->kept = std::make_shared<std::vector<Narrowed>>(std::move(arrays));
+  attach(request, std::move(operation));
+}
+
+}  // namespace dunnage::calls

@@ -1,0 +1,63 @@
+// Large counts for an MPI that knows int counts only.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "calls/mpi_table.hpp"
+
+namespace dunnage::calls {
+
+/// The count, or -1, which every MPI refuses, where the smaller type does not hold it.
+template <class Small>
+Small narrow(MPI_Count count) {
+  return count < 0 || count > std::numeric_limits<Small>::max() ? Small{-1} : static_cast<Small>(count);
+}
+
+/// An int copy of an array of counts or displacements. Movable; its data stays where it is.
+class Narrowed {
+ public:
+  template <class Large>
+  Narrowed(const Large* values, std::int64_t length) {
+    ints_.reserve(static_cast<std::size_t>(length));
+    for (std::int64_t i = 0; values && i < length; ++i) {
+      lost_ = lost_ || values[i] > std::numeric_limits<int>::max() || values[i] < std::numeric_limits<int>::min();
+      ints_.push_back(static_cast<int>(values[i]));
+    }
+  }
+  /// Whether a value does not fit.
+  bool lost() const { return lost_; }
+  int* data() { return ints_.data(); }
+
+ private:
+  std::vector<int> ints_;
+  bool lost_ = false;
+};
+
+/// How many processes a collective of the communicator speaks to: all, or those of the other side.
+int peers(MPI_Comm comm);
+/// The same, on the root; 0 elsewhere, where the arguments mean nothing.
+int peers_at_root(int root, MPI_Comm comm);
+/// All processes of this side.
+int members(MPI_Comm comm);
+
+struct Neighbours {
+  int in, out;
+};
+/// Of a communicator with a topology.
+Neighbours neighbours(MPI_Comm comm);
+
+/// Reports through the communicator's error handler that an array has a value no int holds.
+int too_large(MPI_Comm comm);
+
+/// Keeps the arrays until the request is completed, or freed if it is persistent.
+void keep_arrays(MPI_Request request, bool persistent, std::vector<Narrowed> arrays);
+template <class... Arrays>
+void keep(MPI_Request request, bool persistent, Arrays&&... arrays) {
+  std::vector<Narrowed> all;
+  (all.push_back(std::move(arrays)), ...);
+  keep_arrays(request, persistent, std::move(all));
+}
+
+}  // namespace dunnage::calls
