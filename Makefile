@@ -9,7 +9,8 @@
 #   make fuzz        fuzz the datatype layouts for FUZZ_SECONDS (needs clang)
 #   make clean
 #
-# MPICC=/path/to/mpicc[;/path/to/another] builds for these MPIs and not for those on PATH.
+# MPICC=/path/to/mpicc[;/path/to/another] builds for these MPIs and not for those on PATH. MPI_WHEELS=yes also installs
+# Open MPI, MPICH and Intel MPI as wheels and builds for them; `make test` does.
 PREFIX ?= /usr/local
 export MPICC
 
@@ -24,6 +25,8 @@ setup:
 demo: build
 	scripts/demo.sh
 
+# On the system's MPIs and on those that come as wheels; MPI_WHEELS=no goes without these.
+test: export MPI_WHEELS := $(or $(MPI_WHEELS),yes)
 test: setup
 	scripts/test.sh
 

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$root"
 ranks=$(nproc)
 ranks=$((ranks < 2 ? 2 : ranks > 4 ? 4 : ranks))
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers, mostly
+export {OMPI,PRTE}_ALLOW_RUN_AS_ROOT=1 {OMPI,PRTE}_ALLOW_RUN_AS_ROOT_CONFIRM=1 # containers, mostly
 
 found=0
 for folder in build/mpi/*/; do
@@ -14,7 +14,7 @@ for folder in build/mpi/*/; do
   [ -x "$program" ] || continue
   found=1
   launch=("$(sed -n "s/^DUNNAGE_${flavour}_RUN:[^=]*=//p" build/CMakeCache.txt)" -n "$ranks")
-  [ "$flavour" != openmpi ] || launch+=(--oversubscribe)
+  [[ $flavour != openmpi* ]] || launch+=(--map-by :OVERSUBSCRIBE)
 
   printf '\n=== %s, %s ranks, without Dunnage\n' "$flavour" "$ranks"
   "${launch[@]}" "$program" "$@"

@@ -1,5 +1,6 @@
 #include "calls/report.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -33,8 +34,9 @@ Totals local_totals() {
 std::string short_version() {
   auto version = library_version(context->own);
   version = version.substr(0, version.find('\n'));
-  for (auto& c : version)
-    if (c == '\t') c = ' ';
+  std::replace(version.begin(), version.end(), '\t', ' ');
+  const auto both = [](char a, char b) { return a == ' ' && b == ' '; };
+  version.erase(std::unique(version.begin(), version.end(), both), version.end());
   return version.substr(0, version.find(", package"));
 }
 

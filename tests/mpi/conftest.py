@@ -1,15 +1,16 @@
 """MPI programs of the build tree, run by the launcher of the MPI that they were built for."""
 import dataclasses
-import json
-import os
 import pathlib
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 
-BUILD = pathlib.Path(os.environ.get("DUNNAGE_HOME") or pathlib.Path(__file__).resolve().parents[2] / "build")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from installed import BUILD, MPIS, command, environment  # noqa: E402
+
 PRELOAD = BUILD / "lib" / "libdunnage.so"
 
 # What a mode adds to the environment of the ranks; the launcher itself is never preloaded.
@@ -39,67 +40,9 @@ class Run:
         return f"exit code {self.code}\n{self.output[-3000:]}\n{self.errors[-6000:]}"
 
 
-@dataclasses.dataclass(frozen=True)
-class Mpi:
-    """One to run programs with: those built for `programs`, on the library and by the launcher of another perhaps."""
-    name: str
-    programs: str
-    kind: str
-    version: str
-    launcher: str
-    libraries: str = ""  # a folder that the ranks shall find their MPI in, where it is not what they were linked with
-
-    @property
-    def is_open_mpi(self):
-        return self.kind == "openmpi"
-
-    @property
-    def forms_own_processes(self):
-        return self.is_open_mpi and int(self.version.split(".")[0]) >= 5
-
-
-def installed():
-    """The MPIs that CMake found, and the programs of one with the library of another of its ABI family."""
-    path = BUILD / "mpis.json"
-    found = {entry["name"]: entry for entry in json.loads(path.read_text())} if path.exists() else {}
-    mpis = [Mpi(name, name, entry["kind"], entry["version"], entry["launcher"]) for name, entry in found.items()]
-    if "mpi_abi" in found and "impi" in found:  # Intel's libmpi_abi.so stands beside its libmpi.so
-        entry = found["impi"]
-        mpis.append(Mpi("mpi_abi_on_impi", "mpi_abi", entry["kind"], entry["version"], entry["launcher"], entry["libraries"]))
-    return {mpi.name: mpi for mpi in mpis}
-
-
-MPIS = installed()
-
-
-def command(mpi, ranks, variables):
-    """The launcher's words up to the program, with variables for the ranks only."""
-    words = [mpi.launcher, "-n", str(ranks)]
-    if mpi.libraries:
-        variables = {**variables, "LD_LIBRARY_PATH": mpi.libraries}
-    if mpi.is_open_mpi:
-        words += ["--map-by", ":OVERSUBSCRIBE"] if mpi.forms_own_processes else ["--oversubscribe"]
-        for name, value in variables.items():
-            words += ["-x", f"{name}={value}"]
-    else:
-        for name, value in variables.items():
-            words += ["-genv", name, value]
-    return words
-
-
-def environment():
-    env = {name: value for name, value in os.environ.items()
-           if not name.startswith("DUNNAGE") and name != "LD_PRELOAD"}
-    for launcher in ("OMPI", "PRTE"):  # containers, mostly
-        env[f"{launcher}_ALLOW_RUN_AS_ROOT"] = env[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-    env["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] = "1"  # MPICH waits without a pause, which more ranks than cores cannot bear
-    env["CONTRACT_TIMEOUT"] = "150"
-    return env
-
-
 def execute(words, limit):
     """Runs the launcher in a session of its own, so that after a hang no rank is left behind."""
-    with subprocess.Popen(words, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    with subprocess.Popen(words, env={**environment(), "CONTRACT_TIMEOUT": "150"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           errors="replace", start_new_session=True) as process:
         try:
             output, errors = process.communicate(timeout=limit)

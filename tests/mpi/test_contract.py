@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from conftest import MPIS
+from installed import MPIS
 
 PROGRAMS = [  # with the numbers of ranks that bring something new
     ("blocking", 2), ("blocking", 3), ("communicators", 4), ("mixed", 2), ("nonblocking", 2), ("nonblocking", 4),

@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from installed import MPIS, command
+
 
 def preloaded(build, command, environment, **settings):
     environment = {**environment, "LD_PRELOAD": str(build / "lib/libdunnage.so"), **settings}
@@ -29,7 +31,8 @@ def test_exports_exactly_the_generated_hooks(build):
 
 
 def test_backend_exports_one_function(build, flavour):
-    assert symbols(build / f"lib/dunnage/libdunnage-{flavour}.so") == {"dunnage_backend"}
+    family = "abi" if flavour == "mpi_abi" else flavour
+    assert symbols(build / f"lib/dunnage/libdunnage-{family}.so") == {"dunnage_backend"}
 
 
 def test_needs_nothing_but_the_c_library(build):
@@ -144,10 +147,9 @@ def test_large_counts_on_an_mpi_without_them(build, root, root_environment, tmp_
 def test_report_waits_for_nobody(build, flavour, root_environment, tmp_path):
     """Only rank 0 is asked for a report; a collective call would wait for ever."""
     path = tmp_path / "report.json"
-    launch = [f"mpirun.{flavour}"] if shutil.which(f"mpirun.{flavour}") else ["mpirun"]
-    more = ["--oversubscribe", "-x", "LD_PRELOAD"] if flavour == "openmpi" else []
+    launch = command(MPIS[flavour], 1, {})
     program = [build / f"mpi/{flavour}/halo3d", 16, 2]
-    run = preloaded(build, [*launch, *more, "-n", 1, "env", f"DUNNAGE_REPORT={path}", *program, ":", "-n", 1, *program],
+    run = preloaded(build, [*launch, "env", f"DUNNAGE_REPORT={path}", *program, ":", "-n", 1, *program],
                     root_environment)
     assert run.returncode == 0, run.stdout + run.stderr
     assert json.loads(path.read_text())["ranks"] == 1

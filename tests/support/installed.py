@@ -1,0 +1,67 @@
+"""The MPIs that the build found, and how programs are run with each."""
+import dataclasses
+import json
+import os
+import pathlib
+
+BUILD = pathlib.Path(os.environ.get("DUNNAGE_HOME") or pathlib.Path(__file__).resolve().parents[2] / "build")
+
+
+@dataclasses.dataclass(frozen=True)
+class Mpi:
+    """One to run programs with: those built for `programs`, on the library and by the launcher of another perhaps."""
+    name: str
+    programs: str
+    kind: str
+    version: str
+    launcher: str
+    libraries: str = ""  # a folder that the ranks shall find their MPI in, where it is not what they were linked with
+
+    @property
+    def is_open_mpi(self):
+        return self.kind == "openmpi"
+
+    @property
+    def major(self):
+        return int(self.version.split(".")[0])
+
+
+def installed():
+    """The MPIs that CMake found, and the programs of one with the library of another of its ABI family."""
+    path = BUILD / "mpis.json"
+    found = {entry["name"]: entry for entry in json.loads(path.read_text())} if path.exists() else {}
+    mpis = [Mpi(name, name, entry["kind"], entry["version"], entry["launcher"]) for name, entry in found.items()]
+    if "mpi_abi" in found and "impi" in found:  # Intel's libmpi_abi.so stands beside its libmpi.so
+        entry = found["impi"]
+        mpis.append(Mpi("mpi_abi_on_impi", "mpi_abi", entry["kind"], entry["version"], entry["launcher"], entry["libraries"]))
+    return {mpi.name: mpi for mpi in mpis}
+
+
+MPIS = installed()
+
+
+def command(mpi, ranks, variables):
+    """The launcher's words up to the program, with variables for the ranks only."""
+    words = [mpi.launcher, "-n", str(ranks)]
+    if mpi.libraries:
+        variables = {**variables, "LD_LIBRARY_PATH": mpi.libraries}
+    if mpi.is_open_mpi:
+        if mpi.major >= 5:  # which neither yields nor leaves processes free to move by itself when oversubscribed
+            words += ["--map-by", ":OVERSUBSCRIBE", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+        else:
+            words.append("--oversubscribe")
+        for name, value in variables.items():
+            words += ["-x", f"{name}={value}"]
+    else:
+        for name, value in variables.items():
+            words += ["-genv", name, value]
+    return words
+
+
+def environment():
+    env = {name: value for name, value in os.environ.items()
+           if not name.startswith("DUNNAGE") and name != "LD_PRELOAD"}
+    for launcher in ("OMPI", "PRTE"):  # containers, mostly
+        env[f"{launcher}_ALLOW_RUN_AS_ROOT"] = env[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    env["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] = "1"  # MPICH waits without a pause, which more ranks than cores cannot bear
+    return env
