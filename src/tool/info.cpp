@@ -26,6 +26,14 @@ std::string presence(const fs::path& path) {
     return fs::exists(path) ? path.string() : fmt::format("{} is missing", path.string());
 }
 
+// What a backend serves, by its name: an ABI family.
+std::string serves(const std::string& family) {
+    if (family == "openmpi") return "openmpi (Open MPI 4, 5)";
+    if (family == "mpich") return "mpich (MPICH, Intel MPI and others of its ABI)";
+    if (family == "abi") return "abi (the standard's: libmpi_abi.so of any MPI)";
+    return family;
+}
+
 void print_parts() {
     const Home home = find_home();
     fmt::print("dunnage {}\n", DUNNAGE_VERSION);
@@ -35,7 +43,7 @@ void print_parts() {
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(home.backends(), none)) {
         const std::string stem = entry.path().stem().string(), prefix = "libdunnage-";
-        if (stem.starts_with(prefix)) backends.push_back(stem.substr(prefix.size()));
+        if (stem.starts_with(prefix)) backends.push_back(serves(stem.substr(prefix.size())));
     }
     std::ranges::sort(backends);
     line("backends", backends.empty() ? fmt::format("none in {}", home.backends().string())
@@ -60,7 +68,7 @@ std::string launcher_version(const fs::path& launcher) {
 
 void print_mpis() {
     fmt::print("MPI on PATH\n");
-    const auto launchers = on_path({"mpirun", "mpirun.openmpi", "mpirun.mpich", "mpiexec"});
+    const auto launchers = on_path({"mpirun", "mpirun.openmpi", "mpirun.mpich", "mpiexec", "mpiexec.hydra", "prterun"});
     for (const fs::path& launcher : launchers) line(launcher.string(), launcher_version(launcher));
     if (launchers.empty()) line("launchers", "none (no mpirun or mpiexec)");
     std::vector<std::string> compilers;

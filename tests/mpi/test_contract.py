@@ -16,7 +16,7 @@ PROGRAMS = [  # with the numbers of ranks that bring something new
 FLAVOURS = list(MPIS) or ["openmpi", "mpich"]
 # One Open MPI and one MPICH run everything. The others are of the same ABI families; what may differ between the
 # libraries of one is the types that they pack, the requests and the messages.
-ALL_OF_IT = {"openmpi", "mpich"} if "DUNNAGE_TEST_ALL" not in os.environ else set(FLAVOURS)
+ALL_OF_IT = {"openmpi", "mpich"} if "TEST_ALL_MPIS" not in os.environ else set(FLAVOURS)
 PART_OF_IT = {("blocking", 2), ("mixed", 2), ("nonblocking", 2), ("pack", 1), ("persistent", 2), ("probe", 2)}
 CASES = [(flavour, *case) for flavour in FLAVOURS for case in PROGRAMS if flavour in ALL_OF_IT or case in PART_OF_IT]
 # Intel MPI 2021.18 has the standard ABI's MPI_ERRORS_RETURN and MPI_ERRORS_ABORT the wrong way round: a program that
