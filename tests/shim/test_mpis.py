@@ -1,6 +1,7 @@
 """One preload library for every MPI: which backend it takes, by which launcher, beside which other tool."""
 import json
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -157,3 +158,23 @@ def test_a_wrong_prototype_does_not_conform(build, mpi, tmp_path):
         header.write_text(prototypes)
         result = run([compiler(build, mpi.name), "-fsyntax-only", f"-I{tmp_path / name}", HERE / "conformance.c"])
         assert (result.returncode == 0) == conforms, result.stderr
+
+
+def test_large_counts_on_an_older_library_of_the_family(build, tmp_path):
+    """As MPICH 3 is, and what derives from it: the backend has large counts, the library's are taken away here."""
+    entries = [entry for entry in json.loads((build / "mpis.json").read_text())
+               if entry["kind"] == "mpich" and (pathlib.Path(entry["libraries"]) / "libmpi.so.12").exists()]
+    if not entries:
+        pytest.skip("no MPICH with a libmpi.so.12 here")
+    libraries = pathlib.Path(entries[-1]["libraries"])
+    old = (libraries / "libmpi.so.12").read_bytes()
+    for _ in range(2):  # neighbours share the zero between them
+        old = re.sub(rb"\0(P?MPI_\w+_)c(?=\0)", rb"\0\1q", old)
+    (tmp_path / "libmpi.so.12").write_bytes(old)
+    program, report = tmp_path / "large_counts", tmp_path / "report.json"
+    checked([entries[-1]["compiler"], HERE / "large_counts.c", "-o", program, "-Wl,--enable-new-dtags"])
+    variables = {"LD_LIBRARY_PATH": f"{tmp_path}:{libraries}:{libraries}/mpich", "LD_PRELOAD": str(build / "lib/libdunnage.so"),
+                 "DUNNAGE_REPORT": str(report), "DUNNAGE_FORCE": "always"}
+    assert checked([program], **variables).stdout == "0 failed\n"
+    calls = json.loads(report.read_text())["calls"]
+    assert calls["MPI_Pack"]["accelerated"] == 1 and "MPI_Pack_c" not in calls
