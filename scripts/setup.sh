@@ -152,6 +152,19 @@ install_mpi_wheels() {
     *) die "MPI_WHEELS=$MPI_WHEELS is neither yes nor no" ;;
   esac
   for name in "${wanted[@]}"; do install_mpi_wheel "$name"; done
+  [ "$MPI_WHEELS" != yes ] || fetch_mpi4py_tests
+}
+
+# mpi4py's tests are in its source distribution only.
+fetch_mpi4py_tests() {
+  local pin folder=$venv/mpi4py
+  pin=$(grep '^mpi4py==' python/mpi-python.txt)
+  [ ! -e "$folder/mpi4py-${pin#*==}/test/main.py" ] || return 0
+  say "fetching the source distribution of $pin into .venv/mpi4py"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  "$venv/bin/python" -m pip download -q --no-deps --no-binary mpi4py -d "$folder" "$pin"
+  tar -xzf "$folder/mpi4py-${pin#*==}.tar.gz" -C "$folder"
 }
 
 # --- Python ------------------------------------------------------------------------------------------------
