@@ -43,6 +43,11 @@ Function(const char*, Call) -> Function<Call>;
 // What any mpi.h must have, or a mistake in the arguments would silently test nothing.
 constexpr bool kMpi4 = MPI_VERSION >= 4;
 
+// Partitioned messages and sessions; Open MPI 5 has them, and calls itself MPI 3.
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define CONTRACT_HAVE_MPI4_OBJECTS
+#endif
+
 // One line with the calls that the ranks made, for the driver to compare with a report.
 inline void say_called() {
   std::string mine;
