@@ -364,6 +364,14 @@ class Buffer {
     compare(got, what);
   }
   void expect_untouched(const std::string& what) { expect({}, what); }
+  // The same as an answer.
+  bool holds(const Bytes& stream) {
+    const Bytes got = memory_;
+    put(stream);
+    const bool same = got == memory_;
+    memory_ = got;
+    return same;
+  }
 
  private:
   // What the memory held with what it should hold.
