@@ -1,5 +1,6 @@
 """MPI programs of the build tree, run by the launcher of the MPI that they were built for."""
 import dataclasses
+import os
 import pathlib
 import re
 import signal

@@ -13,27 +13,38 @@ PROGRAMS = [  # with the numbers of ranks that bring something new
     ("blocking", 2), ("blocking", 3), ("communicators", 4), ("mixed", 2), ("nonblocking", 2), ("nonblocking", 4),
     ("pack", 1), ("persistent", 2), ("probe", 2), ("threads", 2),
 ]
+SURFACE = [  # calls that Dunnage leaves to the MPI: there is nothing to force
+    ("collectives", 2), ("collectives", 3), ("files", 2), ("files", 3), ("neighbours", 2), ("neighbours", 3),
+    ("onesided", 2), ("onesided", 3), ("partitioned", 2),
+]
+WORLDS = [("sessions", 2), ("spawn", 2)]  # messages again, between other processes than those of one MPI_Init
 FLAVOURS = list(MPIS) or ["openmpi", "mpich"]
 # One Open MPI and one MPICH run everything. The others are of the same ABI families; what may differ between the
 # libraries of one is the types that they pack, the requests and the messages.
 ALL_OF_IT = {"openmpi", "mpich"} if "TEST_ALL_MPIS" not in os.environ else set(FLAVOURS)
 PART_OF_IT = {("blocking", 2), ("mixed", 2), ("nonblocking", 2), ("pack", 1), ("persistent", 2), ("probe", 2)}
-CASES = [(flavour, *case) for flavour in FLAVOURS for case in PROGRAMS if flavour in ALL_OF_IT or case in PART_OF_IT]
+CASES = [(flavour, *case) for flavour in FLAVOURS for case in PROGRAMS + WORLDS + SURFACE
+         if flavour in ALL_OF_IT or case in PART_OF_IT]
 # Intel MPI 2021.18 has the standard ABI's MPI_ERRORS_RETURN and MPI_ERRORS_ABORT the wrong way round: a program that
 # provokes an error ends there.
 CASES = [case for case in CASES if case[0] != "mpi_abi_on_impi" or case[1] in {"mixed", "persistent"}]
 
 
-def modes(flavour):
+def modes(flavour, case=None):
+    if case in SURFACE:
+        return ["dunnage"]
     return ["dunnage", "always"] if flavour in ALL_OF_IT else ["always"]
 
 
 SECONDS = int(os.environ.get("DUNNAGE_RANDOM_SECONDS", "10"))
 
 
-def judge(run, plain):
+def skip_unless_finished(plain):
     if not plain.finished:
         pytest.skip(f"this MPI does not get through by itself: {sorted(plain.failures)}")
+
+
+def judge(run, plain):
     new = run.failures - plain.failures
     assert not new, f"fails only with Dunnage: {sorted(new)}\n{run}"
     assert run.finished, f"does not finish with Dunnage\n{run}"
@@ -48,9 +59,11 @@ class TestContract:
             pytest.xfail(f"this MPI's own: {sorted(run.failures)[:5]}")
         assert run.finished and run.code == 0, run
 
-    @pytest.mark.parametrize("flavour, program, ranks, mode", [(*case, mode) for case in CASES for mode in modes(case[0])])
+    @pytest.mark.parametrize("flavour, program, ranks, mode", [
+        (*case, mode) for case in CASES for mode in modes(case[0], case[1:])])
     def test_with_dunnage(self, launch, flavour, program, ranks, mode):
         plain = launch(flavour, f"contract_{program}", ranks=ranks)
+        skip_unless_finished(plain)
         judge(launch(flavour, f"contract_{program}", ranks=ranks, mode=mode), plain)
 
 
