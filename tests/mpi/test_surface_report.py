@@ -8,8 +8,10 @@ import subprocess
 
 import pytest
 
-from conftest import PRELOAD
+from installed import BUILD
 from test_contract import CASES, SURFACE, WORLDS
+
+PRELOAD = BUILD / "lib" / "libdunnage.so"
 
 LEFT = "this call is left to the MPI"
 MESSAGES = {"MPI_Isend", "MPI_Irecv", "MPI_Sendrecv"}  # are accelerated, or declined for many reasons

@@ -32,7 +32,7 @@ def set_up():
         pytest.skip("mpi4py's tests are not here: they come with MPI_WHEELS=yes scripts/setup.sh")
 
 
-@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+@pytest.mark.parametrize("mpi", ["openmpi5", "mpich5"])
 @pytest.mark.parametrize("ranks", MODULES)
 def test_as_without_dunnage(mpi, ranks):
     result = suite.compare(mpi, ranks, MODULES[ranks])
