@@ -6,6 +6,7 @@
 #   make bench      run the host packing benchmark
 #   make install PREFIX=/usr/local
 #   make docs       write the generated pages of docs/reference again
+#   make compatibility  write docs/reference/compatibility.md from what the last `make test` found
 #   make fuzz        fuzz the datatype layouts for FUZZ_SECONDS (needs clang)
 #   make clean
 #
@@ -14,7 +15,7 @@
 PREFIX ?= /usr/local
 export MPICC
 
-.PHONY: build setup demo test bench install docs fuzz clean
+.PHONY: build setup demo test bench install docs compatibility fuzz clean
 
 build: setup
 	scripts/build.sh default
@@ -38,6 +39,9 @@ install: build
 
 docs: setup
 	.venv/bin/python generate/settings.py api/settings.toml --docs docs/reference/settings.md
+
+compatibility:
+	.venv/bin/python scripts/compatibility.py
 
 FUZZ_SECONDS ?= 60
 fuzz: setup
