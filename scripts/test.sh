@@ -36,6 +36,7 @@ announce "build"
 scripts/build.sh default || failed_step build
 unit_tests default build
 unit_tests asan build-asan
+scripts/build.sh asan preload || failed_step build-asan-preload  # for tests/mpi/test_sanitized.py
 if wrapper=$(tsan_wrapper); then
   # shellcheck disable=SC2086
   unit_tests tsan build-tsan $wrapper
