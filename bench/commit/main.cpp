@@ -1,5 +1,5 @@
 // bench_commit: what MPI_Type_commit, MPI_Type_free and the first use of a datatype cost with Dunnage (MPI_) and
-// without (PMPI_), in turn. An ordinary MPI program for one rank. Writes one JSON object per line; see
+// without (BENCH_PAST), in turn. An ordinary MPI program for one rank. Writes one JSON object per line; see
 // docs/guide/benchmarks.md.
 #include <mpi.h>
 
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/past.hpp"
 #include "common/record.hpp"
 #include "constructors.hpp"
 
@@ -22,7 +23,7 @@ struct Functions {
   decltype(&MPI_Pack) pack;
 };
 const Functions through{MPI_Type_commit, MPI_Type_free, MPI_Pack};
-const Functions past{PMPI_Type_commit, PMPI_Type_free, PMPI_Pack};
+const Functions past{BENCH_PAST(MPI_Type_commit), BENCH_PAST(MPI_Type_free), BENCH_PAST(MPI_Pack)};
 
 using Bytes = std::vector<char>;
 using Samples = std::map<std::string, std::vector<double>>;  // of each operation

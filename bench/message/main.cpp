@@ -1,4 +1,4 @@
-// Ping-pongs of two ranks, through the preload (MPI_) and past it (PMPI_), alternating call by call so that noise
+// Ping-pongs of two ranks, through the preload (MPI_) and past it (BENCH_PAST), alternating call by call so that noise
 // hits both alike. Writes one JSON object per line; see docs/guide/benchmarks.md.
 //
 //   bench_message [--most BYTES] [--repetitions N]
@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "common/past.hpp"
 #include "common/record.hpp"
 
 namespace {
@@ -34,7 +35,8 @@ struct Functions {
   decltype(&MPI_Pack) pack;
 };
 const Functions through{MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Wait, MPI_Pack};
-const Functions past{PMPI_Send, PMPI_Recv, PMPI_Isend, PMPI_Irecv, PMPI_Wait, PMPI_Pack};
+const Functions past{BENCH_PAST(MPI_Send),  BENCH_PAST(MPI_Recv), BENCH_PAST(MPI_Isend),
+                     BENCH_PAST(MPI_Irecv), BENCH_PAST(MPI_Wait), BENCH_PAST(MPI_Pack)};
 
 void print_result(const std::string& pattern, long bytes, const Samples& plain, const Samples& dunnage, bool right) {
   nlohmann::json record = {{"record", "result"}, {"pattern", pattern}, {"bytes", bytes}};
