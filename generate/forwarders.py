@@ -33,6 +33,9 @@ def _length(name, parameter):
 
 def forwarder(name, large, small, described):
     """The C++ function forward_NAME. `large`, `small`: the two prototypes; `described`: the standard's parameters."""
+    if name == "MPI_Pack_size_c":  # its result is the large one
+        words = ", ".join(word for _, word in parameters(large))
+        return f"static {large.replace(name + '(', 'forward_' + name + '(', 1)} {{\n  return calls::large_pack_size({words});\n}}\n"
     described = {p["name"]: p for p in described}
     before, arguments, after, arrays = "", [], "", []
     for (large_type, argument), (small_type, _) in zip(parameters(large), parameters(small)):
@@ -43,9 +46,13 @@ def forwarder(name, large, small, described):
             before += f"  calls::Narrowed small_{argument}({argument}, {_length(name, described[argument])});\n"
             arguments.append(f"small_{argument}.data()")
         elif large_type.endswith("*"):
+            if small_type == "int*":  # not every MPI refuses a negative position
+                before += f"  if ({argument} && *{argument} > std::numeric_limits<int>::max()) return calls::too_large(comm);\n"
             before += f"  auto small_{argument} = {argument} ? calls::narrow<{small_type[:-1]}>(*{argument}) : {small_type[:-1]}{{0}};\n"
-            after += f"  if ({argument}) *{argument} = small_{argument};\n"
+            after += f"  if (rc == MPI_SUCCESS && {argument}) *{argument} = small_{argument};\n"
             arguments.append(f"{argument} ? &small_{argument} : nullptr")
+        elif argument in ("insize", "outsize"):  # of a buffer: more than fits is more than enough
+            arguments.append(f"calls::clamp<{small_type}>({argument})")
         else:
             arguments.append(f"calls::narrow<{small_type}>({argument})")
     if arrays:

@@ -86,7 +86,7 @@ int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Sta
 int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* flag, MPI_Status* users) {
   if (nothing_of_ours()) return next(request, flag, users);
   Ours operation(1, request);
-  if (operation.none()) return next(request, flag, users);
+  if (operation.none() || !flag) return next(request, flag, users);
   StatusOr status(users);
   const int rc = next(request, flag, status.get());
   if (rc != MPI_SUCCESS || *flag) operation.settle_one(0, rc, *request, *status);
@@ -106,8 +106,9 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
 int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request* requests, int* flag, MPI_Status* users) {
   if (nothing_of_ours()) return next(count, requests, flag, users);
   Ours operations(count, requests);
-  if (operations.none()) return next(count, requests, flag, users);
+  if (operations.none() || !flag) return next(count, requests, flag, users);
   StatusesOr statuses(count, users);
+  *flag = 0;  // a call that fails may leave it
   const int rc = next(count, requests, flag, statuses.get());
   if (*flag || rc == MPI_ERR_IN_STATUS)
     for (int i = 0; i < count; ++i) operations.settle_listed(i, rc, statuses[i]);
@@ -117,8 +118,9 @@ int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request*
 int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request* requests, int* index, MPI_Status* users) {
   if (nothing_of_ours()) return next(count, requests, index, users);
   Ours operations(count, requests);
-  if (operations.none()) return next(count, requests, index, users);
+  if (operations.none() || !index) return next(count, requests, index, users);
   StatusOr status(users);
+  *index = MPI_UNDEFINED;  // a call that fails may leave it
   const int rc = next(count, requests, index, status.get());
   if (*index >= 0 && *index < count) operations.settle_one(*index, rc, requests[*index], *status);
   return rc;
@@ -128,8 +130,10 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
             MPI_Status* users) {
   if (nothing_of_ours()) return next(count, requests, index, flag, users);
   Ours operations(count, requests);
-  if (operations.none()) return next(count, requests, index, flag, users);
+  if (operations.none() || !index || !flag) return next(count, requests, index, flag, users);
   StatusOr status(users);
+  *index = MPI_UNDEFINED;  // a call that fails may leave them
+  *flag = 0;
   const int rc = next(count, requests, index, flag, status.get());
   if (*flag && *index >= 0 && *index < count) operations.settle_one(*index, rc, requests[*index], *status);
   return rc;
@@ -139,8 +143,9 @@ int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Requ
              MPI_Status* users) {
   if (nothing_of_ours()) return next(incount, requests, outcount, indices, users);
   Ours operations(incount, requests);
-  if (operations.none()) return next(incount, requests, outcount, indices, users);
+  if (operations.none() || !outcount || !indices) return next(incount, requests, outcount, indices, users);
   StatusesOr statuses(incount, users);
+  *outcount = MPI_UNDEFINED;  // a call that fails may leave it
   const int rc = next(incount, requests, outcount, indices, statuses.get());
   if ((rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) && *outcount != MPI_UNDEFINED)
     for (int k = 0; k < *outcount; ++k) operations.settle_listed(indices[k], rc, statuses[k]);

@@ -16,8 +16,9 @@ int peers(MPI_Comm comm) {
 }
 
 int peers_at_root(int root, MPI_Comm comm) {
-  int rank = MPI_PROC_NULL;
-  if (root == MPI_ROOT) return peers(comm);
+  int rank = MPI_PROC_NULL, between = 0;
+  if (context->own.Comm_test_inter(comm, &between) != MPI_SUCCESS) return 0;
+  if (between) return root == MPI_ROOT ? peers(comm) : 0;
   return context->own.Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root ? peers(comm) : 0;
 }
 
@@ -31,6 +32,17 @@ Neighbours neighbours(MPI_Comm comm) {
       context->own.Graph_neighbors_count(comm, rank, &n) == MPI_SUCCESS)
     return {n, n};
   return found;
+}
+
+int large_pack_size(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size) {
+  int of_one = 0;
+  const int judged = context->next.MPI_Pack_size(incount < 0 ? -1 : 1, datatype, comm, size ? &of_one : nullptr);
+  MPI_Count each = 0;
+  if (judged != MPI_SUCCESS || !size || context->own.Type_size_x(datatype, &each) != MPI_SUCCESS) return judged;
+  MPI_Count all = 0;
+  if (__builtin_mul_overflow(incount, each, &all)) return too_large(comm);
+  *size = all;
+  return MPI_SUCCESS;
 }
 
 int too_large(MPI_Comm comm) {

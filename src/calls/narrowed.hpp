@@ -1,6 +1,7 @@
 // Large counts for an MPI that knows int counts only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -15,12 +16,21 @@ Small narrow(MPI_Count count) {
   return count < 0 || count > std::numeric_limits<Small>::max() ? Small{-1} : static_cast<Small>(count);
 }
 
+/// The size of a buffer, or as much of it as the smaller type holds.
+template <class Small>
+Small clamp(MPI_Count size) {
+  return static_cast<Small>(std::min<MPI_Count>(size, std::numeric_limits<Small>::max()));
+}
+
+/// MPI_Pack_size_c for an MPI whose MPI_Pack_size overflows an int unsaid.
+int large_pack_size(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size);
+
 /// An int copy of an array of counts or displacements. Movable; its data stays where it is.
 class Narrowed {
  public:
   template <class Large>
-  Narrowed(const Large* values, std::int64_t length) {
-    ints_.reserve(static_cast<std::size_t>(length));
+  Narrowed(const Large* values, std::int64_t length) : null_(!values) {
+    ints_.reserve(static_cast<std::size_t>(std::max<std::int64_t>(length, 1)));  // an array of nothing is not null
     for (std::int64_t i = 0; values && i < length; ++i) {
       lost_ = lost_ || values[i] > std::numeric_limits<int>::max() || values[i] < std::numeric_limits<int>::min();
       ints_.push_back(static_cast<int>(values[i]));
@@ -28,11 +38,11 @@ class Narrowed {
   }
   /// Whether a value does not fit.
   bool lost() const { return lost_; }
-  int* data() { return ints_.data(); }
+  int* data() { return null_ ? nullptr : ints_.data(); }
 
  private:
   std::vector<int> ints_;
-  bool lost_ = false;
+  bool lost_ = false, null_;
 };
 
 /// How many processes a collective of the communicator speaks to: all, or those of the other side.

@@ -72,10 +72,22 @@ std::string to_text(const nlohmann::ordered_json& report) {
   return text;
 }
 
-// Not a collective call: a rank without Dunnage, or without a report, would never join it. What is not zero travels
-// as (index, value) pairs, few enough to be sent at once; whoever waits, waits for a bounded time.
+// Totals travel as messages, not by a collective call: a rank without Dunnage, or without a report, would never join it.
+// Whoever waits, waits for a bounded time. What is not zero travels as (index, value) pairs, few enough to be sent at once.
 constexpr int report_tag = 32011;
-constexpr auto patience = std::chrono::seconds(2);
+constexpr auto patience = std::chrono::seconds(10);
+
+/// Whether every rank has come to its end: until then a receive of the program, from any source with any tag, could
+/// take our message for its own. No receive can take a barrier.
+bool all_at_their_end() {
+  MPI_Request request;
+  if (context->own.Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  int done = 0;
+  while (!done && std::chrono::steady_clock::now() < end)
+    if (context->own.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+  return done != 0;
+}
 
 void send_totals(const Totals& totals) {
   std::vector<std::uint64_t> pairs;
@@ -131,8 +143,12 @@ void report() try {
       context->own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS)
     return;
   auto sums = local_totals();
-  if (rank != 0) return send_totals(sums);
-  const auto json = to_json(sums, 1 + add_totals(sums, ranks - 1));
+  const bool together = ranks == 1 || all_at_their_end();
+  if (rank != 0) {
+    if (together) send_totals(sums);
+    return;
+  }
+  const auto json = to_json(sums, 1 + (together ? add_totals(sums, ranks - 1) : 0));
   const auto& output = context->settings.report;
   if (output.kind == base::Output::text) {
     std::fputs(to_text(json).c_str(), stderr);

@@ -34,7 +34,16 @@ bool watch(MPI_Datatype type) {
   return keyval != MPI_KEYVAL_INVALID && context->own.Type_set_attr(type, keyval, nullptr) == MPI_SUCCESS;
 }
 
+/// A second commit of a type changes nothing, and another thread may be using what is known of it. Only a new type of a
+/// handle whose old one ended unseen takes its place.
+bool known_already(MPI_Datatype type, const KnownType& found) {
+  const auto* known = known_type(type);
+  if (known && known->reason() == Reason::contiguous && known->layout().size == 0) return true;  // a predefined type
+  return known && known->reason() == found.reason() && known->mixed() == found.mixed() && known->layout() == found.layout();
+}
+
 void remember(MPI_Datatype type, std::unique_ptr<KnownType> known) {
+  if (known_already(type, *known)) return;
   if (watch(type)) delete context->types.insert(key_of(type), known.release());
 }
 
@@ -109,8 +118,7 @@ void know_predefined_types() {
 }
 
 void know_type(MPI_Datatype type) try {
-  // A second commit changes nothing; only where we might have missed the end of an older type is it analysed anew.
-  if (told_by_attribute() && known_type(type)) return;
+  if (told_by_attribute() && known_type(type)) return;  // committed before, and not ended since
   const auto spec = decode(type);
   auto layout = type::layout_of(*spec);
   const auto reason = quirk(*spec) ? Reason::library_quirk : layout.contiguous() ? Reason::contiguous : Reason::accelerated;

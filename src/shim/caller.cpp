@@ -53,7 +53,8 @@ Caller find_caller(const void* code) {
   Dl_info info;
   if (!dladdr(code, &info)) return Caller::other;
   const void* mpi = base_of(reinterpret_cast<const void*>(calls::context->own.Get_library_version));
-  const bool is_component = std::string_view(info.dli_fname).find("/mca_") != std::string_view::npos;  // of Open MPI
+  const std::string_view path = info.dli_fname, file = path.substr(path.rfind('/') + 1);
+  const bool is_component = file.starts_with("mca_") && file.ends_with(".so");  // of Open MPI
   Caller is = info.dli_fbase == mpi || is_component ? Caller::mpi : Caller::other;
   if (void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
     if (has_fortran_interface(library, info.dli_fbase)) is = Caller::fortran;

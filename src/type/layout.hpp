@@ -49,6 +49,11 @@ struct Layout {
   std::int64_t extent = 0;  // bytes
   std::int64_t true_lb = 0, true_extent = 0;
 
+  /// Whether the same bytes are meant, by the same canonical form.
+  bool operator==(const Layout& other) const {
+    return size == other.size && lb == other.lb && extent == other.extent && data.offset == other.data.offset &&
+           (data.node == other.data.node || (data.node && other.data.node && *data.node == *other.data.node));
+  }
   /// Whether any count of elements is one contiguous run that starts at the buffer's address.
   bool contiguous() const {
     return !data.node || (data.node->kind == Node::Kind::block && data.offset == 0 && extent == size);
