@@ -10,7 +10,7 @@ import pytest
 from installed import MPIS
 
 PROGRAMS = [  # with the numbers of ranks that bring something new
-    ("blocking", 2), ("blocking", 3), ("communicators", 4), ("mixed", 2), ("nonblocking", 2), ("nonblocking", 4),
+    ("arguments", 1), ("blocking", 2), ("blocking", 3), ("communicators", 4), ("mixed", 2), ("nonblocking", 2), ("nonblocking", 4),
     ("pack", 1), ("persistent", 2), ("probe", 2), ("threads", 2),
 ]
 SURFACE = [  # calls that Dunnage leaves to the MPI: there is nothing to force
@@ -22,7 +22,7 @@ FLAVOURS = list(MPIS) or ["openmpi", "mpich"]
 # One Open MPI and one MPICH run everything. The others are of the same ABI families; what may differ between the
 # libraries of one is the types that they pack, the requests and the messages.
 ALL_OF_IT = {"openmpi", "mpich"} if "TEST_ALL_MPIS" not in os.environ else set(FLAVOURS)
-PART_OF_IT = {("blocking", 2), ("mixed", 2), ("nonblocking", 2), ("pack", 1), ("persistent", 2), ("probe", 2)}
+PART_OF_IT = {("arguments", 1), ("blocking", 2), ("mixed", 2), ("nonblocking", 2), ("pack", 1), ("persistent", 2), ("probe", 2)}
 CASES = [(flavour, *case) for flavour in FLAVOURS for case in PROGRAMS + WORLDS + SURFACE
          if flavour in ALL_OF_IT or case in PART_OF_IT]
 # Intel MPI 2021.18 has the standard ABI's MPI_ERRORS_RETURN and MPI_ERRORS_ABORT the wrong way round: a program that

@@ -144,6 +144,28 @@ def test_large_counts_on_an_mpi_without_them(build, root, root_environment, tmp_
         assert run.returncode == 0, run.stdout + run.stderr
 
 
+@pytest.mark.parametrize("name", ["openmpi", "openmpi5"])
+def test_large_counts_between_ranks_of_an_mpi_without_them(build, root, root_environment, tmp_path, name):
+    if name not in MPIS:
+        pytest.skip(f"no {name} here")
+    compiler = json.loads((build / "mpis.json").read_text())
+    compiler = next(mpi["compiler"] for mpi in compiler if mpi["name"] == name)
+    subprocess.run([compiler, root / "tests/shim/large_counts_between.c", "-o", tmp_path / "program"], check=True)
+    launch = command(MPIS[name], 2, {"LD_PRELOAD": str(build / "lib/libdunnage.so")})
+    run = subprocess.run([*launch, tmp_path / "program"], env=root_environment, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0 and run.stdout.count("0 failed") == 2, run.stdout + run.stderr
+
+
+def test_a_wildcard_receive_does_not_take_the_report(build, root, flavour, root_environment, tmp_path):
+    wrapper = shutil.which(f"mpicc.{flavour}") or pytest.skip(f"no mpicc.{flavour} here")
+    subprocess.run([wrapper, root / "tests/shim/wildcard.c", "-o", tmp_path / "program"], check=True)
+    report = tmp_path / "report.json"
+    launch = command(MPIS[flavour], 3, {"LD_PRELOAD": str(build / "lib/libdunnage.so"), "DUNNAGE_REPORT": str(report)})
+    run = subprocess.run([*launch, tmp_path / "program"], env=root_environment, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0 and "0 wrong" in run.stdout, run.stdout + run.stderr
+    assert json.loads(report.read_text())["ranks"] == 3
+
+
 def test_report_waits_for_nobody(build, flavour, root_environment, tmp_path):
     """Only rank 0 is asked for a report; a collective call would wait for ever."""
     path = tmp_path / "report.json"
@@ -161,7 +183,9 @@ def test_what_others_complete_through_pmpi(build, root, flavour, root_environmen
     """A tool that wraps only the calls that end something, before Dunnage and behind it; and a program that calls PMPI
     itself. Nothing may be lost, and nothing be counted twice."""
     wrapper = shutil.which(f"mpicc.{flavour}") or pytest.skip(f"no mpicc.{flavour} here")
-    program, tool = tmp_path / "program", tmp_path / "libtool.so"
+    folder = tmp_path / "mca_program"  # a name that sounds like a part of Open MPI
+    folder.mkdir()
+    program, tool = folder / "program", tmp_path / "libtool.so"
     subprocess.run([wrapper, root / "tests/shim/completes_elsewhere.c", "-o", program], check=True)
     subprocess.run([wrapper, "-shared", "-fPIC", root / "tests/shim/partial_tool.c", "-o", tool], check=True)
     dunnage, report = build / "lib/libdunnage.so", tmp_path / "report.json"

@@ -1,4 +1,5 @@
 // MPI_THREAD_MULTIPLE: threads that make, use and free types and exchange strided messages at once.
+#include <atomic>
 #include <thread>
 
 #include "peers.hpp"
@@ -43,6 +44,34 @@ void work(int thread, MPI_Comm comm, int tag, const Pair& p) {
   }
 }
 
+// A second commit of a committed type changes nothing, not even while others use the type.
+void committed_again() {
+  contract().section("a type committed again while it is packed");
+  constexpr int n = 500;
+  MPI_Datatype type = make::vector(n, 1, 2, MPI_DOUBLE);
+  MPI_Type_commit(&type);
+  std::vector<double> from(2 * n), to(n);
+  for (int i = 0; i < 2 * n; ++i) from[i] = i;
+  std::atomic<bool> over{false};
+  std::thread committer([&] {
+    while (!over) {
+      MPI_Datatype again = type, predefined = MPI_DOUBLE;
+      MPI_Type_commit(&again);
+      MPI_Type_commit(&predefined);
+    }
+  });
+  bool right = true;
+  for (int round = 0; round < 20000; ++round) {
+    int position = 0;
+    MPI_Pack(from.data(), 1, type, to.data(), n * 8, &position, MPI_COMM_SELF);
+    right = right && position == n * 8 && to[n - 1] == 2 * (n - 1);
+  }
+  over = true;
+  committer.join();
+  check(right, "a type committed again while it is packed");
+  MPI_Type_free(&type);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -65,5 +94,6 @@ int main(int argc, char** argv) {
     for (std::thread& t : threads) t.join();
   }
   for (MPI_Comm& comm : own) MPI_Comm_free(&comm);
+  committed_again();
   return c.finish();
 }
