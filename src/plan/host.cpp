@@ -4,7 +4,7 @@
 
 namespace dunnage::plan {
 
-Model default_model(Library::Kind library) {
+Model default_model(Library::Kind library, int major) {
   Model m{};
   m.engine_pack = {45, 1.0, 0.018, 0.075};
   m.engine_eager_byte = 0.01;
@@ -22,6 +22,11 @@ Model default_model(Library::Kind library) {
     m.most_contiguous_send = 4000;
     m.contiguous_receives = false;
     m.trusted_mixed = true;
+    if (major >= 5) {
+      // Its packing is fast but for messages that travel at once.
+      m.library_message.block = 0.3;
+      m.eager_limit = 4000;
+    }
   } else {
     m.library_pack = {25, 1.7, 0.03, 0.13};
     // Here the packed message also gives up the pipeline through shared memory for the single copy of contiguous data.

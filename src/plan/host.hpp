@@ -41,7 +41,7 @@ struct Model {
 };
 
 /// Defaults, fitted to the measurements in docs/measurements: of Open MPI 4.1, and for all others of MPICH 4.0.
-Model default_model(Library::Kind library);
+Model default_model(Library::Kind library, int major = 0);
 
 enum class Operation { pack, unpack, send, receive };
 inline constexpr int operations = 4;

@@ -42,6 +42,15 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"large message of rows of 64 bytes", {4 << 20, 1 << 16}, Operation::send, no, no},
         Row{"one byte, shifted", {1, 1}, Operation::receive, no, no}));
 
+TEST(OpenMpi5, PacksLongMessagesFastItself) {
+  const auto model = default_model(Library::Kind::open_mpi, 5);
+  EXPECT_EQ(choose(model, {2048, 256}, Operation::send), yes);
+  EXPECT_EQ(choose(model, {4096, 512}, Operation::send), no);
+  EXPECT_EQ(choose(model, {65536, 8192}, Operation::receive), no);
+  EXPECT_EQ(choose(model, {1 << 20, 1 << 17}, Operation::receive), no);
+  EXPECT_EQ(choose(model, {32768, 4096}, Operation::pack), yes);
+}
+
 TEST(Contiguous, OnlyWhereTheMpiKeepsToTheBuffer) {
   const auto open_mpi = default_model(Library::Kind::open_mpi), mpich = default_model(Library::Kind::mpich);
   EXPECT_TRUE(contiguous(open_mpi, Operation::send, 4000));
