@@ -40,7 +40,8 @@ struct Model {
   bool trusted_mixed;               // whether packed mixed elements can be received by the MPI itself
 };
 
-/// Defaults, fitted to the measurements in docs/measurements: of Open MPI 4.1, and for all others of MPICH 4.0.
+/// Defaults, fitted to the measurements in docs/measurements: of Open MPI 4.1, with prices of its own for Open MPI 5, and
+/// for all others of MPICH 4.0.
 Model default_model(Library::Kind library, int major = 0);
 
 enum class Operation { pack, unpack, send, receive };

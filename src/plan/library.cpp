@@ -38,7 +38,7 @@ Behaviour open_mpi(int major) {
   b.own_order.stride_of_minus_one = true;
   b.own_order.empty_struct_member = true;
   b.own_order.large_elements_off_grid = major >= 5;
-  b.frees_types_unseen = true;  // its Fortran calls the functions inside
+  b.frees_types_unseen = true;  // a component of it may free one by a function inside
   return b;
 }
 

@@ -26,7 +26,7 @@ struct OwnOrder {
 
 struct Behaviour {
   OwnOrder own_order;
-  /// Some language's MPI_Type_free does not go through the C function.
+  /// A type may end otherwise than through MPI_Type_free or PMPI_Type_free.
   bool frees_types_unseen = false;
   /// A long message of bytes that is received into a type of mixed elements ends in a truncation.
   bool truncates_bytes_into_mixed = false;
