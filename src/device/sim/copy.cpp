@@ -1,0 +1,144 @@
+// Copies of plain ranges. What pageable host memory means for when a copy returns follows "API synchronization behavior" of
+// CUDA's documentation, and where that leaves a choice, the one under which more mistakes show.
+#include <cstring>
+
+#include "device/sim/call.hpp"
+#include "device/sim/context.hpp"
+#include "device/sim/memory.hpp"
+#include "device/sim/stream.hpp"
+
+namespace dunnage::sim {
+namespace {
+
+enum class Where { device, pinned, pageable };
+
+struct Place {
+  char* bytes;  // for the simulator
+  Where where;
+};
+
+enum class Must { exist, be_known };
+
+Place place_of(CUdeviceptr address, std::size_t bytes, Must must) {
+  require(address != 0, CUDA_ERROR_INVALID_VALUE);
+  auto* const memory = static_cast<char*>(Space::translate(reinterpret_cast<void*>(address)));
+  const auto found = find_allocation(address);
+  if (!found) {
+    require(must == Must::exist && !Space::holds(reinterpret_cast<void*>(address)), CUDA_ERROR_INVALID_VALUE);
+    return {memory, Where::pageable};
+  }
+  require(bytes <= found->size - (address - found->address), CUDA_ERROR_INVALID_VALUE);
+  const bool pinned = found->kind == Kind::pinned || found->kind == Kind::registered;
+  return {memory, pinned ? Where::pinned : Where::device};
+}
+
+std::shared_ptr<Work> put_copy(const std::shared_ptr<Stream>& stream, const Place& to, const Place& from, std::size_t bytes) {
+  return put(stream, [=] { std::memmove(to.bytes, from.bytes, bytes); });
+}
+
+// Pageable memory is read before the call returns; the device has it later.
+std::shared_ptr<Work> put_staged_copy(const std::shared_ptr<Stream>& stream, const Place& to, const Place& from,
+                                      std::size_t bytes) {
+  if (stream->capture) return put(stream, nullptr);
+  const auto staged = std::make_shared<std::vector<char>>(from.bytes, from.bytes + bytes);
+  return put(stream, [=] { std::memcpy(to.bytes, staged->data(), bytes); });
+}
+
+void wait_and_check(const std::shared_ptr<Work>& work, const std::shared_ptr<Context>& context, Call& c) {
+  wait_for(work, c.lock);
+  context->check();
+}
+
+void copy_async(Call& c, CUstream in, const Place& to, const Place& from, std::size_t bytes) {
+  const auto stream = stream_of(c, in);
+  const auto context = stream->context.lock();
+  if (from.where == Where::pageable && to.where == Where::device) {
+    put_staged_copy(stream, to, from, bytes);
+    return;
+  }
+  const auto work = put_copy(stream, to, from, bytes);
+  const bool on_host = to.where != Where::device && from.where != Where::device;
+  if (to.where == Where::pageable || on_host) wait_and_check(work, context, c);
+}
+
+void copy_sync(Call& c, const Place& to, const Place& from, std::size_t bytes) {
+  const auto stream = c.context->legacy;
+  if (from.where == Where::pageable && to.where == Where::device) {
+    for (const auto& work : pending(*stream)) wait_for(work, c.lock);
+    put_staged_copy(stream, to, from, bytes);
+    return;
+  }
+  const auto work = put_copy(stream, to, from, bytes);
+  const bool on_device = to.where == Where::device && from.where == Where::device;
+  if (!on_device) wait_and_check(work, c.context, c);
+}
+
+CUresult copy(const char* name, CUdeviceptr to, Must to_must, CUdeviceptr from, Must from_must, std::size_t bytes) {
+  return call({name, Class::copy, Needs::context, Captures::forbid}, [&](Call& c) {
+    if (bytes > 0) copy_sync(c, place_of(to, bytes, to_must), place_of(from, bytes, from_must), bytes);
+  });
+}
+
+CUresult copy(const char* name, CUdeviceptr to, Must to_must, CUdeviceptr from, Must from_must, std::size_t bytes,
+              CUstream stream) {
+  return call({name, Class::copy}, [&](Call& c) {
+    if (bytes > 0) copy_async(c, stream, place_of(to, bytes, to_must), place_of(from, bytes, from_must), bytes);
+  });
+}
+
+CUdeviceptr address(const void* host) { return reinterpret_cast<CUdeviceptr>(host); }
+
+}  // namespace
+}  // namespace dunnage::sim
+
+using namespace dunnage::sim;
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return copy("cuMemcpy", to, Must::exist, from, Must::exist, bytes);
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
+  return copy("cuMemcpyHtoD", to, Must::be_known, address(from), Must::exist, bytes);
+}
+
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
+  return copy("cuMemcpyDtoH", address(to), Must::exist, from, Must::be_known, bytes);
+}
+
+CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return copy("cuMemcpyDtoD", to, Must::be_known, from, Must::be_known, bytes);
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy("cuMemcpyAsync", to, Must::exist, from, Must::exist, bytes, stream);
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  return copy("cuMemcpyHtoDAsync", to, Must::be_known, address(from), Must::exist, bytes, stream);
+}
+
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy("cuMemcpyDtoHAsync", address(to), Must::exist, from, Must::be_known, bytes, stream);
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy("cuMemcpyDtoDAsync", to, Must::be_known, from, Must::be_known, bytes, stream);
+}
+
+// The contexts only say where the memory is, which its address does already.
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes) {
+  return call({"cuMemcpyPeer", Class::copy, Needs::context, Captures::forbid}, [&](Call& c) {
+    context_of(to_context);
+    context_of(from_context);
+    if (bytes > 0) copy_sync(c, place_of(to, bytes, Must::be_known), place_of(from, bytes, Must::be_known), bytes);
+  });
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes,
+                           CUstream stream) {
+  return call({"cuMemcpyPeerAsync", Class::copy}, [&](Call& c) {
+    context_of(to_context);
+    context_of(from_context);
+    if (bytes > 0) copy_async(c, stream, place_of(to, bytes, Must::be_known), place_of(from, bytes, Must::be_known), bytes);
+  });
+}

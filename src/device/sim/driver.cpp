@@ -1,0 +1,63 @@
+#include "device/sim/driver.hpp"
+
+#include <cstdlib>
+
+#include <pthread.h>
+
+#include "device/sim/call.hpp"
+
+namespace dunnage::sim {
+
+Driver& driver() {
+  static Driver& only = [] () -> Driver& {
+    auto& made = *new Driver;
+    if (const char* faults = std::getenv("DUNNAGE_SIM_FAIL")) made.faults.add_from(faults);
+    return made;
+  }();
+  return only;
+}
+
+std::uintptr_t new_handle() {
+  static std::atomic<std::uintptr_t> last{0};
+  // No address of any machine, so that using it as one ends at once.
+  return (std::uintptr_t{0x5d} << 56) + (last += 16);
+}
+
+namespace {
+
+// The lock is free in a child, and every later call there is refused: the streams' threads are not in it.
+void survive_forks() {
+  pthread_atfork([] { driver().lock.lock(); }, [] { driver().lock.unlock(); },
+                 [] {
+                   driver().forked = true;
+                   driver().lock.unlock();
+                 });
+}
+
+void initialise(Driver& d) {
+  const auto settings = Settings::from_environment();
+  require(settings.devices > 0, CUDA_ERROR_NO_DEVICE);
+  d.space.reserve(settings.devices, settings.memory);
+  d.settings = settings;
+  d.random.seed(static_cast<unsigned>(settings.seed));
+  d.devices.resize(static_cast<std::size_t>(settings.devices));
+  for (auto& device : d.devices) device.primary = reinterpret_cast<CUcontext>(new_handle());
+  survive_forks();
+  d.initialised = true;
+}
+
+}  // namespace
+}  // namespace dunnage::sim
+
+using namespace dunnage::sim;
+
+CUresult cuInit(unsigned flags) {
+  return call({"cuInit", Class::other, Needs::nothing}, [&](Call&) {
+    require(flags == 0, CUDA_ERROR_INVALID_VALUE);
+    if (!driver().initialised) initialise(driver());
+  });
+}
+
+CUresult cuDriverGetVersion(int* version) {
+  return call({"cuDriverGetVersion", Class::other, Needs::nothing}, [&](Call&) { *given(version) = CUDA_VERSION; });
+}
