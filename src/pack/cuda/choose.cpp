@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <bit>
+
+#include "pack/cuda/launch.hpp"
+
+namespace dunnage::pack::cuda {
+namespace {
+
+using Family = KernelId::Family;
+
+// Indices of 32 bits serve up to here: 2^31, less what one group or chunk may reach beyond.
+constexpr std::int64_t most_items = (std::int64_t{1} << 31) - 65536;
+// Rows of odd addresses from this length on are moved in aligned chunks: below, too many chunks span two rows.
+constexpr std::int64_t least_row = 256;
+// A sector, the unit that the memory is read and written in: longer runs gain nothing from a transpose.
+constexpr std::int64_t sector = 32;
+constexpr std::int64_t least_side = 8;  // elements; a shorter side would leave most of a tile empty
+
+/// The largest word that all of these are multiples of.
+std::uint8_t word_of(std::uint64_t bits) { return static_cast<std::uint8_t>(1u << std::countr_zero(bits | 16)); }
+
+std::uint64_t bits_of(const Geometry& g) {
+  std::uint64_t bits = static_cast<std::uint64_t>(g.block);
+  for (std::size_t l = 0; l < g.levels.size(); ++l)
+    bits |= static_cast<std::uint64_t>(static_cast<int>(l) == g.indexed ? g.table_unit : g.levels[l].stride);
+  return bits;
+}
+
+std::uint8_t loops_id(std::size_t loops, bool table, bool wide) {
+  return static_cast<std::uint8_t>(wide || loops > (table ? 2 : 3) ? 0 : std::max<std::size_t>(loops, 1));
+}
+
+/// How many elements of one word can be moved as one on both sides of a transpose.
+std::uint8_t elements_at_once(const Geometry& g, std::size_t near, int word, std::uint64_t addresses) {
+  if (word >= 4 || g.block != word || g.levels[near].stride != word) return 1;
+  auto bits = addresses;
+  std::int64_t packed = g.block;
+  for (std::size_t l = 0; l < g.levels.size(); ++l) {
+    if (l != near) bits |= static_cast<std::uint64_t>(g.levels[l].stride);
+    if (l != 0) bits |= static_cast<std::uint64_t>(packed);
+    packed *= g.levels[l].count;
+  }
+  return bits % 4 == 0 ? static_cast<std::uint8_t>(4 / word) : 1;
+}
+
+}  // namespace
+
+std::size_t transposed_level(const Geometry& g) {
+  if (g.indexed >= 0 || g.levels.size() < 2 || g.block >= sector || g.levels[0].count < least_side) return 0;
+  std::size_t best = 0;
+  for (std::size_t l = 1; l < g.levels.size(); ++l)
+    if (g.levels[l].count >= least_side && std::abs(g.levels[l].stride) < std::abs(g.levels[best].stride)) best = l;
+  return best != 0 && std::abs(g.levels[best].stride) < sector && std::abs(g.levels[0].stride) >= sector ? best : 0;
+}
+
+KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std::uintptr_t packed, std::int64_t begin, std::int64_t end) {
+  KernelId id{Family::none, direction};
+  if (!part.nest) {
+    id.family = Family::tree;
+    return id;
+  }
+  const auto& g = part.geometry;
+  if (g.levels.empty()) return id;
+  const auto addresses = static_cast<std::uint64_t>(user + static_cast<std::uintptr_t>(part.offset)) | packed;
+  id.word = word_of(bits_of(g) | addresses | static_cast<std::uint64_t>(begin | end));
+  const bool whole = begin == 0 && end == part.size;
+
+  if (const auto near = whole ? transposed_level(g) : 0) {
+    id.family = g.block == id.word ? Family::tile : Family::parts;
+    if (id.family == Family::tile) id.group = elements_at_once(g, near, id.word, addresses);
+    return id;
+  }
+  id.table = g.indexed >= 0;
+  if (id.word < 4 && g.block >= least_row) {
+    id.family = Family::rows;
+    id.word = 0;
+    id.wide = part.size > most_items;
+    id.loops = loops_id(g.levels.size(), id.table, id.wide);
+    if (id.table || id.loops > 2) id.loops = 0;
+    return id;
+  }
+  id.family = Family::dense;
+  id.wide = part.size / id.word > most_items;
+  id.loops = loops_id(g.levels.size() + (g.block > id.word ? 1 : 0), id.table, id.wide);
+  if (direction == Direction::pack) {
+    id.group = id.word <= 2 ? 4 : id.word <= 8 ? 2 : 1;
+  } else {
+    // Bytes of one sector are best written by one instruction. Where rows are short and have sectors of their own, or words are
+    // long, neighbouring threads write neighbouring words; else each thread writes a group.
+    const bool apart = g.block < 16 && (g.indexed == 0 || std::abs(g.levels[0].stride) >= sector);
+    id.group = id.word <= 2 && !apart ? 4 : 1;
+  }
+  return id;
+}
+
+}  // namespace dunnage::pack::cuda

@@ -1,0 +1,48 @@
+// Division by a number that is known before the launch: one multiplication and one shift.
+//
+// Source: T. Granlund and P. L. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994, theorem 4.2:
+// with s = ceil(log2 d) and m = ceil(2^(N+s) / d), floor(n / d) = floor(n m / 2^(N+s)) for all n below 2^N.
+// N is one bit less than the word here, so that m fits the word.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "pack/cuda/portable.hpp"
+
+namespace dunnage::pack::cuda {
+
+/// The high half of a product.
+DUNNAGE_HD std::uint32_t high_product(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(a) * b >> 32);
+}
+DUNNAGE_HD std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
+#ifdef __CUDA_ARCH__
+  return __umul64hi(a, b);
+#else
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>(static_cast<Wide>(a) * b >> 64);
+#endif
+}
+
+/// Divides numbers below 2^31 (Index of 32 bits) or 2^63 (of 64) by a number from 1 to as many.
+template <class Index>
+struct Divisor {
+  static_assert(std::is_unsigned_v<Index>);
+  Index multiplier = 0;  // 0: the divisor is 1
+  std::uint32_t shift = 0;
+
+  Divisor() = default;
+  explicit Divisor(Index d) {
+    if (d <= 1) return;
+    constexpr int word = 8 * sizeof(Index);
+    int s = 0;
+    while ((Index{1} << s) < d) ++s;
+    __extension__ using Wide = unsigned __int128;
+    multiplier = static_cast<Index>(((Wide{1} << (word - 1 + s)) + d - 1) / d);
+    shift = static_cast<std::uint32_t>(s - 1);
+  }
+  DUNNAGE_HD Index quotient(Index n) const { return multiplier ? high_product(n, multiplier) >> shift : n; }
+};
+
+}  // namespace dunnage::pack::cuda

@@ -1,0 +1,175 @@
+#include "pack/cuda/emulated.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include "pack/cuda/fused.hpp"
+#include "pack/cuda/kernel_list.hpp"
+#include "pack/cuda/rows.hpp"
+#include "pack/cuda/tile.hpp"
+#include "pack/cuda/tree.hpp"
+
+namespace dunnage::pack::cuda {
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+constexpr bool is_pack = true, is_unpack = false;
+
+template <class T>
+void reach(T*& pointer, Translate translate) {
+  if (pointer) pointer = static_cast<T*>(translate(pointer));
+}
+template <class Index>
+void reach(Nest<Index>& nest, Translate translate) {
+  reach(nest.user, translate);
+  reach(nest.table, translate);
+}
+template <class Index>
+void reach(Dense<Index>& a, Translate translate) {
+  reach(a.nest, translate);
+  reach(a.packed, translate);
+}
+/// A bound, which may be the end of some memory: it moves as what it bounds does.
+void reach_bounds(const char*& low, const char*& high, const char* before, const char* after) {
+  low += after - before;
+  high += after - before;
+}
+
+template <class P>
+P copied(const void* parameter) {
+  P p;
+  std::memcpy(static_cast<void*>(&p), parameter, sizeof p);
+  return p;
+}
+
+template <class Index, class F>
+void each_thread(u64 blocks, F&& f) {
+  for (u64 i = 0; i < blocks * block_threads; ++i) f(static_cast<Index>(i));
+}
+
+#define DENSE(direction, W, V, D, T, I)                                                                     \
+  void dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I(const void* parameter, u64 blocks, u32, Translate translate) { \
+    auto a = copied<Dense<u##I>>(parameter);                                                                \
+    reach(a, translate);                                                                                    \
+    each_thread<u##I>(blocks, [&](u##I g) { direction##_dense<W, V, D, T != 0>(a, g); });                   \
+  }
+DUNNAGE_DENSE_KERNELS(DENSE)
+#undef DENSE
+
+template <class Index, bool Pack>
+Rows<Index> rows_from(const void* parameter, Translate translate) {
+  auto a = copied<Rows<Index>>(parameter);
+  const char* before = Pack ? a.nest.user : a.packed;
+  reach(a.nest, translate);
+  reach(a.packed, translate);
+  reach_bounds(a.low, a.high, before, Pack ? a.nest.user : a.packed);
+  return a;
+}
+#define ROWS(direction, D, T, I)                                                                            \
+  void rows_##direction##_d##D##_t##T##_i##I(const void* parameter, u64 blocks, u32, Translate translate) { \
+    const auto a = rows_from<u##I, is_##direction>(parameter, translate);                                   \
+    each_thread<u##I>(blocks, [&](u##I g) { direction##_rows<16, D, T != 0>(a, g); });                      \
+  }
+DUNNAGE_ROWS_KERNELS(ROWS)
+#undef ROWS
+
+/// Every thread of a block does the first half before any does the second, as with a barrier between.
+template <class First, class Second>
+void each_tile(const void* parameter, u64 blocks, u32 shared, Translate translate, u64 side, First&& first, Second&& second) {
+  auto a = copied<Tiled>(parameter);
+  reach(a.user, translate);
+  reach(a.packed, translate);
+  std::vector<char> tile(shared);
+  for (u64 block = 0; block < blocks; ++block) {
+    const auto t = tile_at(a, block, side);
+    for (u32 thread = 0; thread < tile_threads; ++thread) first(a, t, tile.data(), thread);
+    for (u32 thread = 0; thread < tile_threads; ++thread) second(a, t, tile.data(), thread);
+  }
+}
+#define TILE(direction, W, M)                                                                               \
+  void tile_##direction##_w##W##_m##M(const void* parameter, u64 blocks, u32 shared, Translate translate) { \
+    if constexpr (is_##direction)                                                                           \
+      each_tile(parameter, blocks, shared, translate, tile_side<W>(), user_to_tile<W, M>, tile_to_packed<W, M>); \
+    else                                                                                                    \
+      each_tile(parameter, blocks, shared, translate, tile_side<W>(), packed_to_tile<W, M>, tile_to_user<W, M>); \
+  }
+DUNNAGE_TILE_KERNELS(TILE)
+#undef TILE
+#define PARTS(direction, W)                                                                                 \
+  void parts_##direction##_w##W(const void* parameter, u64 blocks, u32 shared, Translate translate) {       \
+    if constexpr (is_##direction)                                                                           \
+      each_tile(parameter, blocks, shared, translate, parts_side, parts_user<W, true>, parts_packed<W, true>); \
+    else                                                                                                    \
+      each_tile(parameter, blocks, shared, translate, parts_side, parts_packed<W, false>, parts_user<W, false>); \
+  }
+DUNNAGE_PARTS_KERNELS(PARTS)
+#undef PARTS
+
+/// A tree points to itself, so it is copied with all its pointers changed. Its nodes are found from the root.
+class ReachedTree {
+ public:
+  ReachedTree(const TreeNode* root, Translate translate) : translate_(translate) { nodes_.push_back(reached(root)), fill(0, root); }
+  const TreeNode* root() const { return nodes_.data(); }
+
+ private:
+  TreeNode reached(const TreeNode* from) const {
+    auto node = copied<TreeNode>(translate_(from));
+    reach(node.offsets, translate_);
+    reach(node.prefix, translate_);
+    return node;
+  }
+  void fill(std::size_t index, const TreeNode* from) {
+    const auto kind = nodes_[index].kind;
+    if (kind == TreeNode::block || kind == TreeNode::list) return;
+    const auto* child = from + nodes_[index].child;
+    const auto count = kind == TreeNode::concat ? nodes_[index].entries : 1;
+    const auto first = nodes_.size();
+    nodes_[index].child = static_cast<std::int32_t>(first) - static_cast<std::int32_t>(index);
+    for (std::int64_t i = 0; i < count; ++i) nodes_.push_back(reached(child + i));
+    for (std::int64_t i = 0; i < count; ++i) fill(first + static_cast<std::size_t>(i), child + i);
+  }
+  Translate translate_;
+  std::vector<TreeNode> nodes_;
+};
+
+#define TREE(direction)                                                                                     \
+  void tree_##direction(const void* parameter, u64 blocks, u32, Translate translate) {                      \
+    auto a = copied<Tree>(parameter);                                                                       \
+    const ReachedTree tree(a.root, translate);                                                              \
+    a.root = tree.root();                                                                                   \
+    const char* before = a.user;                                                                            \
+    reach(a.user, translate);                                                                               \
+    reach(a.packed, translate);                                                                             \
+    reach_bounds(a.low, a.high, before, a.user);                                                            \
+    each_thread<std::int64_t>(blocks, [&](std::int64_t c) { direction##_tree(a, c); });                     \
+  }
+DUNNAGE_TREE_KERNELS(TREE)
+#undef TREE
+
+#define FUSED(direction, N)                                                                                 \
+  void fused_##direction##_n##N(const void* parameter, u64 blocks, u32, Translate translate) {              \
+    auto f = copied<Fused<N>>(parameter);                                                                   \
+    for (int i = 0; i < f.count; ++i) reach(f.entry[i].dense, translate);                                   \
+    for (u64 block = 0; block < blocks; ++block)                                                            \
+      for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_##direction>(f, static_cast<u32>(block), thread); \
+  }
+DUNNAGE_FUSED_KERNELS(FUSED)
+#undef FUSED
+
+constexpr EmulatedKernel all[] = {
+#define ENTRY(function, P) {#function, sizeof(P), function},
+#define DENSE(direction, W, V, D, T, I) ENTRY(dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I, Dense<u##I>)
+#define ROWS(direction, D, T, I) ENTRY(rows_##direction##_d##D##_t##T##_i##I, Rows<u##I>)
+#define TILE(direction, W, M) ENTRY(tile_##direction##_w##W##_m##M, Tiled)
+#define PARTS(direction, W) ENTRY(parts_##direction##_w##W, Tiled)
+#define TREE(direction) ENTRY(tree_##direction, Tree)
+#define FUSED(direction, N) ENTRY(fused_##direction##_n##N, Fused<N>)
+    DUNNAGE_DENSE_KERNELS(DENSE) DUNNAGE_ROWS_KERNELS(ROWS) DUNNAGE_TILE_KERNELS(TILE) DUNNAGE_PARTS_KERNELS(PARTS)
+        DUNNAGE_TREE_KERNELS(TREE) DUNNAGE_FUSED_KERNELS(FUSED)};
+
+}  // namespace
+
+std::span<const EmulatedKernel> emulated_kernels() { return all; }
+
+}  // namespace dunnage::pack::cuda

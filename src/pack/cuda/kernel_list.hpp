@@ -1,0 +1,41 @@
+// Every kernel, once: kernels.cu makes the device's from this list, emulated.cpp the host's, kernel_id.cpp the names.
+//
+//   DENSE(direction, W, V, D, T, I)   words of W bytes in groups of V, D loops (0: any), T: with a table, I: index bits
+//   ROWS(direction, D, T, I)          chunks of 16 bytes
+//   TILE(direction, W, M)             transposes of elements of one word, M of them at a time
+//   PARTS(direction, W)               transposes of elements of several words
+//   TREE(direction)                   structs and lists of different lengths
+//   FUSED(direction, N)               up to N nests at once
+#pragma once
+
+// clang-format off
+#define DUNNAGE_LONG_NESTS(X, direction, W, V)                                                              \
+  X(direction, W, V, 1, 0, 32) X(direction, W, V, 2, 0, 32) X(direction, W, V, 3, 0, 32) X(direction, W, V, 0, 0, 32) \
+  X(direction, W, V, 2, 1, 32) X(direction, W, V, 0, 1, 32)                                                 \
+  X(direction, W, V, 0, 0, 64) X(direction, W, V, 0, 1, 64)
+#define DUNNAGE_NESTS(X, direction, W, V) DUNNAGE_LONG_NESTS(X, direction, W, V) X(direction, W, V, 1, 1, 32)
+
+#define DUNNAGE_DENSE_KERNELS(X)                                                                            \
+  DUNNAGE_NESTS(X, pack, 1, 4) DUNNAGE_NESTS(X, pack, 2, 4) DUNNAGE_NESTS(X, pack, 4, 2)                    \
+  DUNNAGE_NESTS(X, pack, 8, 2) DUNNAGE_NESTS(X, pack, 16, 1)                                                \
+  DUNNAGE_NESTS(X, unpack, 1, 1) DUNNAGE_LONG_NESTS(X, unpack, 1, 4) DUNNAGE_NESTS(X, unpack, 2, 1)              \
+  DUNNAGE_LONG_NESTS(X, unpack, 2, 4) DUNNAGE_NESTS(X, unpack, 4, 1) DUNNAGE_NESTS(X, unpack, 8, 1)              \
+  DUNNAGE_NESTS(X, unpack, 16, 1)
+
+#define DUNNAGE_ROWS(X, direction)                                                                          \
+  X(direction, 1, 0, 32) X(direction, 2, 0, 32) X(direction, 0, 0, 32) X(direction, 0, 1, 32)               \
+  X(direction, 0, 0, 64) X(direction, 0, 1, 64)
+#define DUNNAGE_ROWS_KERNELS(X) DUNNAGE_ROWS(X, pack) DUNNAGE_ROWS(X, unpack)
+
+#define DUNNAGE_TILES(X, direction)                                                                         \
+  X(direction, 1, 4) X(direction, 1, 1) X(direction, 2, 2) X(direction, 2, 1) X(direction, 4, 1)            \
+  X(direction, 8, 1) X(direction, 16, 1)
+#define DUNNAGE_TILE_KERNELS(X) DUNNAGE_TILES(X, pack) DUNNAGE_TILES(X, unpack)
+
+#define DUNNAGE_PARTS(X, direction)                                                                         \
+  X(direction, 1) X(direction, 2) X(direction, 4) X(direction, 8)
+#define DUNNAGE_PARTS_KERNELS(X) DUNNAGE_PARTS(X, pack) DUNNAGE_PARTS(X, unpack)
+
+#define DUNNAGE_TREE_KERNELS(X) X(pack) X(unpack)
+#define DUNNAGE_FUSED_KERNELS(X) X(pack, 4) X(pack, 16) X(pack, 64) X(unpack, 4) X(unpack, 16) X(unpack, 64)
+// clang-format on

@@ -1,0 +1,79 @@
+// The kernels: one extern "C" function for each line of kernel_list.hpp. No other code runs on the device.
+#include "pack/cuda/fused.hpp"
+#include "pack/cuda/kernel_list.hpp"
+#include "pack/cuda/rows.hpp"
+#include "pack/cuda/tile.hpp"
+#include "pack/cuda/tree.hpp"
+
+namespace {
+using namespace dunnage::pack::cuda;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+constexpr bool is_pack = true, is_unpack = false;
+
+template <class Index>
+__device__ Index item() { return static_cast<Index>(blockIdx.x) * block_threads + threadIdx.x; }
+}  // namespace
+
+#define KERNEL extern "C" __global__ void __launch_bounds__(256)
+
+#define DENSE(direction, W, V, D, T, I)                                                                            \
+  KERNEL dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I(const __grid_constant__ Dense<u##I> a) {             \
+    direction##_dense<W, V, D, T != 0>(a, item<u##I>());                                                           \
+  }
+DUNNAGE_DENSE_KERNELS(DENSE)
+
+#define ROWS(direction, D, T, I)                                                                            \
+  KERNEL rows_##direction##_d##D##_t##T##_i##I(const __grid_constant__ Rows<u##I> a) {                      \
+    direction##_rows<16, D, T != 0>(a, item<u##I>());                                                       \
+  }
+DUNNAGE_ROWS_KERNELS(ROWS)
+
+extern __shared__ __align__(16) char tile[];
+
+template <int W, int M>
+__device__ void tile_pack(const Tiled& a) {
+  const auto t = tile_at(a, blockIdx.x, tile_side<W>());
+  user_to_tile<W, M>(a, t, tile, threadIdx.x);
+  __syncthreads();
+  tile_to_packed<W, M>(a, t, tile, threadIdx.x);
+}
+template <int W, int M>
+__device__ void tile_unpack(const Tiled& a) {
+  const auto t = tile_at(a, blockIdx.x, tile_side<W>());
+  packed_to_tile<W, M>(a, t, tile, threadIdx.x);
+  __syncthreads();
+  tile_to_user<W, M>(a, t, tile, threadIdx.x);
+}
+#define TILE(direction, W, M) \
+  KERNEL tile_##direction##_w##W##_m##M(const __grid_constant__ Tiled a) { tile_##direction<W, M>(a); }
+DUNNAGE_TILE_KERNELS(TILE)
+
+template <int W>
+__device__ void parts_pack(const Tiled& a) {
+  const auto t = tile_at(a, blockIdx.x, parts_side);
+  parts_user<W, true>(a, t, tile, threadIdx.x);
+  __syncthreads();
+  parts_packed<W, true>(a, t, tile, threadIdx.x);
+}
+template <int W>
+__device__ void parts_unpack(const Tiled& a) {
+  const auto t = tile_at(a, blockIdx.x, parts_side);
+  parts_packed<W, false>(a, t, tile, threadIdx.x);
+  __syncthreads();
+  parts_user<W, false>(a, t, tile, threadIdx.x);
+}
+#define PARTS(direction, W) \
+  KERNEL parts_##direction##_w##W(const __grid_constant__ Tiled a) { parts_##direction<W>(a); }
+DUNNAGE_PARTS_KERNELS(PARTS)
+
+#define TREE(direction) \
+  KERNEL tree_##direction(const __grid_constant__ Tree a) { direction##_tree(a, item<std::int64_t>()); }
+DUNNAGE_TREE_KERNELS(TREE)
+
+#define FUSED(direction, N)                                                                          \
+  KERNEL fused_##direction##_n##N(const __grid_constant__ Fused<N> f) {                              \
+    run_fused<is_##direction>(f, blockIdx.x, threadIdx.x);                                           \
+  }
+DUNNAGE_FUSED_KERNELS(FUSED)

@@ -1,0 +1,55 @@
+// From recipes and addresses to launches: which kernels, on what grids, with what parameters.
+//
+// Everything here is a pure function: `dunnage explain` prints what it says, and tests run it on the host.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "pack/cuda/kernel_id.hpp"
+#include "pack/cuda/recipe.hpp"
+#include "pack/cuda/tile.hpp"
+
+namespace dunnage::pack::cuda {
+
+/// One buffer to be packed or unpacked. Addresses are those that the device uses.
+struct Job {
+  const Recipe* recipe = nullptr;
+  std::uintptr_t user = 0;       // the buffer's address as given to MPI
+  std::uintptr_t packed = 0;     // where byte `begin` of the stream is
+  std::int64_t begin = 0, end = 0;  // the range of the stream; begin is a multiple of 16, end too or the stream's end
+  std::uintptr_t constants = 0;  // where the recipe's constants are
+};
+
+/// A copy of contiguous bytes, where nothing else is needed. The address on either side by the direction.
+struct Copy {
+  std::uintptr_t user, packed;
+  std::int64_t size;
+};
+
+struct Launch {
+  KernelId id;                 // family none: a Copy
+  std::uint64_t blocks = 0;    // of block_threads threads each
+  std::uint32_t shared = 0;    // bytes
+  std::int64_t bytes = 0;      // packed bytes it moves
+  std::variant<Copy, Dense<std::uint32_t>, Dense<std::uint64_t>, Rows<std::uint32_t>, Rows<std::uint64_t>, Tiled, Tree,
+               std::unique_ptr<Fused<4>>, std::unique_ptr<Fused<16>>, std::unique_ptr<Fused<64>>>
+      parameters;
+  /// Of the kernel's one parameter.
+  void* address();
+};
+
+/// The level of a nest that is nearest in the user's buffer, if the nest is a transpose: neighbours of the packed order are
+/// far apart, and those of that level share sectors. 0 if it is not.
+std::size_t transposed_level(const Geometry& geometry);
+
+/// The kernel for a range of one part of a recipe, whose first byte stands at `packed`.
+KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std::uintptr_t packed, std::int64_t begin, std::int64_t end);
+
+/// The launches that do all jobs, as few as can be.
+std::vector<Launch> plan(Direction direction, std::span<const Job> jobs);
+
+}  // namespace dunnage::pack::cuda

@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <array>
+
+#include "pack/cuda/launch.hpp"
+
+namespace dunnage::pack::cuda {
+namespace {
+
+using Family = KernelId::Family;
+
+// A part of a struct that is as large as this is worth a kernel made for it.
+constexpr std::int64_t own_launch = 1 << 20;
+
+constexpr std::int64_t chunk = 16;  // bytes; of rows and trees
+
+/// A range of one part, with the addresses of its own beginnings.
+struct Piece {
+  const Job* job;
+  const Part* part;
+  std::uintptr_t user;    // of the part's first byte
+  std::uintptr_t packed;  // of byte `begin` of the part
+  std::int64_t begin, end;
+};
+
+char* pointer(std::uintptr_t address) { return reinterpret_cast<char*>(address); }
+
+template <class Index>
+void add_loop(Nest<Index>& nest, std::int64_t count, std::int64_t stride) {
+  auto& loop = nest.loop[nest.loops++];
+  loop.count = static_cast<Index>(count);
+  loop.by = Divisor<Index>(loop.count);
+  loop.stride = stride;
+}
+
+template <class Index>
+Nest<Index> nest_of(const Piece& p, std::int64_t word) {
+  const auto& g = p.part->geometry;
+  Nest<Index> nest;
+  nest.user = pointer(p.user);
+  if (word && g.block > word) add_loop(nest, g.block / word, word);
+  if (g.indexed >= 0) {
+    nest.indexed = nest.loops + g.indexed;
+    nest.table = reinterpret_cast<const std::int32_t*>(p.job->constants + p.job->recipe->table_at(g.table));
+    nest.table_unit = g.table_unit;
+  }
+  for (const auto& level : g.levels) add_loop(nest, level.count, level.stride);
+  if (nest.loops == 0) add_loop(nest, 1, 0);
+  return nest;
+}
+
+std::uint64_t blocks_for(std::uint64_t threads) { return (threads + block_threads - 1) / block_threads; }
+
+template <class Index>
+Dense<Index> dense_of(const Piece& p, int word, int group) {
+  Dense<Index> a;
+  a.nest = nest_of<Index>(p, word);
+  a.packed = pointer(p.packed);
+  a.first = static_cast<Index>(p.begin / word);
+  a.words = static_cast<Index>((p.end - p.begin) / word);
+  a.lead = static_cast<Index>(p.packed % static_cast<std::uintptr_t>(word * group) / static_cast<std::uintptr_t>(word));
+  return a;
+}
+template <class Index>
+std::uint64_t groups_of(const Dense<Index>& a, int group) {
+  return (std::uint64_t{a.lead} + a.words + static_cast<std::uint64_t>(group) - 1) / static_cast<std::uint64_t>(group);
+}
+
+template <class Index>
+void make_dense(Launch& launch, const Piece& p) {
+  const auto a = dense_of<Index>(p, launch.id.word, launch.id.group);
+  launch.blocks = blocks_for(groups_of(a, launch.id.group));
+  launch.parameters = a;
+}
+
+template <class Index>
+void make_rows(Launch& launch, const Piece& p) {
+  Rows<Index> a;
+  const auto& part = *p.part;
+  const auto block = part.geometry.block;
+  a.nest = nest_of<Index>(p, 0);
+  a.packed = pointer(p.packed);
+  a.block = static_cast<Index>(block);
+  a.by_block = Divisor<Index>(a.block);
+  a.first = static_cast<Index>(p.begin);
+  a.bytes = static_cast<Index>(p.end - p.begin);
+  if (launch.id.direction == Direction::pack) {
+    a.lead = static_cast<Index>(p.packed % chunk);
+    a.low = pointer(p.user + static_cast<std::uintptr_t>(part.low - part.offset));
+    a.high = pointer(p.user + static_cast<std::uintptr_t>(part.high - part.offset));
+    launch.blocks = blocks_for((std::uint64_t{a.lead} + a.bytes + chunk - 1) / chunk);
+  } else {
+    a.first_block = static_cast<Index>(p.begin / block);
+    a.slots = static_cast<Index>((block + 2 * chunk - 2) / chunk);
+    a.by_slots = Divisor<Index>(a.slots);
+    a.low = a.packed;
+    a.high = a.packed + (p.end - p.begin);
+    const auto rows = (p.end + block - 1) / block - p.begin / block;
+    launch.blocks = blocks_for(static_cast<std::uint64_t>(rows) * a.slots);
+  }
+  launch.parameters = a;
+}
+
+void make_tile(Launch& launch, const Piece& p) {
+  const auto& g = p.part->geometry;
+  Tiled a;
+  a.user = pointer(p.user);
+  a.packed = pointer(p.packed);
+  a.parts = static_cast<std::uint32_t>(g.block / launch.id.word);
+  a.by_parts = Divisor<std::uint32_t>(a.parts);
+  const auto near = transposed_level(g);
+  auto packed = g.block;
+  for (std::size_t l = 0; l < g.levels.size(); ++l) {
+    const auto count = static_cast<std::uint64_t>(g.levels[l].count);
+    const Axis axis{count, Divisor<std::uint64_t>(count), g.levels[l].stride, packed};
+    packed *= g.levels[l].count;
+    (l == 0 ? a.near_packed : l == near ? a.near_user : a.loop[a.loops++]) = axis;
+  }
+  const auto word = launch.id.word;
+  const bool one = launch.id.family == Family::tile;
+  const std::uint32_t side = !one ? parts_side
+                             : word == 1 ? tile_side<1>() : word == 2 ? tile_side<2>() : word == 4 ? tile_side<4>()
+                             : word == 8 ? tile_side<8>() : tile_side<16>();
+  const std::uint32_t line = side * (one ? 1 : a.parts) * word;
+  launch.shared = side * (line + (word < 4 ? 4 : word));
+  a.tiles_packed = (a.near_packed.count + side - 1) / side;
+  a.tiles_user = (a.near_user.count + side - 1) / side;
+  a.by_tiles_packed = Divisor<std::uint64_t>(a.tiles_packed);
+  a.by_tiles_user = Divisor<std::uint64_t>(a.tiles_user);
+  launch.blocks = a.tiles_packed * a.tiles_user;
+  for (int l = 0; l < a.loops; ++l) launch.blocks *= a.loop[l].count;
+  launch.parameters = a;
+}
+
+void make_tree(Launch& launch, const Piece& p) {
+  Tree a;
+  const auto& part = *p.part;
+  a.root = reinterpret_cast<const TreeNode*>(p.job->constants + p.job->recipe->node_at(part.root));
+  a.user = pointer(p.user);
+  a.packed = pointer(p.packed);
+  a.first = p.begin;
+  a.bytes = p.end - p.begin;
+  a.lead = static_cast<std::int64_t>(p.packed % chunk);
+  a.low = pointer(p.user + static_cast<std::uintptr_t>(part.low - part.offset));
+  a.high = pointer(p.user + static_cast<std::uintptr_t>(part.high - part.offset));
+  launch.blocks = blocks_for(static_cast<std::uint64_t>((a.lead + a.bytes + chunk - 1) / chunk));
+  launch.parameters = a;
+}
+
+Launch single(const Piece& p, const KernelId& id) {
+  Launch launch;
+  launch.id = id;
+  launch.bytes = p.end - p.begin;
+  switch (id.family) {
+    case Family::none:
+      launch.parameters = Copy{p.user + static_cast<std::uintptr_t>(p.begin), p.packed, p.end - p.begin};
+      break;
+    case Family::dense: id.wide ? make_dense<std::uint64_t>(launch, p) : make_dense<std::uint32_t>(launch, p); break;
+    case Family::rows: id.wide ? make_rows<std::uint64_t>(launch, p) : make_rows<std::uint32_t>(launch, p); break;
+    case Family::tile:
+    case Family::parts: make_tile(launch, p); break;
+    case Family::tree: make_tree(launch, p); break;
+    case Family::fused: break;
+  }
+  return launch;
+}
+
+/// Whether a piece can share a launch, and loses nothing by it.
+bool fits_fused(const Piece& p, const KernelId& id) {
+  if (id.family == Family::tree || id.wide) return false;
+  if (p.end - p.begin >= (std::int64_t{1} << 31) - 65536) return false;
+  return p.end - p.begin < own_launch || id.family == Family::dense;
+}
+
+int fused_word(const Piece& p) {
+  std::uintptr_t bits = p.user | p.packed | static_cast<std::uintptr_t>(p.begin | p.end) | 16;
+  const auto& g = p.part->geometry;
+  bits |= static_cast<std::uintptr_t>(g.block);
+  for (std::size_t l = 0; l < g.levels.size(); ++l)
+    bits |= static_cast<std::uintptr_t>(static_cast<int>(l) == g.indexed ? g.table_unit : g.levels[l].stride);
+  return static_cast<int>(bits & (~bits + 1));
+}
+
+template <int N>
+void make_fused(Launch& launch, std::span<const Piece> pieces) {
+  auto& fused = *launch.parameters.emplace<std::unique_ptr<Fused<N>>>(std::make_unique<Fused<N>>());
+  std::uint64_t blocks = 0;
+  for (const auto& p : pieces) {
+    auto& entry = fused.entry[fused.count++];
+    const auto word = fused_word(p);
+    const auto group = fused_group(launch.id.direction == Direction::pack, word);
+    entry.word = static_cast<std::uint32_t>(word);
+    entry.dense = dense_of<std::uint32_t>(p, word, group);
+    blocks += blocks_for(groups_of(entry.dense, group));
+    entry.end_block = static_cast<std::uint32_t>(blocks);
+    launch.bytes += p.end - p.begin;
+  }
+  launch.blocks = blocks;
+}
+
+Launch fused(Direction direction, std::span<const Piece> pieces) {
+  Launch launch;
+  launch.id = {Family::fused, direction};
+  launch.id.group = pieces.size() <= 4 ? 2 : pieces.size() <= 16 ? 4 : 6;
+  switch (launch.id.group) {
+    case 2: make_fused<4>(launch, pieces); break;
+    case 4: make_fused<16>(launch, pieces); break;
+    default: make_fused<64>(launch, pieces); break;
+  }
+  return launch;
+}
+
+}  // namespace
+
+void* Launch::address() {
+  return std::visit(
+      []<class P>(P& p) -> void* {
+        if constexpr (requires { p.get(); })
+          return p.get();
+        else
+          return &p;
+      },
+      parameters);
+}
+
+std::vector<Launch> plan(Direction direction, std::span<const Job> jobs) {
+  std::vector<Launch> launches;
+  std::vector<Piece> shared;
+  std::vector<KernelId> ids;
+  for (const auto& job : jobs) {
+    for (const auto& part : job.recipe->parts()) {
+      const auto begin = std::max(job.begin, part.begin), end = std::min(job.end, part.begin + part.size);
+      if (begin >= end) continue;
+      const Piece p{&job, &part, job.user + static_cast<std::uintptr_t>(part.offset), job.packed + static_cast<std::uintptr_t>(begin - job.begin),
+                    begin - part.begin, end - part.begin};
+      const auto id = choose(part, direction, job.user, p.packed, p.begin, p.end);
+      if (fits_fused(p, id)) {
+        shared.push_back(p);
+        ids.push_back(id);
+      } else {
+        launches.push_back(single(p, id));
+      }
+    }
+  }
+  if (shared.size() == 1) {
+    launches.push_back(single(shared[0], ids[0]));
+  } else {
+    for (std::size_t i = 0; i < shared.size(); i += max_fused)
+      launches.push_back(fused(direction, std::span(shared).subspan(i, std::min<std::size_t>(max_fused, shared.size() - i))));
+  }
+  return launches;
+}
+
+}  // namespace dunnage::pack::cuda

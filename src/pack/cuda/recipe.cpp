@@ -1,0 +1,208 @@
+#include "pack/cuda/recipe.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <numeric>
+
+namespace dunnage::pack::cuda {
+namespace {
+
+using type::Node;
+using type::NodePtr;
+using Kind = Node::Kind;
+
+// Lists of different lengths are cut into the pieces that divide them all, unless these are too many.
+constexpr std::int64_t most_pieces = 4;
+
+std::int64_t common_length(const Node& list) {
+  if (list.length) return list.length;
+  std::int64_t unit = 0;
+  for (std::size_t i = 0; unit != 1 && i + 1 < list.prefix.size(); ++i) unit = std::gcd(unit, list.prefix[i + 1] - list.prefix[i]);
+  return unit;
+}
+
+}  // namespace
+
+struct Recipe::Compiler {
+  Recipe& recipe;
+  std::map<const Node*, std::pair<std::size_t, std::int64_t>> tables;  // where it stands, and its unit
+  std::map<const Node*, std::size_t> children;                         // where a tree's children stand
+  std::map<const type::Ints*, std::size_t> numbers;
+
+  /// Enters the displacements of a list's pieces or of a spread's children. False where 32 bits do not hold them.
+  bool enter_table(const Node& node, std::int64_t piece, Geometry& geometry) {
+    const auto [at, added] = tables.try_emplace(&node);
+    if (added) {
+      type::Ints offsets;
+      if (node.kind == Kind::list && node.length == 0) {
+        for (std::size_t i = 0; i < node.offsets.size(); ++i)
+          for (std::int64_t k = 0; k < node.prefix[i + 1] - node.prefix[i]; k += piece) offsets.push_back(node.offsets[i] + k);
+      } else {
+        offsets = node.offsets;
+      }
+      std::uint64_t bits = std::uint64_t{1} << 12;
+      for (const auto offset : offsets) bits |= static_cast<std::uint64_t>(offset);
+      const auto unit = std::int64_t{1} << std::countr_zero(bits);
+      const auto [least, most] = std::minmax_element(offsets.begin(), offsets.end());
+      if (*least / unit < std::numeric_limits<std::int32_t>::min() || *most / unit > std::numeric_limits<std::int32_t>::max()) {
+        tables.erase(at);
+        return false;
+      }
+      at->second = {recipe.table_.size(), unit};
+      for (const auto offset : offsets) recipe.table_.push_back(static_cast<std::int32_t>(offset / unit));
+    }
+    std::tie(geometry.table, geometry.table_unit) = at->second;
+    return true;
+  }
+
+  /// Whether a node is a nest.
+  bool geometry_of(const Node& node, Geometry& geometry) {
+    bool indexed = false;
+    const Node* at = &node;
+    std::vector<Level> levels;  // outermost first
+    int table_level = -1;
+    for (;; at = at->child.get()) {
+      if (levels.size() == max_loops) return false;
+      if (at->kind == Kind::block) {
+        geometry.block = at->size;
+        break;
+      }
+      if (at->kind == Kind::concat) return false;
+      if (at->kind == Kind::loop) {
+        levels.push_back({at->count, at->stride});
+        continue;
+      }
+      const auto piece = at->kind == Kind::list ? common_length(*at) : at->child->size;
+      if (indexed || at->size / piece > most_pieces * static_cast<std::int64_t>(at->offsets.size()) || !enter_table(*at, piece, geometry))
+        return false;
+      indexed = true;
+      table_level = static_cast<int>(levels.size());
+      levels.push_back({at->size / piece, 0});
+      if (at->kind == Kind::list) {
+        geometry.block = piece;
+        break;
+      }
+    }
+    if (levels.size() >= max_loops) return false;  // the words of a block are a loop too
+    geometry.levels.assign(levels.rbegin(), levels.rend());
+    if (indexed) geometry.indexed = static_cast<int>(levels.size()) - 1 - table_level;
+    return true;
+  }
+
+  std::size_t enter(const type::Ints& values) {
+    if (values.empty()) return 0;
+    const auto [at, added] = numbers.try_emplace(&values, recipe.numbers_.size() + 1);
+    if (added) recipe.numbers_.insert(recipe.numbers_.end(), values.begin(), values.end());
+    return at->second;
+  }
+
+  void fill(std::size_t index, const Node& node) {
+    TreeNode n;
+    n.size = node.size;
+    const auto reference = [](std::size_t i) { return reinterpret_cast<const std::int64_t*>(i); };
+    switch (node.kind) {
+      case Kind::block: n.kind = TreeNode::block; break;
+      case Kind::loop:
+        n.kind = TreeNode::loop;
+        n.piece = node.child->size;
+        n.stride = node.stride;
+        break;
+      case Kind::list:
+        n.kind = TreeNode::list;
+        n.piece = node.length;
+        break;
+      case Kind::spread:
+        n.kind = TreeNode::spread;
+        n.piece = node.child->size;
+        break;
+      case Kind::concat: n.kind = TreeNode::concat; break;
+    }
+    n.entries = static_cast<std::int64_t>(node.offsets.size());
+    n.offsets = reference(enter(node.offsets));
+    if (!n.piece) n.prefix = reference(enter(node.prefix));
+    if (n.piece) n.by_piece = Divisor<std::uint64_t>(static_cast<std::uint64_t>(n.piece));
+    if (node.kind == Kind::concat || node.child) {
+      auto known = children.find(&node);
+      if (known == children.end()) {
+        const auto count = node.kind == Kind::concat ? node.children.size() : 1;
+        const auto first = recipe.nodes_.size();
+        recipe.nodes_.resize(first + count);
+        known = children.emplace(&node, first).first;
+        for (std::size_t i = 0; i < count; ++i) fill(first + i, node.kind == Kind::concat ? *node.children[i] : *node.child);
+      }
+      n.child = static_cast<std::int32_t>(known->second) - static_cast<std::int32_t>(index);
+    }
+    recipe.nodes_[index] = n;
+  }
+
+  /// How many nests a node falls into one after the other; more than `most` where it would be too many.
+  static std::int64_t pieces_of(const Node& node, std::int64_t most) {
+    std::int64_t n = 0;
+    if (node.kind == Kind::concat) {
+      for (const auto& child : node.children)
+        if ((n += pieces_of(*child, most - n)) > most) return n;
+      return n;
+    }
+    if (node.kind == Kind::loop && holds_concat(node)) {
+      n = pieces_of(*node.child, most);
+      return n > most / node.count ? most + 1 : n * node.count;
+    }
+    return 1;
+  }
+  static bool holds_concat(const Node& node) {
+    return node.kind == Kind::concat || (node.child && holds_concat(*node.child));
+  }
+
+  void split(const Node& node, std::int64_t offset, std::int64_t begin) {
+    if (node.kind == Kind::concat && pieces_of(node, max_fused) <= max_fused) {
+      for (std::size_t i = 0; i < node.children.size(); ++i) split(*node.children[i], offset + node.offsets[i], begin + node.prefix[i]);
+      return;
+    }
+    if (node.kind == Kind::loop && holds_concat(node) && pieces_of(node, max_fused) <= max_fused) {
+      for (std::int64_t i = 0; i < node.count; ++i) split(*node.child, offset + i * node.stride, begin + i * node.child->size);
+      return;
+    }
+    Part part{begin, node.size, offset, offset + node.low, offset + node.high, true, {}, 0};
+    if (!geometry_of(node, part.geometry)) {
+      part.nest = false;
+      part.root = recipe.nodes_.size();
+      recipe.nodes_.emplace_back();
+      fill(part.root, node);
+    }
+    recipe.parts_.push_back(std::move(part));
+  }
+};
+
+Recipe::Recipe(const type::Layout& layout, std::int64_t count)
+    : data_(type::loop(count, layout.extent, layout.data)), size_(data_.node ? data_.node->size : 0) {
+  if (data_.node) Compiler{*this, {}, {}, {}}.split(*data_.node, data_.offset, 0);
+}
+
+std::size_t Recipe::nodes_begin() const { return (table_.size() * sizeof(std::int32_t) + 15) / 16 * 16; }
+
+std::size_t Recipe::constants_size() const {
+  return table_.empty() && nodes_.empty() ? 0 : numbers_begin() + numbers_.size() * sizeof(std::int64_t);
+}
+
+std::vector<char> Recipe::constants_at(std::uintptr_t address) const {
+  std::vector<char> bytes(constants_size());
+  if (!table_.empty()) std::memcpy(bytes.data(), table_.data(), table_.size() * sizeof(std::int32_t));
+  const auto* numbers = reinterpret_cast<const std::int64_t*>(address + numbers_begin());
+  const auto resolve = [&](const std::int64_t*& reference) {
+    const auto index = reinterpret_cast<std::size_t>(reference);
+    reference = index ? numbers + (index - 1) : nullptr;
+  };
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    auto node = nodes_[i];
+    resolve(node.offsets);
+    resolve(node.prefix);
+    std::memcpy(bytes.data() + node_at(i), &node, sizeof node);
+  }
+  if (!numbers_.empty()) std::memcpy(bytes.data() + numbers_begin(), numbers_.data(), numbers_.size() * sizeof(std::int64_t));
+  return bytes;
+}
+
+}  // namespace dunnage::pack::cuda

@@ -1,0 +1,124 @@
+// The kernels' work on rows of 16 bytes and more whose addresses leave no wide word in common: each thread writes one chunk of
+// 16 (or 4) bytes that is aligned where it is written to, from bytes that are not aligned where they are read. They are read
+// as words that are aligned there, and shifted into place.
+#pragma once
+
+#include "pack/cuda/nest.hpp"
+
+namespace dunnage::pack::cuda {
+
+/// A range of the stream in bytes: byte `first` stands at `packed`.
+template <class Index>
+struct Rows {
+  Nest<Index> nest;  // of blocks
+  char* packed = nullptr;
+  Index block = 1;  // bytes
+  Divisor<Index> by_block;
+  Index first = 0;
+  Index bytes = 0;
+  Index lead = 0;         // pack: bytes between the last boundary of a chunk and `packed`
+  Index first_block = 0;  // unpack: the block of byte `first`
+  Index slots = 1;        // unpack: chunks that the bytes of one block can touch
+  Divisor<Index> by_slots;
+  // Nothing outside these is read, not even as a part of a word.
+  const char *low = nullptr, *high = nullptr;
+};
+
+/// Bytes [a, b) of the S bytes from `from`, the others undefined. Only words with a wanted byte are read.
+template <int S>
+DUNNAGE_HD Word<S> load_shifted(const char* from, int a, int b, const char* low, const char* high) {
+  const int shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(from) & 3);
+  const char* at = from - shift;
+  std::uint32_t x[S / 4 + 1];
+  DUNNAGE_UNROLL
+  for (int i = 0; i <= S / 4; ++i) {
+    const int begin = 4 * i - shift;  // of the word, in the chunk
+    x[i] = 0;
+    if (begin >= b || begin + 4 <= a) continue;
+    if (at + 4 * i >= low && at + 4 * i + 4 <= high) {
+      x[i] = load<4>(at + 4 * i).part[0];
+    } else {
+      for (int j = 0; j < 4; ++j)
+        if (begin + j >= a && begin + j < b) x[i] |= static_cast<std::uint32_t>(load<1>(at + 4 * i + j).part[0]) << (8 * j);
+    }
+  }
+  Word<S> chunk{};
+  DUNNAGE_UNROLL
+  for (int i = 0; i < S / 4; ++i)
+    chunk.part[i] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(x[i + 1]) << 32 | x[i]) >> (8 * shift));
+  return chunk;
+}
+
+/// Takes bytes below n from one chunk and the others from the other.
+template <int S>
+DUNNAGE_HD Word<S> merge(const Word<S>& below, const Word<S>& above, int n) {
+  Word<S> chunk{};
+  DUNNAGE_UNROLL
+  for (int i = 0; i < S / 4; ++i) {
+    const int k = n - 4 * i;
+    const std::uint32_t mask = k >= 4 ? 0xffffffffu : k <= 0 ? 0u : (1u << (8 * k)) - 1;
+    chunk.part[i] = (below.part[i] & mask) | (above.part[i] & ~mask);
+  }
+  return chunk;
+}
+
+template <int S>
+DUNNAGE_HD std::uint8_t byte_of(const Word<S>& chunk, int i) {
+  return static_cast<std::uint8_t>(chunk.part[i / 4] >> (8 * (i % 4)));
+}
+
+/// Stores bytes [a, b) of a chunk at an address that is a multiple of its size.
+template <int S>
+DUNNAGE_HD void store_part(char* to, const Word<S>& chunk, int a, int b) {
+  if (a == 0 && b == S) return store<S>(to, chunk);
+  DUNNAGE_UNROLL
+  for (int i = 0; i < S / 4; ++i) {
+    if (a <= 4 * i && 4 * i + 4 <= b) {
+      store<4>(to + 4 * i, Word<4>{{chunk.part[i]}});
+    } else {
+      DUNNAGE_UNROLL
+      for (int j = 4 * i; j < 4 * i + 4; ++j)
+        if (j >= a && j < b) store<1>(to + j, Word<1>{{byte_of(chunk, j)}});
+    }
+  }
+}
+
+/// Packs chunk c. Blocks of S bytes and more: a chunk has bytes of at most two.
+template <int S, int D, bool T, class Index>
+DUNNAGE_HD void pack_rows(const Rows<Index>& r, Index c) {
+  const Index at = c * S;
+  if (at >= r.lead + r.bytes) return;
+  int a = 0, b = S;
+  if (at < r.lead) a = static_cast<int>(r.lead - at);
+  if (at + S > r.lead + r.bytes) b = static_cast<int>(r.lead + r.bytes - at);
+  const Index byte = r.first + (at + static_cast<Index>(a) - r.lead);
+  const Index row = r.by_block.quotient(byte), x = byte - row * r.block;
+  const auto* from = r.nest.user + locate<D, T>(r.nest, row) + x - a;  // of byte 0 of the chunk
+  const Index left = r.block - x;
+  if (left >= static_cast<Index>(b - a)) return store_part<S>(r.packed + at - r.lead, load_shifted<S>(from, a, b, r.low, r.high), a, b);
+  const int n = a + static_cast<int>(left);
+  const auto* next = r.nest.user + locate<D, T>(r.nest, static_cast<Index>(row + 1)) - n;
+  store_part<S>(r.packed + at - r.lead, merge<S>(load_shifted<S>(from, a, n, r.low, r.high), load_shifted<S>(next, n, b, r.low, r.high), n), a, b);
+}
+
+/// Unpacks slot s: the chunks that a row touches in the user's buffer have `slots` slots, not all of them used by every row.
+template <int S, int D, bool T, class Index>
+DUNNAGE_HD void unpack_rows(const Rows<Index>& r, Index s) {
+  const Index k = r.by_slots.quotient(s), slot = s - k * r.slots;
+  const Index row = r.first_block + k;
+  // The row's part of the range, as bytes of the row.
+  const Index start = row * r.block;
+  if (start >= r.first + r.bytes) return;
+  const std::int64_t from = start >= r.first ? 0 : static_cast<std::int64_t>(r.first - start);
+  const auto rest = static_cast<std::int64_t>(r.first + r.bytes - start);
+  const auto to = rest < static_cast<std::int64_t>(r.block) ? rest : static_cast<std::int64_t>(r.block);
+  auto* user = r.nest.user + locate<D, T>(r.nest, row);
+  auto* chunk = user - (reinterpret_cast<std::uintptr_t>(user) & (S - 1)) + static_cast<std::int64_t>(slot) * S;
+  const std::int64_t at = chunk - user;  // of the chunk, in the row
+  const int a = at < from ? static_cast<int>(from - at < S ? from - at : S) : 0;
+  const int b = at + S > to ? static_cast<int>(to - at > 0 ? to - at : 0) : S;
+  if (a >= b) return;
+  store_part<S>(chunk, load_shifted<S>(r.packed + (static_cast<std::int64_t>(start) - static_cast<std::int64_t>(r.first)) + at, a, b, r.low, r.high), a, b);
+}
+
+}  // namespace dunnage::pack::cuda
