@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "calls/gpu_pack.hpp"
 #include "calls/orphans.hpp"
 #include "calls/packed_type.hpp"
 #include "calls/report.hpp"
@@ -16,6 +17,9 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
     report();
     forget_types();
     forget_packed_types();
+#ifdef DUNNAGE_CUDA
+    forget_gpus();
+#endif
   }
   return next();
 }

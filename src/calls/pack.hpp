@@ -2,6 +2,7 @@
 #pragma once
 
 #include "calls/accept.hpp"
+#include "calls/gpu_pack.hpp"
 
 namespace dunnage::calls {
 
@@ -41,6 +42,7 @@ template <class Fn, class Count>
 template <class Fn, class Count>
 int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,
          Count* position, MPI_Comm comm) {
+  if (const auto done = gpu_packing(hook, true, inbuf, incount, datatype, outbuf, outsize, position, comm)) return *done;
   if (goes_straight_through(plan::Operation::pack, incount, datatype)) return next(inbuf, incount, datatype, outbuf, outsize, position, comm);
   return packed(hook, next, inbuf, incount, datatype, outbuf, outsize, position, comm);
 }
@@ -48,6 +50,7 @@ int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype data
 template <class Fn, class Count>
 int unpack(Hook hook, Fn next, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
            MPI_Datatype datatype, MPI_Comm comm) {
+  if (const auto done = gpu_packing(hook, false, outbuf, outcount, datatype, inbuf, insize, position, comm)) return *done;
   if (goes_straight_through(plan::Operation::unpack, outcount, datatype)) return next(inbuf, insize, position, outbuf, outcount, datatype, comm);
   return unpacked(hook, next, inbuf, insize, position, outbuf, outcount, datatype, comm);
 }

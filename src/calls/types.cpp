@@ -3,6 +3,9 @@
 #include <cstddef>
 #include <mutex>
 
+#ifdef DUNNAGE_CUDA
+#include "engine/gpu_pack.hpp"
+#endif
 #include "type/quirks.hpp"
 
 namespace dunnage::calls {
@@ -73,7 +76,18 @@ void know_pair(MPI_Datatype type) {
 
 }  // namespace
 
+struct KnownType::GpuVariant {
+  std::int64_t count;
+  std::shared_ptr<const engine::GpuRecipe> recipe;
+  const GpuVariant* next;
+};
+
 KnownType::~KnownType() {
+  for (const auto* v = gpu_variants_.load(); v != nullptr;) {
+    const auto* next = v->next;
+    delete v;
+    v = next;
+  }
   for (const auto* v = variants_.load(); v != nullptr;) {
     const auto* next = v->next;
     delete v;
@@ -97,6 +111,22 @@ Variant KnownType::plan(std::int64_t count) const {
   }
   return made;
 }
+
+#ifdef DUNNAGE_CUDA
+std::shared_ptr<const engine::GpuRecipe> KnownType::recipe(std::int64_t count) const {
+  const auto* v = gpu_variants_.load(std::memory_order_acquire);
+  for (const auto* at = v; at != nullptr; at = at->next)
+    if (at->count == count) return at->recipe;
+  auto recipe = std::make_shared<const engine::GpuRecipe>(layout_, count);
+  if (gpu_variant_count_.load(std::memory_order_relaxed) < most_variants) {
+    gpu_variant_count_.fetch_add(1, std::memory_order_relaxed);
+    auto* kept = new GpuVariant{count, recipe, v};
+    while (!gpu_variants_.compare_exchange_weak(kept->next, kept, std::memory_order_acq_rel)) {
+    }
+  }
+  return recipe;
+}
+#endif
 
 void know_predefined_types() {
   const MPI_Datatype plain[] = {

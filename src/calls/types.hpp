@@ -12,6 +12,10 @@
 #include "pack/cpu/program.hpp"
 #include "type/layout.hpp"
 
+namespace dunnage::engine {
+struct GpuRecipe;
+}
+
 namespace dunnage::calls {
 
 /// The plan for one count of one type.
@@ -25,6 +29,8 @@ struct Variant {
 
 /// One known datatype. Immutable but for its list of variants, which only grows.
 class KnownType {
+  struct GpuVariant;
+
  public:
   /// `mixed`: elements of more than one basic type.
   KnownType(type::Layout layout, plan::Reason reason, bool mixed)
@@ -45,6 +51,10 @@ class KnownType {
   }
   /// A new plan for `count` elements, kept for the next time while there are not too many.
   Variant plan(std::int64_t count) const;
+#ifdef DUNNAGE_CUDA
+  /// `count` elements as kernels take them. Lock-free once there is one.
+  std::shared_ptr<const engine::GpuRecipe> recipe(std::int64_t count) const;
+#endif
 
  private:
   type::Layout layout_;
@@ -52,6 +62,8 @@ class KnownType {
   bool mixed_;
   mutable std::atomic<const Variant*> variants_{nullptr};
   mutable std::atomic<int> variant_count_{0};
+  mutable std::atomic<const GpuVariant*> gpu_variants_{nullptr};
+  mutable std::atomic<int> gpu_variant_count_{0};
 };
 
 /// Enters the predefined types. Needs no initialised MPI.

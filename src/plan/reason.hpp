@@ -21,6 +21,8 @@ enum class Reason : unsigned char {
   no_memory,
   analysis_failed,
   passed_on,
+  through_host,
+  device_error,
 };
 
 inline constexpr std::array reason_text = {
@@ -38,9 +40,11 @@ inline constexpr std::array reason_text = {
     std::string_view("no staging memory"),
     std::string_view("datatype could not be analysed"),
     std::string_view("this call is left to the MPI"),
+    std::string_view("device memory, packed by the MPI in host memory"),
+    std::string_view("an error of the device, reported"),
 };
 inline constexpr auto reasons = reason_text.size();
-static_assert(reasons == static_cast<std::size_t>(Reason::passed_on) + 1);
+static_assert(reasons == static_cast<std::size_t>(Reason::device_error) + 1);
 
 constexpr std::string_view text(Reason reason) { return reason_text[static_cast<std::size_t>(reason)]; }
 

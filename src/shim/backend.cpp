@@ -1,12 +1,14 @@
 // A backend: the hooks for one MPI ABI. Compiled once per mpi.h; loaded by front.c at the first MPI call.
 #include "shim/backend.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <string>
 #include <type_traits>
 
+#include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -22,6 +24,8 @@
 namespace dunnage::calls {
 Context* context = nullptr;
 }
+
+extern "C" __attribute__((visibility("default"))) void* const* dunnage_backend(const dunnage_front* front);
 
 namespace {
 
@@ -74,6 +78,14 @@ bool start(const dunnage_front& front) {
   made->model.trusted_mixed = !made->behaviour.truncates_bytes_into_mixed;
   constexpr const char* simd_names[] = {"auto", "scalar", "sse4", "avx2", "avx512"};
   dunnage::pack::limit_simd(simd_names[static_cast<int>(settings.simd)]);
+#ifdef DUNNAGE_CUDA
+  made->settings.device_piece = std::max<std::uint64_t>(made->settings.device_piece, 4096);
+  constexpr dunnage::device::Source sources[] = {dunnage::device::Source::automatic, dunnage::device::Source::off, dunnage::device::Source::sim};
+  Dl_info self;
+  std::string folder;
+  if (dladdr(reinterpret_cast<void*>(&dunnage_backend), &self)) folder = self.dli_fname;
+  dunnage::device::look_for_driver(sources[static_cast<int>(settings.device)], folder.substr(0, folder.rfind('/') + 1));
+#endif
   context = made.release();
   calls::know_predefined_types();
   return true;

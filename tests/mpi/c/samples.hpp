@@ -211,6 +211,7 @@ class Region {
   bool quirky() const { return quirky_; }
   const Typemap& map() const { return map_; }
   unsigned char* origin() { return origin_; }
+  Bytes& bytes() { return memory_; }
 
   void fill(unsigned seed) { scramble(memory_.data(), memory_.size(), seed); }
   void poison() { std::fill(memory_.begin(), memory_.end(), kPoison); }

@@ -1,0 +1,122 @@
+#include "calls/gpu_pack.hpp"
+
+#include <limits>
+#include <vector>
+
+#include "calls/gpu_error.hpp"
+#include "calls/types.hpp"
+#include "engine/gpu_pack.hpp"
+
+namespace dunnage::calls {
+namespace {
+
+using engine::Direction;
+using plan::Reason;
+
+/// Where the bytes of a call are, relative to the buffer; nothing where that is for the MPI to judge.
+struct Extent {
+  std::int64_t size = 0;            // packed bytes
+  std::int64_t first = 0;           // the first byte of the stream
+  std::int64_t low = 0, high = 0;   // all of them: [low, high)
+};
+
+std::optional<Extent> extent_of(const PackingCall& call, const KnownType* known) {
+  if (call.count <= 0) return std::nullopt;
+  type::Placed all;
+  if (known && known->reason() != Reason::analysis_failed && known->layout().size > 0) {
+    const auto& layout = known->layout();
+    all = type::loop(call.count, layout.extent, layout.data);
+  } else {
+    MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
+    const auto& own = context->own;
+    if (call.type == MPI_DATATYPE_NULL || own.Type_size_x(call.type, &size) != MPI_SUCCESS || size <= 0 ||
+        own.Type_get_extent_x(call.type, &lb, &extent) != MPI_SUCCESS || own.Type_get_true_extent_x(call.type, &true_lb, &true_extent) != MPI_SUCCESS)
+      return std::nullopt;
+    if (known && known->reason() == Reason::contiguous) return Extent{type::times(call.count, size), 0, 0, type::times(call.count, size)};
+    const auto reach = type::times(call.count - 1, extent);
+    return Extent{type::times(call.count, size), true_lb, true_lb + std::min<std::int64_t>(reach, 0), true_lb + true_extent + std::max<std::int64_t>(reach, 0)};
+  }
+  if (!all.node) return std::nullopt;
+  return Extent{all.node->size, all.offset, all.offset + all.node->low, all.offset + all.node->high};
+}
+
+const char* user_byte(const PackingCall& call, std::int64_t offset) {
+  return reinterpret_cast<const char*>(reinterpret_cast<std::uintptr_t>(call.user) + static_cast<std::uintptr_t>(offset));
+}
+char* packed_byte(const PackingCall& call) { return static_cast<char*>(const_cast<void*>(call.packed)) + *call.position; }
+
+/// The MPI packs by itself, in host memory: for datatypes that are packed its way or that we know nothing of.
+int through_host(const device::Driver& driver, const PackingCall& call, const Extent& extent) {
+  std::vector<char> user(static_cast<std::size_t>(extent.high - extent.low)), packed(static_cast<std::size_t>(extent.size));
+  auto* const original = const_cast<char*>(user_byte(call, extent.low));
+  auto* const base = user.data() - extent.low;
+  engine::gpu_copy(driver, user.data(), original, user.size());  // unpacking leaves the gaps as they are
+  const auto& own = context->own;
+  int rc = MPI_SUCCESS, at = 0;
+  if (call.count > std::numeric_limits<int>::max() || extent.size > std::numeric_limits<int>::max()) return raise(call.comm, MPI_ERR_COUNT);
+  const int count = static_cast<int>(call.count), size = static_cast<int>(extent.size);
+  if (call.pack) {
+    rc = own.Pack(base, count, call.type, packed.data(), size, &at, call.comm);
+    if (rc == MPI_SUCCESS) engine::gpu_copy(driver, packed_byte(call), packed.data(), static_cast<std::size_t>(at));
+  } else {
+    engine::gpu_copy(driver, packed.data(), packed_byte(call), packed.size());
+    rc = own.Unpack(packed.data(), size, &at, base, count, call.type, call.comm);
+    if (rc == MPI_SUCCESS) engine::gpu_copy(driver, original, user.data(), user.size());
+  }
+  if (rc == MPI_SUCCESS) *call.position += at;
+  return rc;
+}
+
+int accelerated(const device::Driver& driver, const PackingCall& call, const Extent& extent, const KnownType& known) {
+  std::shared_ptr<const pack::Program> program;
+  std::shared_ptr<const engine::GpuRecipe> recipe;
+  if (known.reason() == Reason::contiguous) {
+    type::Layout bytes;
+    bytes.data = type::block(0, extent.size);
+    bytes.size = bytes.extent = extent.size;
+    recipe = std::make_shared<const engine::GpuRecipe>(bytes, 1);
+  } else {
+    const auto* variant = known.find(call.count);
+    program = variant ? variant->program : known.plan(call.count).program;
+    recipe = known.recipe(call.count);
+  }
+  const auto direction = call.pack ? Direction::pack : Direction::unpack;
+  const Accelerated counted(call.hook, extent.size);
+  engine::gpu_pack(driver, direction, {call.user, recipe, program.get()}, packed_byte(call), context->settings.device_piece);
+  *call.position += extent.size;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
+std::optional<int> pack_on_gpu(const device::Driver& driver, const PackingCall& call) try {
+  // What is wrong is for the MPI to report; it looks at its arguments before it touches the buffers.
+  if (!call.packed || call.comm == MPI_COMM_NULL || *call.position < 0) return std::nullopt;
+  const auto* known = known_type(call.type);
+  const auto extent = extent_of(call, known);
+  if (!extent) return std::nullopt;
+  if (!device::place_of(driver, packed_byte(call)).on_gpu() && !device::place_of(driver, user_byte(call, extent->first)).on_gpu() &&
+      (call.user != MPI_BOTTOM || !device::place_of(driver, user_byte(call, extent->high - 1)).on_gpu()))
+    return std::nullopt;
+  if (extent->size > call.size - *call.position) {
+    context->count(call.hook, Reason::bad_argument);
+    return raise(call.comm, MPI_ERR_TRUNCATE);
+  }
+  if (known && (known->reason() == Reason::accelerated || known->reason() == Reason::contiguous)) return accelerated(driver, call, *extent, *known);
+  context->count(call.hook, Reason::through_host);
+  return through_host(driver, call, *extent);
+} catch (const device::Error& error) {
+  context->count(call.hook, Reason::device_error);
+  return raise(call.comm, error);
+} catch (const type::SpecError&) {
+  return std::nullopt;  // more bytes than there are addresses
+} catch (const std::bad_alloc&) {
+  context->count(call.hook, Reason::no_memory);
+  return raise(call.comm, MPI_ERR_NO_MEM);
+}
+
+void forget_gpus() {
+  if (const auto* driver = device::driver()) device::Gpu::release_all(*driver);
+}
+
+}  // namespace dunnage::calls

@@ -1,0 +1,51 @@
+// MPI_Pack and MPI_Unpack where one of the buffers is in a GPU's memory.
+#pragma once
+
+#include <optional>
+
+#include "calls/context.hpp"
+
+#ifdef DUNNAGE_CUDA
+#include "device/driver.hpp"
+#endif
+
+namespace dunnage::calls {
+
+/// A packing call, with all integers of the widest type.
+struct PackingCall {
+  Hook hook;
+  bool pack;  // or unpack
+  const void* user;
+  std::int64_t count;
+  MPI_Datatype type;
+  const void* packed;
+  std::int64_t size;      // bytes of the packed buffer
+  std::int64_t* position;
+  MPI_Comm comm;
+};
+
+#ifdef DUNNAGE_CUDA
+/// The call's result, where one of the buffers is a GPU's; else nothing, and nothing is done. Errors go through the
+/// communicator's error handler.
+std::optional<int> pack_on_gpu(const device::Driver& driver, const PackingCall& call);
+/// Gives back what we have on devices.
+void forget_gpus();
+#endif
+
+template <class Count>
+std::optional<int> gpu_packing(Hook hook, bool pack, const void* user, Count count, MPI_Datatype type, const void* packed, Count size,
+                               Count* position, MPI_Comm comm) {
+#ifdef DUNNAGE_CUDA
+  const auto* driver = device::driver();
+  if (!driver || !position || context->settings.force == base::Force::never) return std::nullopt;
+  std::int64_t at = *position;
+  const auto result = pack_on_gpu(*driver, {hook, pack, user, count, type, packed, size, &at, comm});
+  if (result) *position = static_cast<Count>(at);
+  return result;
+#else
+  (void)hook, (void)pack, (void)user, (void)count, (void)type, (void)packed, (void)size, (void)position, (void)comm;
+  return std::nullopt;
+#endif
+}
+
+}  // namespace dunnage::calls

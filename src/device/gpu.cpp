@@ -1,0 +1,164 @@
+#include "device/gpu.hpp"
+
+#include <fstream>
+#include <iterator>
+
+namespace dunnage::device {
+namespace {
+
+std::mutex registry_mutex;
+/// By the context's id, which no later context has. Never destroyed: calls may come from destructors at exit.
+auto& registry() {
+  static auto* all = new std::map<unsigned long long, std::unique_ptr<Gpu>>;
+  return *all;
+}
+
+unsigned long long id_of(const Driver& driver, CUcontext context) {
+  unsigned long long id = 0;
+  if (driver.cuCtxGetId && driver.cuCtxGetId(context, &id) == CUDA_SUCCESS) return id;
+  return reinterpret_cast<std::uintptr_t>(context);  // a driver before 12.0
+}
+
+}  // namespace
+
+Gpu& Gpu::current(const Driver& driver) {
+  CUcontext context = nullptr;
+  check(driver, driver.cuCtxGetCurrent(&context), "cuCtxGetCurrent");
+  const auto id = id_of(driver, context);
+  thread_local unsigned long long last_id = 0;
+  thread_local Gpu* last = nullptr;
+  if (last && last_id == id) return *last;
+  const std::lock_guard lock(registry_mutex);
+  auto& entry = registry()[id];
+  if (!entry) {
+    entry.reset(new Gpu(driver));
+    entry->context_ = context;
+    entry->id_ = id;
+  }
+  last_id = id;
+  return *(last = entry.get());
+}
+
+void Gpu::release_all(const Driver& driver) {
+  const std::lock_guard lock(registry_mutex);
+  for (auto& [id, gpu] : registry()) {
+    // A context that has ended took everything with it.
+    if (id_of(driver, gpu->context_) != id || driver.cuCtxPushCurrent(gpu->context_) != CUDA_SUCCESS) continue;
+    gpu->release();
+    CUcontext popped;
+    driver.cuCtxPopCurrent(&popped);
+  }
+}
+
+void Gpu::release() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& lane : lanes_) drop(lane);
+  lanes_.clear();
+  for (const auto& [id, constants] : constants_) driver_.cuMemFree(constants.address);
+  constants_.clear();
+  for (auto& kernel : kernels_) kernel.store(nullptr);
+  if (module_) driver_.cuModuleUnload(module_);
+  module_ = nullptr;
+}
+
+void Gpu::load() {
+  if (driver_.simulated) return check(driver_, driver_.cuModuleLoadData(&module_, "simulated"), "cuModuleLoadData");
+  const auto path = folder() + "dunnage-kernels.fatbin";
+  std::ifstream file(path, std::ios::binary);
+  std::string image((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (image.empty()) throw Error(CUDA_ERROR_NO_BINARY_FOR_GPU, "cannot read " + path + ": install Dunnage with its kernels");
+  check(driver_, driver_.cuModuleLoadData(&module_, image.data()), ("loading " + path).c_str());
+}
+
+CUfunction Gpu::kernel(std::uint32_t code, const std::function<std::string()>& name) {
+  if (auto* known = kernels_[code].load(std::memory_order_acquire)) return known;
+  const std::lock_guard lock(mutex_);
+  if (!module_) load();
+  CUfunction function = nullptr;
+  const auto text = name();
+  check(driver_, driver_.cuModuleGetFunction(&function, module_, text.c_str()), ("kernel " + text).c_str());
+  kernels_[code].store(function, std::memory_order_release);
+  return function;
+}
+
+CUdeviceptr Gpu::constants(std::uint64_t id, const std::weak_ptr<const void>& owner, std::size_t size,
+                           const std::function<std::vector<char>(std::uintptr_t)>& make, Lane& lane) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = constants_.find(id); known != constants_.end()) return known->second.address;
+  std::erase_if(constants_, [&](const auto& entry) {
+    if (!entry.second.owner.expired()) return false;
+    driver_.cuMemFree(entry.second.address);
+    return true;
+  });
+  CUdeviceptr address = 0;
+  check(driver_, driver_.cuMemAlloc(&address, size), "cuMemAlloc for a datatype's tables");
+  const auto bytes = make(static_cast<std::uintptr_t>(address));
+  auto result = driver_.cuMemcpyAsync(address, reinterpret_cast<CUdeviceptr>(bytes.data()), bytes.size(), lane.stream);
+  if (result == CUDA_SUCCESS) result = driver_.cuStreamSynchronize(lane.stream);
+  if (result != CUDA_SUCCESS) {
+    driver_.cuMemFree(address);
+    throw Error(driver_, result, "copying a datatype's tables to the device");
+  }
+  constants_.emplace(id, Constants{owner, address});
+  return address;
+}
+
+Lane Gpu::take(std::size_t piece, bool pinned, bool scratch) {
+  Lane lane;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!lanes_.empty()) {
+      // One that has what is wanted, or else the last one used.
+      auto best = lanes_.end() - 1;
+      for (auto at = lanes_.begin(); at != lanes_.end(); ++at)
+        if ((!pinned || at->pinned[0]) && (!scratch || at->scratch[0])) best = at;
+      lane = *best;
+      lanes_.erase(best);
+    }
+  }
+  try {
+    if (!lane.stream) {
+      check(driver_, driver_.cuStreamCreate(&lane.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+      for (auto& event : lane.done) check(driver_, driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+    }
+    if (pinned || scratch) lane.piece = piece;
+    for (int i = 0; i < 2; ++i) {
+      void* memory = nullptr;
+      if (pinned && !lane.pinned[i]) {
+        check(driver_, driver_.cuMemAllocHost(&memory, piece), "cuMemAllocHost for staging");
+        lane.pinned[i] = static_cast<char*>(memory);
+      }
+      if (scratch && !lane.scratch[i]) check(driver_, driver_.cuMemAlloc(&lane.scratch[i], piece), "cuMemAlloc for staging");
+    }
+  } catch (...) {
+    drop(lane);
+    throw;
+  }
+  return lane;
+}
+
+void Gpu::give(const Lane& lane) {
+  const std::lock_guard lock(mutex_);
+  lanes_.push_back(lane);
+}
+
+void Gpu::abandon(const Lane& lane) {
+  // Where even waiting fails the context is lost, and all of it goes with the context.
+  if (driver_.cuStreamSynchronize(lane.stream) == CUDA_SUCCESS) give(lane);
+}
+
+void Gpu::drop(const Lane& lane) {
+  for (int i = 0; i < 2; ++i) {
+    if (lane.pinned[i]) driver_.cuMemFreeHost(lane.pinned[i]);
+    if (lane.scratch[i]) driver_.cuMemFree(lane.scratch[i]);
+    if (lane.done[i]) driver_.cuEventDestroy(lane.done[i]);
+  }
+  if (lane.stream) driver_.cuStreamDestroy(lane.stream);
+}
+
+void Borrowed::synchronize() {
+  check(gpu_.driver(), gpu_.driver().cuStreamSynchronize(lane_.stream), "cuStreamSynchronize");
+  idle_ = true;
+}
+
+}  // namespace dunnage::device

@@ -1,0 +1,258 @@
+#include "engine/gpu_pack.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace dunnage::engine {
+namespace {
+
+using device::check;
+using device::Driver;
+using device::Memory;
+using device::Place;
+
+/// A range of the stream whose bytes in the user's buffer are all in one kind of memory.
+struct Range {
+  std::int64_t begin, end;
+  Place user;                // of the first byte
+  std::uintptr_t first;      // its address as the program gave it
+};
+
+std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+CUdeviceptr device_pointer(std::uintptr_t address) { return static_cast<CUdeviceptr>(address); }
+
+/// What is said to be on a device must end there too. Allocations of virtual memory may be made of several.
+void check_end(const Driver& driver, const Place& place, std::uintptr_t low, std::uintptr_t high) {
+  if (place.memory != Memory::device || (low >= place.begin && high <= place.end)) return;
+  for (const auto byte : {low, high - 1}) {
+    const auto other = place_of(driver, reinterpret_cast<const void*>(byte));
+    if (other.memory != Memory::device || other.device != place.device)
+      throw device::Error(CUDA_ERROR_INVALID_VALUE,
+                          fmt::format("the data reaches {:#x}, outside the device memory [{:#x}, {:#x}) that it begins in", byte, place.begin, place.end));
+  }
+}
+
+class Work {
+ public:
+  Work(const Driver& driver, Direction direction, const Described& user, void* packed, std::size_t piece)
+      : driver_(driver), direction_(direction), user_(user), packed_(static_cast<char*>(packed)), piece_(piece),
+        packed_place_(device::place_of(driver, packed)) {
+    check_end(driver, packed_place_, address_of(packed), address_of(packed) + static_cast<std::uintptr_t>(user.recipe->recipe.size()));
+  }
+
+  void run() {
+    for (const auto& range : ranges()) run(range);
+  }
+
+ private:
+  bool packing() const { return direction_ == Direction::pack; }
+
+  std::vector<Range> ranges() const {
+    std::vector<Range> ranges;
+    for (const auto& part : user_.recipe->recipe.parts()) {
+      const auto buffer = address_of(user_.buffer);
+      const auto first = buffer + static_cast<std::uintptr_t>(part.offset), low = buffer + static_cast<std::uintptr_t>(part.low),
+                 high = buffer + static_cast<std::uintptr_t>(part.high);
+      if (!ranges.empty()) {
+        auto& last = ranges.back();
+        if (last.user.memory != Memory::host && low >= last.user.begin && high <= last.user.end) {
+          last.end = part.begin + part.size;
+          continue;
+        }
+      }
+      const auto place = device::place_of(driver_, reinterpret_cast<const void*>(first));
+      check_end(driver_, place, low, high);
+      if (!ranges.empty() && ranges.back().user.memory == place.memory && ranges.back().user.device == place.device &&
+          place.address - first == ranges.back().user.address - ranges.back().first)
+        ranges.back().end = part.begin + part.size;
+      else
+        ranges.push_back({part.begin, part.begin + part.size, place, first});
+    }
+    return ranges;
+  }
+
+  void run(const Range& range) {
+    const auto &user = range.user, &packed = packed_place_;
+    if (!user.on_gpu() && !packed.on_gpu()) return on_host(range);
+    // Managed memory follows whoever uses it.
+    const auto& place = user.memory == Memory::device || (user.on_gpu() && packed.memory != Memory::device) ? user : packed;
+    const device::Scope scope(driver_, device::context_for(driver_, place));
+    gpu_ = &device::Gpu::current(driver_);
+    if (contiguous(range)) return copy(range);
+    if (!user.on_gpu()) return from_host(range);
+    if (packed.memory == Memory::host) return through_pinned(range);
+    if (user.memory == Memory::device && packed.memory == Memory::device && user.device != packed.device) return between_devices(range);
+    device::Borrowed lane(*gpu_);
+    launch(lane, range, range.begin, range.end, packed.address + static_cast<std::uintptr_t>(range.begin));
+    lane.synchronize();
+  }
+
+  /// Puts the kernels for bytes [begin, end) into a stream. `packed`: where byte `begin` is.
+  void launch(device::Borrowed& lane, const Range& range, std::int64_t begin, std::int64_t end, std::uintptr_t packed) {
+    const auto& recipe = user_.recipe->recipe;
+    pack::cuda::Job job{&recipe, address_of(user_.buffer) + (range.user.address - range.first), packed, begin, end, 0};
+    if (const auto size = recipe.constants_size())
+      job.constants = static_cast<std::uintptr_t>(gpu_->constants(
+          user_.recipe->id, user_.recipe, size, [&](std::uintptr_t address) { return recipe.constants_at(address); }, *lane));
+    auto launches = pack::cuda::plan(direction_, {&job, 1});
+    lane.busy();
+    for (auto& launch : launches) {
+      if (const auto* copy = std::get_if<pack::cuda::Copy>(&launch.parameters)) {
+        const auto to = packing() ? copy->packed : copy->user, from = packing() ? copy->user : copy->packed;
+        check(driver_, driver_.cuMemcpyAsync(device_pointer(to), device_pointer(from), static_cast<std::size_t>(copy->size), lane->stream), "cuMemcpyAsync");
+        continue;
+      }
+      const auto kernel = gpu_->kernel(launch.id.code(), [&] { return name_of(launch.id); });
+      void* parameters[] = {launch.address()};
+      check(driver_, driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1, pack::cuda::block_threads, 1, 1, launch.shared,
+                                            lane->stream, parameters, nullptr), "cuLaunchKernel");
+    }
+  }
+
+  void on_host(const Range& range) const {
+    auto* at = packed_ + range.begin;
+    auto* user = const_cast<void*>(user_.buffer);
+    if (user_.program)
+      packing() ? user_.program->pack(user, at, range.begin, range.end) : user_.program->unpack(at, user, range.begin, range.end);
+    else if (packing())
+      std::memcpy(at, reinterpret_cast<const void*>(range.first), static_cast<std::size_t>(range.end - range.begin));
+    else
+      std::memcpy(reinterpret_cast<void*>(range.first), at, static_cast<std::size_t>(range.end - range.begin));
+  }
+
+  bool contiguous(const Range& range) const {
+    for (const auto& part : user_.recipe->recipe.parts())
+      if (part.begin == range.begin) return part.nest && part.geometry.levels.empty() && part.size == range.end - range.begin;
+    return false;
+  }
+
+  void copy(const Range& range) {
+    device::Borrowed lane(*gpu_);
+    const auto user = device_pointer(range.first), packed = device_pointer(address_of(packed_) + static_cast<std::uintptr_t>(range.begin));
+    lane.busy();
+    check(driver_, driver_.cuMemcpyAsync(packing() ? packed : user, packing() ? user : packed, static_cast<std::size_t>(range.end - range.begin), lane->stream),
+          "cuMemcpyAsync");
+    lane.synchronize();
+  }
+
+  /// Calls f(begin, end, i) for the pieces of a range; i tells which of the two pieces of staging memory is its own.
+  template <class F>
+  void pieces(const Range& range, F&& f) const {
+    int i = 0;
+    for (auto begin = range.begin; begin < range.end; i ^= 1) {
+      // Cuts are at multiples of 16 bytes of the stream.
+      const auto end = std::min(range.end, (begin + static_cast<std::int64_t>(piece_)) / 16 * 16);
+      f(begin, end, i);
+      begin = end;
+    }
+  }
+
+  void record(device::Borrowed& lane, int i) const { check(driver_, driver_.cuEventRecord(lane->done[i], lane->stream), "cuEventRecord"); }
+  void wait(device::Borrowed& lane, int i) const { check(driver_, driver_.cuEventSynchronize(lane->done[i]), "cuEventSynchronize"); }
+
+  /// The host fills or empties pieces of pinned memory while the device has the others. Where the device produces, `host` comes
+  /// one piece behind `device`.
+  template <class Device, class Host>
+  void staged(const Range& range, bool device_first, Device&& device, Host&& host) {
+    device::Borrowed lane(*gpu_, piece_, true);
+    struct Piece {
+      std::int64_t begin = 0, end = 0;
+    } used[2];
+    pieces(range, [&](std::int64_t begin, std::int64_t end, int i) {
+      if (device_first) {
+        device(lane, begin, end, lane->pinned[i]);
+        record(lane, i);
+        used[i] = {begin, end};
+        if (const auto before = used[i ^ 1]; before.end) wait(lane, i ^ 1), host(before.begin, before.end, lane->pinned[i ^ 1]);
+        used[i ^ 1] = {};
+      } else {
+        if (used[i].end) wait(lane, i);
+        host(begin, end, lane->pinned[i]);
+        device(lane, begin, end, lane->pinned[i]);
+        record(lane, i);
+        used[i] = {begin, end};
+      }
+    });
+    lane.synchronize();
+    if (device_first)
+      for (int i = 0; i < 2; ++i)
+        if (used[i].end) host(used[i].begin, used[i].end, lane->pinned[i]);
+  }
+
+  /// The user's buffer on the device, the packed one in pageable memory.
+  void through_pinned(const Range& range) {
+    staged(range, packing(),
+           [&](device::Borrowed& lane, std::int64_t begin, std::int64_t end, char* pinned) { launch(lane, range, begin, end, address_of(pinned)); },
+           [&](std::int64_t begin, std::int64_t end, char* pinned) {
+             const auto size = static_cast<std::size_t>(end - begin);
+             packing() ? std::memcpy(packed_ + begin, pinned, size) : std::memcpy(pinned, packed_ + begin, size);
+           });
+  }
+
+  /// The user's buffer in host memory, the packed one on the device: the host packs.
+  void from_host(const Range& range) {
+    staged(range, !packing(),
+           [&](device::Borrowed& lane, std::int64_t begin, std::int64_t end, char* pinned) {
+             const auto packed = device_pointer(address_of(packed_) + static_cast<std::uintptr_t>(begin)), staging = device_pointer(address_of(pinned));
+             lane.busy();
+             check(driver_, driver_.cuMemcpyAsync(packing() ? packed : staging, packing() ? staging : packed, static_cast<std::size_t>(end - begin), lane->stream),
+                   "cuMemcpyAsync");
+           },
+           [&](std::int64_t begin, std::int64_t end, char* pinned) {
+             auto* user = const_cast<void*>(user_.buffer);
+             packing() ? user_.program->pack(user, pinned, begin, end) : user_.program->unpack(pinned, user, begin, end);
+           });
+  }
+
+  void between_devices(const Range& range) {
+    device::Borrowed lane(*gpu_, piece_, false, true);
+    CUcontext here = nullptr;
+    check(driver_, driver_.cuCtxGetCurrent(&here), "cuCtxGetCurrent");
+    const auto there = device::context_for(driver_, packed_place_);
+    const auto scratch = lane->scratch[0];
+    pieces(range, [&](std::int64_t begin, std::int64_t end, int) {
+      const auto packed = device_pointer(packed_place_.address + static_cast<std::uintptr_t>(begin));
+      const auto size = static_cast<std::size_t>(end - begin);
+      if (packing()) {
+        launch(lane, range, begin, end, static_cast<std::uintptr_t>(scratch));
+        check(driver_, driver_.cuMemcpyPeerAsync(packed, there, scratch, here, size, lane->stream), "cuMemcpyPeerAsync");
+      } else {
+        lane.busy();
+        check(driver_, driver_.cuMemcpyPeerAsync(scratch, here, packed, there, size, lane->stream), "cuMemcpyPeerAsync");
+        launch(lane, range, begin, end, static_cast<std::uintptr_t>(scratch));
+      }
+    });
+    lane.synchronize();
+  }
+
+  const Driver& driver_;
+  const Direction direction_;
+  const Described& user_;
+  char* const packed_;
+  const std::size_t piece_;
+  const Place packed_place_;
+  device::Gpu* gpu_ = nullptr;
+};
+
+}  // namespace
+
+void gpu_pack(const Driver& driver, Direction direction, const Described& user, void* packed, std::size_t piece) {
+  Work(driver, direction, user, packed, piece).run();
+}
+
+void gpu_copy(const Driver& driver, void* to, const void* from, std::size_t size) {
+  const auto target = device::place_of(driver, to), source = device::place_of(driver, from);
+  if (!target.on_gpu() && !source.on_gpu()) {
+    std::memcpy(to, from, size);
+    return;
+  }
+  const device::Scope scope(driver, device::context_for(driver, source.on_gpu() ? source : target));
+  device::Borrowed lane(device::Gpu::current(driver));
+  lane.busy();
+  check(driver, driver.cuMemcpyAsync(device_pointer(address_of(to)), device_pointer(address_of(from)), size, lane->stream), "cuMemcpyAsync");
+  lane.synchronize();
+}
+
+}  // namespace dunnage::engine
