@@ -66,6 +66,11 @@ TEST_F(Fault, CanBeTakenBack) {
   EXPECT_EQ(allocate(), CUDA_SUCCESS);
 }
 
+TEST_F(Fault, NeedsACodeOfCuda) {
+  for (const int code : {0, -1, 1000}) dunnageSimFail("cuMemAlloc", 0, code, 0);
+  EXPECT_EQ(allocate(), CUDA_SUCCESS);
+}
+
 TEST_F(Fault, StickyOnesLastUntilAReset) {
   const auto s = stream();
   const auto e = event();
