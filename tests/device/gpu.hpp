@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <ostream>
 #include <vector>
@@ -57,7 +58,7 @@ class Gpu : public testing::Test {
   CUcontext context{};
 };
 
-// Holds a stream up until it is opened.
+// Holds a stream up until it is opened, at its end at the latest.
 class Gate {
  public:
   Gate() = default;
@@ -67,30 +68,34 @@ class Gate {
   void put_into(CUstream stream) {
     ASSERT_EQ(cuLaunchHostFunc(
                   stream,
-                  [](void* self) {
-                    auto& gate = *static_cast<Gate*>(self);
-                    std::unique_lock lock(gate.mutex_);
-                    gate.reached_ = true;
-                    gate.changed_.notify_all();
-                    gate.changed_.wait(lock, [&] { return gate.open_; });
+                  [](void* data) {
+                    const std::unique_ptr<std::shared_ptr<State>> own(static_cast<std::shared_ptr<State>*>(data));
+                    auto& state = **own;
+                    std::unique_lock lock(state.mutex);
+                    state.reached = true;
+                    state.changed.notify_all();
+                    state.changed.wait(lock, [&] { return state.open; });
                   },
-                  this),
+                  new std::shared_ptr<State>(state_)),
               CUDA_SUCCESS);
   }
   void wait_until_reached() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return reached_; });
+    std::unique_lock lock(state_->mutex);
+    state_->changed.wait(lock, [&] { return state_->reached; });
   }
   void open() {
-    const std::lock_guard hold(mutex_);
-    open_ = true;
-    changed_.notify_all();
+    const std::lock_guard hold(state_->mutex);
+    state_->open = true;
+    state_->changed.notify_all();
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool reached_ = false, open_ = false;
+  struct State {  // the stream's too, which may leave it later than the test
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool reached = false, open = false;
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 }  // namespace dunnage::device

@@ -145,7 +145,10 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
 
 CUresult cuCtxSynchronize() {
   return call({"cuCtxSynchronize", Class::other, Needs::context, Captures::forbid},
-              [&](Call& c) { wait_for_all(*c.context, c.lock); c.context->check(); });
+              [&](Call& c) {
+                wait_for_all(*c.context, c.lock);
+                c.context->check();
+              });
 }
 
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {

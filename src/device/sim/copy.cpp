@@ -1,38 +1,17 @@
-// Copies of plain ranges. What pageable host memory means for when a copy returns follows "API synchronization behavior" of
-// CUDA's documentation, and where that leaves a choice, the one under which more mistakes show.
+// Copies of plain ranges. When a call returns follows "API synchronization behavior" in CUDA's documentation, and where that
+// leaves a choice, the one under which more mistakes show.
 #include <cstring>
 
 #include "device/sim/call.hpp"
 #include "device/sim/context.hpp"
-#include "device/sim/memory.hpp"
+#include "device/sim/place.hpp"
 #include "device/sim/stream.hpp"
 
 namespace dunnage::sim {
 namespace {
 
-enum class Where { device, pinned, pageable };
-
-struct Place {
-  char* bytes;  // for the simulator
-  Where where;
-};
-
-enum class Must { exist, be_known };
-
-Place place_of(CUdeviceptr address, std::size_t bytes, Must must) {
-  require(address != 0, CUDA_ERROR_INVALID_VALUE);
-  auto* const memory = static_cast<char*>(Space::translate(reinterpret_cast<void*>(address)));
-  const auto found = find_allocation(address);
-  if (!found) {
-    require(must == Must::exist && !Space::holds(reinterpret_cast<void*>(address)), CUDA_ERROR_INVALID_VALUE);
-    return {memory, Where::pageable};
-  }
-  require(bytes <= found->size - (address - found->address), CUDA_ERROR_INVALID_VALUE);
-  const bool pinned = found->kind == Kind::pinned || found->kind == Kind::registered;
-  return {memory, pinned ? Where::pinned : Where::device};
-}
-
-std::shared_ptr<Work> put_copy(const std::shared_ptr<Stream>& stream, const Place& to, const Place& from, std::size_t bytes) {
+std::shared_ptr<Work> put_copy(const std::shared_ptr<Stream>& stream, const Place& to, const Place& from,
+                               std::size_t bytes) {
   return put(stream, [=] { std::memmove(to.bytes, from.bytes, bytes); });
 }
 

@@ -25,12 +25,17 @@ bool read(std::string_view text, int& value) {
 
 }  // namespace
 
+void Faults::add(std::string_view function, int after, int code, bool sticky) {
+  if (after < 0 || code <= CUDA_SUCCESS || code > CUDA_ERROR_UNKNOWN) return;
+  faults_.push_back({std::string(function), after, static_cast<CUresult>(code), sticky});
+}
+
 void Faults::add_from(std::string_view text) {
   for (const auto one : split(text, ',')) {
     const auto part = split(one, ':');
     int after = 0, code = 0;
     if (part.size() < 3 || !read(part[1], after) || !read(part[2], code)) continue;
-    add({std::string(part[0]), after, static_cast<CUresult>(code), part.size() > 3 && part[3] == "sticky"});
+    add(part[0], after, code, part.size() > 3 && part[3] == "sticky");
   }
 }
 
@@ -75,7 +80,7 @@ using dunnage::sim::driver;
 void dunnageSimFail(const char* function, int after, int code, int sticky) {
   if (!function) return;
   const std::lock_guard hold(driver().lock);
-  driver().faults.add({function, after, static_cast<CUresult>(code), sticky != 0});
+  driver().faults.add(function, after, code, sticky != 0);
 }
 
 void dunnageSimFailClear() {

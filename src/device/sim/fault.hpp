@@ -20,7 +20,8 @@ struct Fault {
 
 class Faults {
  public:
-  void add(Fault fault) { faults_.push_back(std::move(fault)); }
+  // A code that is none of CUDA's is no fault.
+  void add(std::string_view function, int after, int code, bool sticky);
   void clear() { faults_.clear(); }
 
   // "cuMemAlloc:3:2,launch:0:719:sticky". What cannot be read is left out.
