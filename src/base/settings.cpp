@@ -73,6 +73,7 @@ Settings Settings::from_environment(const char* const* env, std::vector<std::str
             const std::size_t equals = entry.find('=');
             const std::string_view name = entry.substr(0, equals);
             if (equals == entry.npos || (name != "DUNNAGE" && !name.starts_with("DUNNAGE_"))) continue;
+            if (name.starts_with("DUNNAGE_SIM_")) continue;  // the simulated device's own
             take(name, entry.substr(equals + 1), settings, complaints);
         }
     } catch (const std::exception&) {

@@ -1,6 +1,8 @@
 #include "calls/gpu_pack.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "calls/gpu_error.hpp"
@@ -45,23 +47,60 @@ const char* user_byte(const PackingCall& call, std::int64_t offset) {
 }
 char* packed_byte(const PackingCall& call) { return static_cast<char*>(const_cast<void*>(call.packed)) + *call.position; }
 
+/// A buffer begins where its data are, but absolute addresses may be of several memories.
+bool user_on_gpu(const device::Driver& driver, const PackingCall& call, const Extent& extent, const KnownType* known) {
+  if (device::place_of(driver, user_byte(call, extent.first)).on_gpu()) return true;
+  if (call.user != MPI_BOTTOM || !known || known->reason() != Reason::accelerated) return false;
+  const auto recipe = known->recipe(call.count);
+  const auto& parts = recipe->recipe.parts();
+  return std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return device::place_of(driver, user_byte(call, part.offset)).on_gpu(); });
+}
+
+/// Host memory in place of a user's buffer on a device: for the MPI, which packs by itself there. `quirk`: it may take blocks that
+/// fall for ones that rise, and reach as far to the other side as they do to theirs.
+class InHost {
+ public:
+  InHost(const device::Driver& driver, const PackingCall& call, const Extent& extent, bool quirk) : driver_(driver) {
+    const auto place = device::place_of(driver, user_byte(call, extent.first));
+    base_ = const_cast<void*>(call.user);
+    if (!place.on_gpu()) return;
+    const auto margin = quirk ? extent.high - extent.low : 0;
+    bytes_.resize(static_cast<std::size_t>(extent.high - extent.low + 2 * margin));
+    const auto low = reinterpret_cast<std::uintptr_t>(user_byte(call, extent.low - margin));
+    const auto begin = std::max(low, place.begin), end = std::min(low + bytes_.size(), place.end);
+    original_ = reinterpret_cast<char*>(begin);
+    copied_ = {bytes_.data() + (begin - low), end > begin ? end - begin : 0};
+    base_ = bytes_.data() - (extent.low - margin);
+    engine::gpu_copy(driver, copied_.data(), original_, copied_.size());  // unpacking leaves the gaps as they are
+  }
+  /// As the MPI is to be given it.
+  void* base() const { return base_; }
+  void write_back() const {
+    if (original_) engine::gpu_copy(driver_, original_, copied_.data(), copied_.size());
+  }
+
+ private:
+  const device::Driver& driver_;
+  std::vector<char> bytes_;
+  std::span<char> copied_;
+  char* original_ = nullptr;
+  void* base_;
+};
+
 /// The MPI packs by itself, in host memory: for datatypes that are packed its way or that we know nothing of.
-int through_host(const device::Driver& driver, const PackingCall& call, const Extent& extent) {
-  std::vector<char> user(static_cast<std::size_t>(extent.high - extent.low)), packed(static_cast<std::size_t>(extent.size));
-  auto* const original = const_cast<char*>(user_byte(call, extent.low));
-  auto* const base = user.data() - extent.low;
-  engine::gpu_copy(driver, user.data(), original, user.size());  // unpacking leaves the gaps as they are
-  const auto& own = context->own;
-  int rc = MPI_SUCCESS, at = 0;
+int through_host(const device::Driver& driver, const PackingCall& call, const Extent& extent, bool quirk) {
   if (call.count > std::numeric_limits<int>::max() || extent.size > std::numeric_limits<int>::max()) return raise(call.comm, MPI_ERR_COUNT);
+  const InHost user(driver, call, extent, quirk);
+  std::vector<char> packed(static_cast<std::size_t>(extent.size));
   const int count = static_cast<int>(call.count), size = static_cast<int>(extent.size);
+  int rc = MPI_SUCCESS, at = 0;
   if (call.pack) {
-    rc = own.Pack(base, count, call.type, packed.data(), size, &at, call.comm);
+    rc = context->own.Pack(user.base(), count, call.type, packed.data(), size, &at, call.comm);
     if (rc == MPI_SUCCESS) engine::gpu_copy(driver, packed_byte(call), packed.data(), static_cast<std::size_t>(at));
   } else {
     engine::gpu_copy(driver, packed.data(), packed_byte(call), packed.size());
-    rc = own.Unpack(packed.data(), size, &at, base, count, call.type, call.comm);
-    if (rc == MPI_SUCCESS) engine::gpu_copy(driver, original, user.data(), user.size());
+    rc = context->own.Unpack(packed.data(), size, &at, user.base(), count, call.type, call.comm);
+    if (rc == MPI_SUCCESS) user.write_back();
   }
   if (rc == MPI_SUCCESS) *call.position += at;
   return rc;
@@ -95,16 +134,14 @@ std::optional<int> pack_on_gpu(const device::Driver& driver, const PackingCall& 
   const auto* known = known_type(call.type);
   const auto extent = extent_of(call, known);
   if (!extent) return std::nullopt;
-  if (!device::place_of(driver, packed_byte(call)).on_gpu() && !device::place_of(driver, user_byte(call, extent->first)).on_gpu() &&
-      (call.user != MPI_BOTTOM || !device::place_of(driver, user_byte(call, extent->high - 1)).on_gpu()))
-    return std::nullopt;
+  if (!device::place_of(driver, packed_byte(call)).on_gpu() && !user_on_gpu(driver, call, *extent, known)) return std::nullopt;
   if (extent->size > call.size - *call.position) {
     context->count(call.hook, Reason::bad_argument);
     return raise(call.comm, MPI_ERR_TRUNCATE);
   }
   if (known && (known->reason() == Reason::accelerated || known->reason() == Reason::contiguous)) return accelerated(driver, call, *extent, *known);
   context->count(call.hook, Reason::through_host);
-  return through_host(driver, call, *extent);
+  return through_host(driver, call, *extent, known && known->reason() == Reason::library_quirk);
 } catch (const device::Error& error) {
   context->count(call.hook, Reason::device_error);
   return raise(call.comm, error);

@@ -31,6 +31,7 @@ struct Recipe::Compiler {
   std::map<const Node*, std::pair<std::size_t, std::int64_t>> tables;  // where it stands, and its unit
   std::map<const Node*, std::size_t> children;                         // where a tree's children stand
   std::map<const type::Ints*, std::size_t> numbers;
+  std::vector<NodePtr> kept;  // the maps' keys must stay alive
 
   /// Enters the displacements of a list's pieces or of a spread's children. False where 32 bits do not hold them.
   bool enter_table(const Node& node, std::int64_t piece, Geometry& geometry) {
@@ -156,6 +157,22 @@ struct Recipe::Compiler {
     return node.kind == Kind::concat || (node.child && holds_concat(*node.child));
   }
 
+  /// Absolute addresses may be of several memories, so their pieces are kept apart though they may be regular.
+  void split_absolute(const Node& node, std::int64_t offset) {
+    constexpr std::int64_t addresses_begin = std::int64_t{1} << 32;
+    const auto entries = node.kind == Kind::loop ? node.count : static_cast<std::int64_t>(node.offsets.size());
+    if (node.kind == Kind::block || node.kind == Kind::concat || std::abs(offset) < addresses_begin || entries > max_fused) return split(node, offset, 0);
+    std::int64_t begin = 0;
+    for (std::int64_t i = 0; i < entries; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const auto length = node.length || node.child ? node.length : node.prefix[k + 1] - node.prefix[k];
+      const auto child = node.child ? type::Placed{0, node.child} : type::block(0, length);
+      kept.push_back(child.node);
+      split(*child.node, offset + (node.kind == Kind::loop ? i * node.stride : node.offsets[k]), begin);
+      begin += child.node->size;
+    }
+  }
+
   void split(const Node& node, std::int64_t offset, std::int64_t begin) {
     if (node.kind == Kind::concat && pieces_of(node, max_fused) <= max_fused) {
       for (std::size_t i = 0; i < node.children.size(); ++i) split(*node.children[i], offset + node.offsets[i], begin + node.prefix[i]);
@@ -178,7 +195,7 @@ struct Recipe::Compiler {
 
 Recipe::Recipe(const type::Layout& layout, std::int64_t count)
     : data_(type::loop(count, layout.extent, layout.data)), size_(data_.node ? data_.node->size : 0) {
-  if (data_.node) Compiler{*this, {}, {}, {}}.split(*data_.node, data_.offset, 0);
+  if (data_.node) Compiler{*this, {}, {}, {}, {}}.split_absolute(*data_.node, data_.offset);
 }
 
 std::size_t Recipe::nodes_begin() const { return (table_.size() * sizeof(std::int32_t) + 15) / 16 * 16; }

@@ -52,7 +52,8 @@ void unpack(Region& r, Kind user, Kind packed, int lead, const std::string& what
   int position = lead;
   check_ok(MPI_Unpack(from.data(), lead + r.size(), &position, to.address(), r.count, r.type, comm), what);
   check_equal(position, lead + r.size(), what + ", position");
-  r.bytes() = to.memory.read();
+  const Bytes now = to.memory.read();
+  std::copy(now.begin(), now.end(), r.bytes().begin());  // the region knows its own addresses
   r.expect(stream, what + ", bytes");
 }
 
