@@ -56,15 +56,15 @@ bool user_on_gpu(const device::Driver& driver, const PackingCall& call, const Ex
   return std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return device::place_of(driver, user_byte(call, part.offset)).on_gpu(); });
 }
 
-/// Host memory in place of a user's buffer on a device: for the MPI, which packs by itself there. `quirk`: it may take blocks that
-/// fall for ones that rise, and reach as far to the other side as they do to theirs.
+/// Host memory in place of a user's buffer on a device: for the MPI, which packs by itself there. `quirk`: it may reach further
+/// than it should. Open MPI takes blocks that fall and overlap for contiguous ones.
 class InHost {
  public:
   InHost(const device::Driver& driver, const PackingCall& call, const Extent& extent, bool quirk) : driver_(driver) {
     const auto place = device::place_of(driver, user_byte(call, extent.first));
     base_ = const_cast<void*>(call.user);
     if (!place.on_gpu()) return;
-    const auto margin = quirk ? extent.high - extent.low : 0;
+    const auto margin = quirk ? std::max(extent.high - extent.low, extent.size) : 0;
     bytes_.resize(static_cast<std::size_t>(extent.high - extent.low + 2 * margin));
     const auto low = reinterpret_cast<std::uintptr_t>(user_byte(call, extent.low - margin));
     const auto begin = std::max(low, place.begin), end = std::min(low + bytes_.size(), place.end);

@@ -22,7 +22,7 @@ struct Mirror {
   CudaMemory memory;
 };
 
-void pack(Region& r, Kind user, Kind packed, int lead, const std::string& what) {
+bool pack(Region& r, Kind user, Kind packed, int lead, const std::string& what) {
   Mirror from(r, user);
   r.fill(unsigned(lead + 1));
   from.memory.write(r.bytes().data());
@@ -33,10 +33,12 @@ void pack(Region& r, Kind user, Kind packed, int lead, const std::string& what) 
   check_ok(MPI_Pack(from.address(), r.count, r.type, to.data(), lead + r.size(), &position, comm), what);
   check_equal(position, lead + r.size(), what + ", position");
   const Bytes got = to.read();
-  check(std::equal(expected.begin(), expected.end(), got.begin() + lead), what + ", bytes");
+  const auto differs = std::mismatch(expected.begin(), expected.end(), got.begin() + lead).first;
+  check(differs == expected.end(), what + ", bytes", "first at " + std::to_string(differs - expected.begin()) + " of " + std::to_string(expected.size()));
   check(std::all_of(got.begin(), got.begin() + lead, [](auto b) { return b == kPoison; }) &&
             std::all_of(got.end() - 16, got.end(), [](auto b) { return b == kPoison; }),
         what + ", nothing written around it");
+  return differs == expected.end();
 }
 
 void unpack(Region& r, Kind user, Kind packed, int lead, const std::string& what) {
@@ -57,11 +59,12 @@ void unpack(Region& r, Kind user, Kind packed, int lead, const std::string& what
   r.expect(stream, what + ", bytes");
 }
 
-void both(Region& r, Kind user, Kind packed, int lead) {
+bool both(Region& r, Kind user, Kind packed, int lead) {
   const std::string what = r.name + " from " + name_of(user) + " to " + name_of(packed) + " memory";
   contract().section(what);
-  pack(r, user, packed, lead, "pack " + what);
+  const bool right = pack(r, user, packed, lead, "pack " + what);
   if (!overlaps(r.map())) unpack(r, user, packed, lead, "unpack " + what);
+  return right;
 }
 
 bool there(Kind kind) { return kind != Kind::other_device || devices().count > 1; }
@@ -107,14 +110,17 @@ void random_types(double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   for (; std::chrono::steady_clock::now() < end; ++seed) {
     RandomType random(seed, false, true);
-    Region r(random.make(random.pick(1, 4)), random.pick(1, 3), "random type " + std::to_string(seed));
+    const int count = random.pick(1, 3);
+    MPI_Datatype type = random.make(random.pick(1, 4));
+    const std::string about = describe(type);
+    Region r(type, count, "random type " + std::to_string(seed));
     const auto pick = [&] {
       for (;;)
         if (const Kind kind = kinds()[std::size_t(random.pick(0, int(kinds().size()) - 1))]; there(kind)) return kind;
     };
     Kind user = pick(), packed = pick();
     if (!on_gpu(user) && !on_gpu(packed)) user = Kind::device;
-    both(r, user, packed, random.pick(0, 17));
+    if (!both(r, user, packed, random.pick(0, 17))) std::fprintf(stderr, "%d of %s\n", r.count, about.c_str());
   }
 }
 
@@ -126,6 +132,7 @@ void mixed_memories() {
   scramble(on_device.data(), 4096, 1);
   scramble(on_host.data(), 4096, 2);
   device.write(on_device.data());
+  packed.write(Bytes(4096, kPoison).data());
   MPI_Datatype type = make::owned(make::vector(50, 1, 3, MPI_DOUBLE), [&](MPI_Datatype v) {
     return make::structure({1, 1, 1}, {MPI_Aint(on_host.data()), MPI_Aint(device.data()), MPI_Aint(on_host.data() + 2000)}, {v, v, v});
   });
@@ -164,6 +171,7 @@ void large_counts() {
   r.fill(9);
   from.memory.write(r.bytes().data());
   CudaMemory to(Kind::device, 4096);
+  to.write(Bytes(4096, kPoison).data());
   MPI_Count position = 0, room = 0;
   check_ok(MPI_Pack_size_c(3, r.type, comm, &room), "pack size, large counts");
   check_equal(room, r.size(), "pack size, large counts, bytes");

@@ -251,11 +251,12 @@ class Region {
   }
 
  private:
-  // An MPI that takes falling blocks for rising ones writes on the other side of the origin.
+  // An MPI that takes falling blocks for rising ones writes on the other side of the origin, and Open MPI takes some that
+  // overlap for contiguous.
   MPI_Aint margin() const {
     const bool rising = std::is_sorted(map_.begin(), map_.end(),
                                        [](const Piece& a, const Piece& b) { return a.disp < b.disp; });
-    return 64 + (rising ? 0 : bounds_.end - bounds_.begin);
+    return 64 + (rising ? 0 : std::max(bounds_.end - bounds_.begin, size_));
   }
 
   // The same `count` elements, as one element placed at an absolute address.
