@@ -114,6 +114,7 @@ void random_types(double seconds) {
     MPI_Datatype type = random.make(random.pick(1, 4));
     const std::string about = describe(type);
     Region r(type, count, "random type " + std::to_string(seed));
+    if (r.quirky()) continue;  // the MPI may read outside of it, and what it finds there is anybody's
     const auto pick = [&] {
       for (;;)
         if (const Kind kind = kinds()[std::size_t(random.pick(0, int(kinds().size()) - 1))]; there(kind)) return kind;
@@ -249,6 +250,12 @@ int error_class(int code) {
   return cls;
 }
 
+// Some MPIs have no codes with texts in their own classes; there the class is one of Dunnage's.
+void check_error(int code, int expected, const std::string& what) {
+  const int cls = error_class(code);
+  check(cls == expected || (code != MPI_SUCCESS && cls > MPI_ERR_LASTCODE), what, "class " + std::to_string(cls));
+}
+
 void errors() {
   contract().section("errors");
   MPI_Datatype type = make::vector(100, 1, 2, MPI_DOUBLE);
@@ -262,7 +269,7 @@ void errors() {
   MPI_Datatype long_type = make::vector(2, 1, 1 << 26, MPI_DOUBLE);
   MPI_Type_commit(&long_type);
   const int code = MPI_Pack(small.data(), 1, long_type, packed.data(), 800, &position, comm);
-  check_equal(error_class(code), MPI_ERR_BUFFER, "data that reaches outside the memory");
+  check_error(code, MPI_ERR_BUFFER, "data that reaches outside the memory");
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   MPI_Error_string(code, text, &length);
@@ -279,7 +286,7 @@ void errors() {
       fail(function, 0, failure, 0);
       position = 0;
       const int rc = MPI_Pack(user.data(), 1, fresh, to, 800, &position, comm);
-      check_equal(error_class(rc), cls, what);
+      check_error(rc, cls, what);
       reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "dunnageSimFailClear"))();
       position = 0;
       check_ok(MPI_Pack(user.data(), 1, fresh, to, 800, &position, comm), what + ", and the next call works");
@@ -291,10 +298,10 @@ void errors() {
     // The context dies under a kernel: an error now, errors later, no crash.
     fail("kernel", 0, CUDA_ERROR_ILLEGAL_ADDRESS, 1);
     position = 0;
-    check_equal(error_class(MPI_Pack(user.data(), 1, type, packed.data(), 800, &position, comm)), MPI_ERR_OTHER, "a kernel that fails");
+    check_error(MPI_Pack(user.data(), 1, type, packed.data(), 800, &position, comm), MPI_ERR_OTHER, "a kernel that fails");
     reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "dunnageSimFailClear"))();
     position = 0;
-    check_equal(error_class(MPI_Pack(user.data(), 1, type, packed.data(), 800, &position, comm)), MPI_ERR_OTHER, "a dead context");
+    check_error(MPI_Pack(user.data(), 1, type, packed.data(), 800, &position, comm), MPI_ERR_OTHER, "a dead context");
     MPI_Type_free(&type);
     cuDevicePrimaryCtxReset(0);
     cuda(cuDevicePrimaryCtxRetain(&devices().context[0], 0), "cuDevicePrimaryCtxRetain");

@@ -1,0 +1,67 @@
+"""Device memory, on the simulated device: the programs find it under the name of CUDA's driver.
+
+Plain MPIs of the test machines know nothing of GPUs and crash on such buffers, so there is nothing to compare with: the programs
+hold every byte against the typemap.
+"""
+import json
+import os
+
+import pytest
+
+from installed import BUILD, MPIS
+
+SIM = BUILD / "lib" / "dunnage" / "sim"
+pytestmark = pytest.mark.skipif(not SIM.exists(), reason="built without CUDA's header")
+
+SECONDS = int(os.environ.get("DUNNAGE_RANDOM_SECONDS", "10"))
+
+
+def simulated(name, **variables):
+    """Variables of the ranks. The driver's place comes before the MPI's own, where a program needs to be told that."""
+    mpi = MPIS.get(name)
+    folders = [str(SIM), *([mpi.libraries] if mpi and mpi.libraries else [])]
+    return {"LD_LIBRARY_PATH": ":".join(folders), "DUNNAGE_SIM_DELAY": "20", **variables}
+
+
+@pytest.mark.parametrize("flavour", [f for f in MPIS if f != "mpi_abi_on_impi"])  # where a program that provokes errors ends
+def test_packing(launch, flavour):
+    run = launch(flavour, "contract_gpu_pack", max(1, SECONDS // 3), ranks=1, mode="dunnage", limit=300, **simulated(flavour))
+    print(run.output[:2000])
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_one_device(launch, flavour):
+    run = launch(flavour, "contract_gpu_pack", 1, ranks=1, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_SIM_DEVICES="1"))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_small_pieces(launch, flavour):
+    """Many pieces of staging memory for every buffer."""
+    run = launch(flavour, "contract_gpu_pack", 1, ranks=1, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_DEVICE_PIECE="4K"))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+def test_switched_off(launch):
+    """DUNNAGE_DEVICE=off leaves device memory to the MPI, which does not know it. Or the tests above would prove nothing."""
+    run = launch("openmpi", "contract_gpu_pack", 1, ranks=1, mode="dunnage", limit=300, **simulated("openmpi", DUNNAGE_DEVICE="off"))
+    assert any("crashed" in line for line in run.errors.splitlines()), run
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_report(launch, flavour, tmp_path):
+    report = tmp_path / "report.json"
+    run = launch(flavour, "contract_gpu_pack", 1, ranks=1, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_REPORT=str(report)))
+    assert run.code == 0, run
+    calls = json.loads(report.read_text())["calls"]
+    assert calls["MPI_Pack"]["accelerated"] > 100 and calls["MPI_Unpack"]["accelerated"] > 100
+    assert calls["MPI_Pack"]["declined"]["an error of the device, reported"] > 0
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_host_program_beside_a_driver(launch, flavour):
+    """A driver that is loaded but that the program does not use: everything is host memory."""
+    preload = f"{BUILD}/lib/libdunnage.so:{SIM}/libcuda.so.1"
+    run = launch(flavour, "contract_pack", ranks=1, mode="plain", LD_PRELOAD=preload)
+    assert run.finished and run.code == 0 and not run.failures, run
