@@ -11,7 +11,8 @@
 #   make clean
 #
 # MPICC=/path/to/mpicc[;/path/to/another] builds for these MPIs and not for those on PATH. MPI_WHEELS=yes also installs
-# Open MPI, MPICH and Intel MPI as wheels and builds for them; `make test` does.
+# Open MPI, MPICH and Intel MPI as wheels and builds for them; `make test` does. CUDA_WHEELS=yes installs CUDA's compiler as a
+# wheel where there is none, likewise.
 PREFIX ?= /usr/local
 export MPICC
 
@@ -28,6 +29,7 @@ demo: build
 
 # On the system's MPIs and on those that come as wheels; MPI_WHEELS=no goes without these.
 test: export MPI_WHEELS := $(or $(MPI_WHEELS),yes)
+test: export CUDA_WHEELS := $(or $(CUDA_WHEELS),yes)
 test: setup
 	scripts/test.sh
 

