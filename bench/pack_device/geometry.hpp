@@ -1,0 +1,74 @@
+// Where the bytes of a case lie, written down once for host and device and with no MPI: what results are held against.
+#pragma once
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define BENCH_ANYWHERE __host__ __device__
+#else
+#define BENCH_ANYWHERE
+#endif
+
+namespace bench {
+
+struct Loop {
+  std::uint64_t count = 1, stride = 0;
+};
+
+/// Blocks within two nested loops, in the order of the datatype. Offsets and strides are bytes.
+struct Geometry {
+  std::uint64_t base = 0;          ///< from the user's buffer
+  Loop outer = {}, inner = {};
+  std::uint64_t bytes = 0;         ///< packed, of all the blocks in one turn of the inner loop
+  std::uint64_t blocks = 1;        ///< in one turn
+  std::uint64_t length = 0;        ///< of every block; 0: they differ
+  const std::uint64_t* offsets = nullptr;  ///< of the blocks; null: the one block is at 0
+  const std::uint64_t* starts = nullptr;   ///< packed, blocks + 1 of them; null where all have one length
+};
+
+BENCH_ANYWHERE inline std::uint64_t payload(const Geometry& g) { return g.outer.count * g.inner.count * g.bytes; }
+
+/// The place in the user's buffer of byte `packed` of the packed stream.
+BENCH_ANYWHERE inline std::uint64_t place(const Geometry& g, std::uint64_t packed) {
+  const std::uint64_t turn = packed / g.bytes, within = packed - turn * g.bytes;
+  const std::uint64_t outer = turn / g.inner.count, inner = turn - outer * g.inner.count;
+  std::uint64_t at = g.base + outer * g.outer.stride + inner * g.inner.stride;
+  if (!g.offsets) return at + within;
+  std::uint64_t block, first;
+  if (g.length) {
+    block = within / g.length;
+    first = block * g.length;
+  } else {
+    std::uint64_t low = 0, high = g.blocks;
+    while (high - low > 1) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (g.starts[middle] <= within) low = middle; else high = middle;
+    }
+    block = low;
+    first = g.starts[block];
+  }
+  return at + g.offsets[block] + within - first;
+}
+
+/// Calls f(offset, length) for every block in order.
+template <class F>
+void for_each_block(const Geometry& g, F f) {
+  for (std::uint64_t outer = 0; outer < g.outer.count; ++outer)
+    for (std::uint64_t inner = 0; inner < g.inner.count; ++inner) {
+      const std::uint64_t at = g.base + outer * g.outer.stride + inner * g.inner.stride;
+      for (std::uint64_t block = 0; block < g.blocks; ++block)
+        f(at + (g.offsets ? g.offsets[block] : 0), g.length ? g.length : g.starts[block + 1] - g.starts[block]);
+    }
+}
+
+/// Bytes that differ from place to place and from seed to seed: byte `i` is one of word i/8.
+BENCH_ANYWHERE inline std::uint64_t pattern_word(std::uint64_t word, std::uint64_t seed) {
+  std::uint64_t x = (word + 1) * 0x9e3779b97f4a7c15u + seed * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 29)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 32);
+}
+BENCH_ANYWHERE inline unsigned char pattern(std::uint64_t i, std::uint64_t seed) {
+  return static_cast<unsigned char>(pattern_word(i / 8, seed) >> (8 * (i % 8)));
+}
+
+}  // namespace bench

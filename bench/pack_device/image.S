@@ -1,0 +1,9 @@
+/* kernels.cu as nvcc compiled it, within the program: there is no file beside it that could be lost. */
+        .section .rodata
+        .balign 64
+        .global bench_pack_device_image
+        .type bench_pack_device_image, @object
+bench_pack_device_image:
+        .incbin BENCH_IMAGE
+        .size bench_pack_device_image, . - bench_pack_device_image
+        .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,88 @@
+// bench_pack_device: MPI_Pack and MPI_Unpack on device memory, against the MPI's own, the kernel of the document 'Improving
+// MPI_Pack performance in CUDA-aware MPI', CUDA's copies, and the limit of the memory. An ordinary MPI program for one rank.
+// Writes one JSON object per line; see docs/guide/benchmarks.md. Exit status 0: done; 1: wrong bytes; 3: nothing to measure on.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+
+#include "common/record.hpp"
+#include "experiment.hpp"
+
+namespace {
+
+struct Options {
+  std::vector<std::string> cases, starts{"zero"}, operations{"pack", "unpack"}, modes{"cold", "warm"};
+  bench::Repetitions repetitions;
+  std::uint64_t allocation = 1 << 30;
+  double seconds = 0;  // 0: no limit
+  bool plain = false, dunnage = false;
+  std::string attempt;
+};
+
+/// Ends when the time is up. Returns whether all bytes were right.
+bool run(const Options& options, bench::Experiment& experiment) {
+  const auto start = std::chrono::steady_clock::now();
+  bool right = true;
+  for (const std::string& text : options.cases)
+    for (const std::string& where : options.starts) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      if (options.seconds > 0 && spent.count() > options.seconds) {
+        bench::print({{"record", "skipped"}, {"pattern", text}, {"start", where}, {"reason", "the time was up"}});
+        continue;
+      }
+      bench::print({{"record", "begin"}, {"pattern", text}, {"start", where}});
+      if (const auto subject = bench::read_case(text, where)) right = experiment.run(*subject) && right;
+    }
+  return right;
+}
+
+int measure(const Options& options, const bench::Device& device) {
+  bench::Experiment experiment(device, options.allocation);
+  experiment.operations = options.operations;
+  experiment.modes = options.modes;
+  experiment.repetitions = options.repetitions;
+  experiment.possible.dunnage = options.dunnage || options.attempt == "dunnage";
+  experiment.possible.plain = options.plain || options.attempt == "plain";
+  if (!options.attempt.empty()) return experiment.try_pack() ? 0 : 1;
+  nlohmann::json header = bench::header();
+  int version = 0;
+  BENCH_CU(cuDriverGetVersion, &version);
+  header.update({{"device", device.name()}, {"driver", version}, {"copy_bandwidth", experiment.copy_bandwidth()}});
+  bench::print(header);
+  return run(options, experiment) ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Measures MPI_Pack and MPI_Unpack on device memory; writes JSON lines");
+  app.add_option("--case", options.cases, "what is packed, for example 'box 8x1024x128' (cases.hpp)");
+  app.add_option("--start", options.starts, "zero, odd or aligned")->check(CLI::IsMember({"zero", "odd", "aligned"}));
+  app.add_option("--operation", options.operations)->check(CLI::IsMember({"pack", "unpack"}));
+  app.add_option("--mode", options.modes)->check(CLI::IsMember({"cold", "warm"}));
+  app.add_option("--repetitions", options.repetitions.samples, "samples per series")->check(CLI::PositiveNumber);
+  app.add_option("--warm-ups", options.repetitions.warm_ups)->check(CLI::NonNegativeNumber);
+  app.add_option("--allocation", options.allocation, "bytes of the user's buffer");
+  app.add_option("--seconds", options.seconds, "begin no case after that time");
+  app.add_flag("--plain", options.plain, "measure the MPI's own functions, which have to be CUDA-aware");
+  app.add_flag("--dunnage", options.dunnage, "measure Dunnage's, which has to be loaded");
+  app.add_option("--try", options.attempt, "pack once on device memory through plain or dunnage and stop; status 0 if the bytes are right")
+      ->check(CLI::IsMember({"plain", "dunnage"}));
+  CLI11_PARSE(app, argc, argv);
+  try {
+    // CUDA before MPI, as CUDA-aware MPIs ask for.
+    const bench::Device device;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    const int status = measure(options, device);
+    MPI_Finalize();
+    return status;
+  } catch (const bench::NoDevice& nothing) {
+    std::fprintf(stderr, "bench_pack_device: %s\n", nothing.what());
+    return 3;
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "bench_pack_device: %s\n", failure.what());
+    return 2;
+  }
+}

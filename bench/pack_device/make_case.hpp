@@ -1,0 +1,29 @@
+// The cases, one function for each form of text in cases.hpp. Nothing where there is no such start.
+#pragma once
+
+#include "cases.hpp"
+
+namespace bench {
+
+using Extent = std::array<std::uint64_t, 3>;
+
+std::optional<Case> box(const Extent& size, const Extent& array, const std::string& start);
+std::optional<Case> block_list(std::uint64_t length, bool shuffled, std::uint64_t bytes, const std::string& start);
+std::optional<Case> struct_array(const std::string& fields, std::uint64_t count, const std::string& start);
+std::optional<Case> subarrays(std::uint64_t number, const Extent& size, const Extent& array, const std::string& start);
+std::optional<Case> transpose(std::uint64_t rows, std::uint64_t columns, std::uint64_t bytes, const std::string& start);
+std::optional<Case> vector(std::uint64_t count, std::uint64_t length, std::uint64_t stride, const std::string& type,
+                           const std::string& start);
+std::optional<Case> contiguous(std::uint64_t bytes, const std::string& start);
+
+/// Where a case that is no box starts: its first byte. `unit` keeps data of a type aligned as the type is.
+std::uint64_t first_byte(const std::string& start, std::uint64_t unit);
+
+/// A type of C by its name, and its size, which is its alignment too.
+struct Element {
+  MPI_Datatype type;
+  std::uint64_t bytes;
+};
+Element element(const std::string& name);
+
+}  // namespace bench

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+
+#include "arena.hpp"
+
+namespace bench {
+
+/// Decides whether calls move the right bytes: those that the case's geometry names, and no others. On the device where our
+/// kernels run there, else on copies of the buffers in host memory.
+class Verifier {
+ public:
+  Verifier(const Device& device, const Arena& arena, const Case& subject);
+  using Call = std::function<void(const Slot&)>;
+  /// Whether `call` packs (unpacks) rightly into a poisoned destination, and leaves the rest of both buffers alone.
+  bool pack(const Slot& slot, const Call& call);
+  bool unpack(const Slot& slot, const Call& call);
+
+ private:
+  bool verify(const Slot& slot, const Call& call, bool packing);
+  std::uint64_t differences_on_device(const Slot& slot, bool packing);
+  std::uint64_t differences_on_host(const Slot& slot, bool packing);
+  void fill(CUdeviceptr address, std::uint64_t bytes, std::uint64_t seed) const;
+
+  const Device& device_;
+  const Arena& arena_;
+  const Case& subject_;
+  Kernel fill_, differ_, differ_packed_, differ_user_, restore_;
+  Geometry geometry_;  ///< with its lists on the device
+  DeviceMemory offsets_, starts_, count_;
+};
+
+}  // namespace bench
