@@ -58,17 +58,14 @@ std::optional<Case> read_case(const std::string& text, const std::string& start)
     if (!made) return made;
     made->name = text;
     made->start = start;
-    made->span = 0;
+    made->span = span(made->geometry);
     made->block = ~std::uint64_t{0};
-    for_each_block(made->geometry, [&](std::uint64_t offset, std::uint64_t length) {
-      made->span = std::max(made->span, offset + length);
-      made->block = std::min(made->block, length);
-    });
+    for_each_block(made->geometry, [&](std::uint64_t, std::uint64_t length) { made->block = std::min(made->block, length); });
     return made;
   }
-  throw std::invalid_argument("'" + text + "' is no case; a case is one of:\n" + [] {
+  throw std::invalid_argument("'" + text + "' is no case; a case is one of" + [] {
     std::string all;
-    for (const Form& form : forms) all += std::string("  ") + form.expression + "\n";
+    for (const Form& form : forms) all += std::string(": ") + form.expression;
     return all;
   }());
 }

@@ -61,6 +61,13 @@ void for_each_block(const Geometry& g, F f) {
     }
 }
 
+/// Bytes of the user's buffer, to the end of the last block in memory.
+inline std::uint64_t span(const Geometry& g) {
+  std::uint64_t end = 0;
+  for_each_block(g, [&end](std::uint64_t offset, std::uint64_t length) { end = offset + length > end ? offset + length : end; });
+  return end;
+}
+
 /// Bytes that differ from place to place and from seed to seed: byte `i` is one of word i/8.
 BENCH_ANYWHERE inline std::uint64_t pattern_word(std::uint64_t word, std::uint64_t seed) {
   std::uint64_t x = (word + 1) * 0x9e3779b97f4a7c15u + seed * 0xbf58476d1ce4e5b9u;

@@ -5,6 +5,7 @@
 
 using bench::Geometry;
 using bench::Rows;
+using bench::touched;
 using u8 = unsigned char;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
@@ -58,24 +59,6 @@ extern "C" __global__ void copy(uint4* __restrict__ to, const uint4* __restrict_
   }
 }
 
-// The first byte of the layout in a sector, and whether all of the sector is the layout's.
-struct Touched {
-  u64 first;
-  bool whole;
-};
-static __device__ Touched touched(const Rows& rows, u32 i) {
-  const u32 row = i / rows.sectors, k = i - row * rows.sectors;
-  const u32 outer = row / rows.inner, inner = row - outer * rows.inner;
-  const u64 begin = rows.base + outer * rows.outer_stride + inner * rows.inner_stride, end = begin + rows.length;
-  const u64 at = begin / bench::sector * bench::sector + k * bench::sector;
-  return {at < begin ? begin : at, !rows.partial && at >= begin && at + bench::sector <= end};
-}
-// In a list: the sector's number, doubled, and 1 for a whole one.
-static __device__ Touched touched(const u32* list, u32 i) {
-  const u32 entry = list[i];
-  return {u64(entry >> 1) * bench::sector, (entry & 1) != 0};
-}
-
 template <class Where>
 static __device__ void read(const u8* user, const Where& where, u32 sectors, u32* sink) {
   u32 sum = 0;
@@ -94,7 +77,7 @@ static __device__ void read(const u8* user, const Where& where, u32 sectors, u32
 template <class Where>
 static __device__ void write(u8* user, const Where& where, u32 sectors) {
   for (u64 i = thread(); i < sectors; i += threads()) {
-    const Touched one = touched(where, i);
+    const bench::Touched one = touched(where, i);
     if (one.whole) {
       uint4* const to = reinterpret_cast<uint4*>(user + one.first);
       to[0] = to[1] = uint4{1, 2, 3, 4};

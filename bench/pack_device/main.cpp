@@ -37,7 +37,8 @@ bool run(const Options& options, bench::Experiment& experiment) {
 }
 
 int measure(const Options& options, const bench::Device& device) {
-  bench::Experiment experiment(device, options.allocation);
+  constexpr std::uint64_t little = 65536;  // enough to try
+  bench::Experiment experiment(device, options.attempt.empty() ? options.allocation : little);
   experiment.operations = options.operations;
   experiment.modes = options.modes;
   experiment.repetitions = options.repetitions;

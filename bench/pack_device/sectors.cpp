@@ -21,9 +21,9 @@ std::optional<Rows> closed_form(const Geometry& g, const Sectors& found) {
 
 }  // namespace
 
-Sectors sectors(const Case& subject) {
-  std::vector<unsigned char> covered(subject.span / sector + 1);
-  for_each_block(subject.geometry, [&](std::uint64_t offset, std::uint64_t length) {
+Sectors sectors(const Geometry& geometry) {
+  std::vector<unsigned char> covered(span(geometry) / sector + 1);
+  for_each_block(geometry, [&](std::uint64_t offset, std::uint64_t length) {
     for (const std::uint64_t end = offset + length; offset < end;) {
       const std::uint64_t next = std::min(end, offset / sector * sector + sector);
       covered[offset / sector] = static_cast<unsigned char>(covered[offset / sector] + (next - offset));
@@ -39,7 +39,7 @@ Sectors sectors(const Case& subject) {
     found.first = std::min(found.first, i);
     found.end = i + 1;
   }
-  found.rows = closed_form(subject.geometry, found);
+  found.rows = closed_form(geometry, found);
   if (found.rows) return found;
   found.list.reserve(found.touched);
   for (std::uint64_t i = found.first; i < found.end; ++i)

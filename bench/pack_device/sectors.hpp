@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "cases.hpp"
 #include "probe.hpp"
 
 namespace bench {
@@ -22,6 +21,6 @@ struct Sectors {
 };
 
 /// Counts them, block by block. The user's buffer starts at a sector.
-Sectors sectors(const Case& subject);
+Sectors sectors(const Geometry& geometry);
 
 }  // namespace bench

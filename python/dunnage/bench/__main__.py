@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import List, Optional
 
-from . import commit, machine, message, report
+from . import commit, device, machine, message, report
+from .device_run import require_device, run_cases
 from .experiment import Experiment, load
 from .home import Home, experiment_files, find_home
-from .runner import RunError, default_core, run_experiment
+from .runner import NoDevice, RunError, default_core, run_experiment
 
-REPORTS = {"bench_pack": report.report, "bench_message": message.report, "bench_commit": commit.report}
+REPORTS = {
+    "bench_pack": report.report,
+    "bench_pack_device": device.report,
+    "bench_message": message.report,
+    "bench_commit": commit.report,
+}
 
 
 def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
@@ -20,11 +27,11 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="dunnage bench", description="Reproduces a published experiment.")
     parser.add_argument("name", nargs="?", help="the experiment, for example: pack")
     parser.add_argument("--all", action="store_true", help="run every experiment")
-    parser.add_argument("--memory", default="host", help="kind of memory the data is in (pack; default: host)")
+    parser.add_argument("--memory", default="host", help="kind of memory the data is in (pack; host or device, default: host)")
     parser.add_argument("--mpi", help="comma-separated MPIs (default: every one the program is built for)")
     parser.add_argument("--output", type=Path, help="folder for JSON, CSV and PNG (default: results/ of the build)")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, nothing large")
-    parser.add_argument("--pattern", help="pack: only patterns whose name this regular expression is found in")
+    parser.add_argument("--pattern", help="pack: only patterns or cases whose name this regular expression is found in")
     parser.add_argument("--mode", choices=["cold", "warm"], help="pack: only large patterns cold, or only small ones warm")
     parser.add_argument("--operation", choices=["pack", "unpack"], help="pack: only this operation")
     parser.add_argument("--rounds", type=int, help="times round all the MPIs")
@@ -45,25 +52,31 @@ def adjust(experiment: Experiment, options: argparse.Namespace) -> None:
     experiment.modes = [options.mode] if options.mode else experiment.modes
     experiment.operations = [options.operation] if options.operation else experiment.operations
     experiment.max_bytes = experiment.max_bytes if options.max_bytes is None else options.max_bytes
+    experiment.cases = [case for case in experiment.cases if re.search(experiment.pattern, case)]
 
 
 def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
     """Runs one experiment and reports; returns whether Dunnage's bytes were right."""
     experiment = load(path, options.quick)
+    on_device = bool(experiment.cases)
     adjust(experiment, options)
     built = home.mpis(experiment.program)
     mpis = options.mpi.split(",") if options.mpi else built
     missing = [mpi for mpi in mpis if mpi not in built]
     if missing or not mpis:
-        raise RunError(
+        raise (NoDevice if on_device else RunError)(
             f"{experiment.program} is not built for {', '.join(missing) or 'any MPI'} in {home.path}"
             f" (built: {', '.join(built) or 'none'}); build it with make, or set DUNNAGE_HOME"
         )
+    core = default_core() if options.core is None else options.core
+    if on_device:
+        require_device(home, experiment, mpis, core)
     print(experiment.title)
     if not home.library.exists() and experiment.modes:
-        print(f"{home.library} is missing: measuring plain MPI only, against hand-written loops")
-    core = default_core() if options.core is None else options.core
-    run = run_experiment(home, experiment, mpis, core, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
+        others = "what else there is" if on_device else "plain MPI only, against hand-written loops"
+        print(f"{home.library} is missing: measuring {others}")
+    runner = run_cases if on_device else run_experiment
+    run = runner(home, experiment, mpis, core, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     for mpi, header in run.headers.items():
         version = " ".join(header["library_version"].splitlines()[0].split())
         print(f"{mpi}: {version}, Dunnage {'loaded' if header['dunnage'] else 'not loaded'}")
@@ -83,11 +96,16 @@ def main(arguments: Optional[List[str]] = None) -> int:
         asked = f"{options.name} --memory {options.memory}"
         print(f"dunnage bench: no experiment '{asked}'; there are: {known}", file=sys.stderr)
         return 2
-    try:
-        return 0 if all([run_one(home, path, options) for path in files]) else 1
-    except RunError as error:
-        print(f"dunnage bench: {error}", file=sys.stderr)
-        return 2
+    right = True
+    for path in files:
+        try:
+            right = run_one(home, path, options) and right
+        except RunError as error:
+            print(f"dunnage bench: {path.stem}: {error}" if options.all else f"dunnage bench: {error}", file=sys.stderr)
+            # A machine without a GPU has done all that it can without the experiments for one.
+            if not (options.all and isinstance(error, NoDevice)):
+                return 2
+    return 0 if right else 1
 
 
 if __name__ == "__main__":

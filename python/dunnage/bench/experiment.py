@@ -21,7 +21,7 @@ class Experiment:
     title: str
     program: str
     rounds: int  # times round all the MPIs
-    criteria: Dict[str, Dict[str, float]] = field(default_factory=dict)
+    criteria: Dict[str, Dict[str, Any]] = field(default_factory=dict)
 
     # What the program is given, and on how many ranks; the pack benchmark has a table of its own instead.
     ranks: int = 1
@@ -33,6 +33,12 @@ class Experiment:
     operations: List[str] = field(default_factory=list)
     repetitions: Dict[str, int] = field(default_factory=dict)
     max_bytes: int = 0
+
+    # Of the pack benchmark on device memory.
+    cases: List[str] = field(default_factory=list)
+    starts: List[str] = field(default_factory=list)
+    allocation: int = 0
+    seconds: float = 0  # begin no case after that time, of each MPI and round
 
 
 def load(path: Path, quick: bool = False) -> Experiment:

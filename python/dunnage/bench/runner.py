@@ -19,6 +19,10 @@ class RunError(RuntimeError):
     """A benchmark program did not finish."""
 
 
+class NoDevice(RunError):
+    """There is no GPU to measure on, or no program for it."""
+
+
 @dataclass
 class Run:
     """All that a run of an experiment gave."""
@@ -26,6 +30,7 @@ class Run:
     records: List[Tuple[str, Record]] = field(default_factory=list)
     headers: Dict[str, Record] = field(default_factory=dict)  # of each MPI
     skipped: List[Record] = field(default_factory=list)
+    lost: List[str] = field(default_factory=list)  # what should have been measured and could not be
 
 
 def run_program(home: Home, program: str, mpi: str, arguments: List[str], core: int) -> List[Record]:
@@ -70,17 +75,17 @@ def run_experiment(home: Home, experiment: Experiment, mpis: List[str], core: in
     if not home.library.exists():
         raise RunError(f"{home.library} is missing: there is nothing to compare plain MPI with")
     run = Run()
-    for turn, mpi in _turns(mpis, experiment.rounds):
+    for turn, mpi in turns(mpis, experiment.rounds):
         say(f"{mpi}, round {turn + 1}")
         if experiment.ranks == 1:
             records = run_program(home, experiment.program, mpi, experiment.arguments, core)
         else:
             records = launch_program(home, experiment.program, mpi, experiment.arguments, experiment.ranks)
-        _collect(run, mpi, records)
+        collect(run, mpi, records)
     return run
 
 
-def _turns(mpis: List[str], rounds: int) -> List[Tuple[int, str]]:
+def turns(mpis: List[str], rounds: int) -> List[Tuple[int, str]]:
     """Each MPI once in every round, a different one first each time."""
     return [(turn, mpis[(turn + place) % len(mpis)]) for turn in range(rounds) for place in range(len(mpis))]
 
@@ -92,12 +97,12 @@ def _run_patterns(home: Home, experiment: Experiment, mpis: List[str], core: int
     for mode in experiment.modes:
         for pattern in _patterns(home, experiment, mpis[0], mode, core):
             say(f"{mode} {pattern}")
-            for _, mpi in _turns(mpis, experiment.rounds):
+            for _, mpi in turns(mpis, experiment.rounds):
                 arguments = ["--pattern", f"^{pattern}$", "--mode", mode, "--operation", operation]
                 arguments += ["--repetitions", str(experiment.repetitions[mode])]
                 if experiment.max_bytes:
                     arguments += ["--max-bytes", str(experiment.max_bytes)]
-                _collect(run, mpi, run_program(home, experiment.program, mpi, arguments, core))
+                collect(run, mpi, run_program(home, experiment.program, mpi, arguments, core))
     return run
 
 
@@ -107,7 +112,7 @@ def _patterns(home: Home, experiment: Experiment, mpi: str, mode: str, core: int
     return [record["pattern"] for record in records if record["record"] == "pattern"]
 
 
-def _collect(run: Run, mpi: str, records: List[Record]) -> None:
+def collect(run: Run, mpi: str, records: List[Record]) -> None:
     for record in records:
         if record["record"] == "header":
             run.headers[mpi] = record

@@ -1,0 +1,94 @@
+"""What the pack benchmark on device memory measured, and the limit that it is held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional
+
+from .results import Measured, Record, join
+from .runner import Run
+
+RETURNED = ", returned"  # of a series: until the call came back, and not until the device had nothing left to do
+
+
+@dataclass
+class DeviceResult(Measured):
+    """One operation on one case at one start, cold or warm."""
+
+    start: str
+    kind: str
+    block: int
+    payload: int
+    operation: str
+    mode: str
+    traffic: int
+    bandwidth: float  # of a copy, bytes read and written per second
+    skipped: Dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """With the start, where it is not zero."""
+        return self.pattern if self.start == "zero" else f"{self.pattern}, start {self.start}"
+
+    def descriptions(self, who: str) -> List[str]:
+        """The series of `dunnage` or `plain`, one for each description of the data."""
+        return [name for name in self.series if name.startswith(who + " ") and not name.endswith(RETURNED)]
+
+    def slowest(self, who: str, suffix: str = "") -> float:
+        """The time of the slowest description."""
+        return max(self.time(name + suffix) for name in self.descriptions(who))
+
+    def slowest_name(self, who: str) -> str:
+        """The slowest description."""
+        return max(self.descriptions(who), key=self.time)
+
+    @property
+    def launch(self) -> Optional[float]:
+        """The time to launch an empty kernel and wait for it."""
+        return self.time("empty") if self.has("empty") else None
+
+    @property
+    def probe(self) -> Optional[float]:
+        """The time of a kernel that touches each needed sector once, without its launch."""
+        name = "read probe" if self.operation == "pack" else "write probe"
+        return self.time(name) - self.time("empty") if self.has(name) and self.has("empty") else None
+
+    @property
+    def limit(self) -> Optional[float]:
+        """Launch and wait, and the larger of traffic over a copy's bandwidth and the probe. None from the cache, where a copy's
+        bandwidth says nothing, and where the kernels could not run."""
+        if self.launch is None or self.probe is None or self.mode != "cold":
+            return None
+        return self.launch + max(self.traffic / self.bandwidth, self.probe)
+
+    @property
+    def share_of_limit(self) -> Optional[float]:
+        """1 for a slowest description that takes no longer than the limit."""
+        if self.limit is None or not self.descriptions("dunnage"):
+            return None
+        return self.limit / self.slowest("dunnage")
+
+    @property
+    def wrong(self) -> List[str]:
+        """The series that gave wrong bytes."""
+        return [name for name, series in self.series.items() if not series.get("verified", True)]
+
+    def to_json(self) -> Record:
+        """For the results file."""
+        derived = {name: getattr(self, name) for name in ("launch", "probe", "limit", "share_of_limit", "wrong")}
+        return {**vars(self), **derived}
+
+
+def device_results(run: Run) -> List[DeviceResult]:
+    """The results of all rounds."""
+    fields = ("kind", "block", "payload", "traffic")
+    joined = join(run.records, ("mode", "operation", "pattern", "start"), fields)
+    skipped = {_key(mpi, one): one["skipped"] for mpi, one in run.records}
+    return [
+        DeviceResult(**one, bandwidth=run.headers[one["mpi"]]["copy_bandwidth"], skipped=skipped[_key(one["mpi"], one)])
+        for one in joined
+    ]
+
+
+def _key(mpi: str, one: Record) -> tuple:
+    return (mpi, one["mode"], one["operation"], one["pattern"], one["start"])
