@@ -79,7 +79,7 @@ class DeviceMemory {
   template <class T>
   static DeviceMemory of(const std::vector<T>& values) {
     DeviceMemory memory(values.size() * sizeof(T));
-    if (!values.empty()) BENCH_CU(cuMemcpyHtoD, memory.address_, values.data(), values.size() * sizeof(T));
+    if (!values.empty()) upload(memory.address_, values.data(), values.size() * sizeof(T));
     return memory;
   }
 

@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -34,5 +35,12 @@ void check(CUresult result, const char* what);
 
 /// Calls a function of the driver by its name in cuda.h.
 #define BENCH_CU(name, ...) ::bench::check(::bench::driver().name(__VA_ARGS__), #name)
+
+/// Copies to the device and waits: cuMemcpyHtoD may come back before the bytes are there, and streams that do not block would
+/// overtake it.
+inline void upload(CUdeviceptr to, const void* from, std::size_t bytes) {
+  BENCH_CU(cuMemcpyHtoD, to, from, bytes);
+  BENCH_CU(cuCtxSynchronize);
+}
 
 }  // namespace bench

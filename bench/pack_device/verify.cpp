@@ -49,14 +49,14 @@ void Verifier::fill(CUdeviceptr address, std::uint64_t bytes, std::uint64_t seed
   if (fill_) return device_.launch_over(fill_, bytes / 8, address, bytes, seed);
   std::vector<unsigned char> values(bytes);
   for (std::uint64_t i = 0; i < bytes; ++i) values[i] = pattern(i, seed);
-  BENCH_CU(cuMemcpyHtoD, address, values.data(), bytes);
+  upload(address, values.data(), bytes);
 }
 
 std::uint64_t Verifier::differences_on_device(const Slot& slot, bool packing) {
   const std::uint64_t packed = payload(subject_.geometry), whole = arena_.user.bytes();
   const CUdeviceptr user = arena_.user.address(), begin = slot.packed - guard, count = count_.address();
   std::uint64_t different = 0;
-  BENCH_CU(cuMemcpyHtoD, count, &different, sizeof different);
+  upload(count, &different, sizeof different);
   const auto differ = [&](CUdeviceptr at, std::uint64_t first, std::uint64_t bytes, std::uint64_t seed) {
     device_.launch_over(differ_, bytes, at, first, bytes, seed, count);
   };

@@ -1,9 +1,10 @@
-// The device benchmark's kernels on the simulated device: kernels.cu compiled for the host, run thread after thread. Preloaded
-// into the benchmark by its tests.
+// The device benchmark's kernels on the simulated device: kernels.cu compiled for the host, run thread after thread.
+// staged_pack.cpp loads it.
 #include <cuda.h>
 #include <dlfcn.h>
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "device/sim/sim.h"

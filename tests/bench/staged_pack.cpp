@@ -1,6 +1,6 @@
 // A stand-in for libdunnage.so in tests of the device benchmark: packs device memory with the MPI's own functions on a copy in
 // host memory. With STAGED_PACK=wrong one byte of every result is changed, with STAGED_PACK=stray one beside it, with
-// STAGED_PACK=crash the process dies.
+// STAGED_PACK=crash the process dies. STAGED_KERNELS names a library to load as well: kernels_on_host.cpp.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <mpi.h>
@@ -57,6 +57,10 @@ void spoil(char* result, std::size_t bytes) {
   to_host(&value, result + at, 1);
   value = static_cast<char>(value ^ 1);
   to_device(result + at, &value, 1);
+}
+
+__attribute__((constructor)) void load_kernels() {
+  if (const char* const kernels = std::getenv("STAGED_KERNELS")) dlopen(kernels, RTLD_NOW);
 }
 
 }  // namespace

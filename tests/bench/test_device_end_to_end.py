@@ -35,6 +35,7 @@ slower = 0
 
 built = find_home()
 simulator = built.path / "lib" / "dunnage" / "sim"
+kernels = built.path / "tests" / "libkernels_on_host.so"
 mpis = built.mpis(PROGRAM)
 needs_program = pytest.mark.skipif(not mpis, reason=f"{PROGRAM} is not built in {built.path}; it needs nvcc and cuda.h")
 needs_simulator = pytest.mark.skipif(not (simulator / "libcuda.so.1").exists(), reason=f"no simulated device in {simulator}")
@@ -45,7 +46,7 @@ def bench(tmp_path, monkeypatch):
     """bench("wrong", cases=...) runs the benchmark with the library's stand-in, which may be told to go wrong; returns the
     exit status and the results file."""
 
-    def run(mode="right", cases=CASES, rounds=1, mpi=mpis[0], library=True, arguments=()):
+    def run(mode="right", cases=CASES, rounds=1, mpi=mpis[0], library=True, own_kernels=False):
         home = tmp_path / "home"
         (home / "lib").mkdir(parents=True, exist_ok=True)
         (home / "mpi" / mpi).mkdir(parents=True, exist_ok=True)
@@ -60,7 +61,9 @@ def bench(tmp_path, monkeypatch):
         monkeypatch.setenv("DUNNAGE_HOME", str(home))
         monkeypatch.setenv("STAGED_PACK", mode)
         monkeypatch.setenv("LD_LIBRARY_PATH", str(simulator))
-        status = command.main(["pack", "--memory", "device", "--output", str(tmp_path), *arguments])
+        if own_kernels:
+            monkeypatch.setenv("STAGED_KERNELS", str(kernels))
+        status = command.main(["pack", "--memory", "device", "--output", str(tmp_path)])
         results = tmp_path / "pack_device.json"
         return status, json.loads(results.read_text()) if results.exists() else None
 
@@ -101,10 +104,30 @@ def test_cases_are_measured_and_reported(bench, mpi, tmp_path, capsys):
 
 @needs_program
 @needs_simulator
+def test_the_benchmarks_own_kernels_are_right(bench, capsys):
+    """Run on the host: the document's kernel moves the right bytes, by the verdict of the kernels that compare. Every word size."""
+    boxes = ["box 1x16x16 of 16x16x16", "box 2x16x8 of 16x16x16", "box 12x3x5 of 16x16x16", "box 8x16x4 of 16x16x16",
+             "box 100x7x2 of 128x8x16"]
+    status, document = bench(cases=boxes + CASES[3:], own_kernels=True)
+    assert status == 0, capsys.readouterr().out
+    for one in document["results"]:
+        series = set(one["series"])
+        assert {"empty", "read probe"} <= series and ("write probe" in series) == (one["operation"] == "unpack")
+        assert ("document" in series) == (one["kind"] not in ("list", "struct"))
+        if "document" in series:
+            assert one["series"]["document"]["verified"]
+        assert (one["limit"] is None) == (one["mode"] == "warm")
+    figures = {figure["name"] for figure in document["summary"]}
+    assert {"call over a bare kernel, up to 64 KiB, us", "geometric mean, document/Dunnage"} <= figures
+
+
+@needs_program
+@needs_simulator
+@pytest.mark.parametrize("own_kernels", [False, True], ids=["on the host", "by kernels"])
 @pytest.mark.parametrize("mode", ["wrong", "stray"])
-def test_wrong_bytes_are_found(bench, mode, capsys):
+def test_wrong_bytes_are_found(bench, mode, own_kernels, capsys):
     """A byte that is wrong, and one that is written beside the result. CUDA's own copy stays right."""
-    status, document = bench(mode)
+    status, document = bench(mode, own_kernels=own_kernels)
     assert status == 1
     for one in document["results"]:
         moved = {name for name in one["series"] if name.startswith("dunnage") and not name.endswith("returned")}
