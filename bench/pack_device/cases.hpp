@@ -45,8 +45,9 @@ struct Case {
   void list(std::vector<std::uint64_t> block_offsets, std::vector<std::uint64_t> block_starts);
 };
 
-/// Reads a case and puts it at a start. Nothing where the case has no such start, or it would be that of zero. Throws
-/// std::invalid_argument with the forms that there are.
+/// Reads a case and puts it at a start: a box at (0,0,0), (1,3,5) or (16,3,5), others 0, one element or 48 bytes on. Nothing
+/// where it would be that of zero; of lists, structures and transposes none is "aligned", which would add nothing to zero and
+/// odd. Throws std::invalid_argument with the forms that there are.
 ///
 ///   box 8x1024x128                            of an array of 1024^3 bytes; X x Y x Z, X fastest
 ///   box 1x4096x4096 of 64x4096x4096           of another one

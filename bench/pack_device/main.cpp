@@ -15,6 +15,7 @@ struct Options {
   bench::Repetitions repetitions;
   std::uint64_t allocation = 1 << 30;
   double seconds = 0;  // 0: no limit
+  double plain_seconds = 2;
   bool plain = false, dunnage = false;
   std::string attempt;
 };
@@ -44,6 +45,7 @@ int measure(const Options& options, const bench::Device& device) {
   experiment.repetitions = options.repetitions;
   experiment.possible.dunnage = options.dunnage || options.attempt == "dunnage";
   experiment.possible.plain = options.plain || options.attempt == "plain";
+  experiment.possible.plain_seconds = options.plain_seconds;
   if (!options.attempt.empty()) return experiment.try_pack() ? 0 : 1;
   nlohmann::json header = bench::header();
   int version = 0;
@@ -66,6 +68,7 @@ int main(int argc, char** argv) {
   app.add_option("--warm-ups", options.repetitions.warm_ups)->check(CLI::NonNegativeNumber);
   app.add_option("--allocation", options.allocation, "bytes of the user's buffer");
   app.add_option("--seconds", options.seconds, "begin no case after that time");
+  app.add_option("--plain-seconds", options.plain_seconds, "leave out calls of plain MPI that would take longer");
   app.add_flag("--plain", options.plain, "measure the MPI's own functions, which have to be CUDA-aware");
   app.add_flag("--dunnage", options.dunnage, "measure Dunnage's, which has to be loaded");
   app.add_option("--try", options.attempt, "pack once on device memory through plain or dunnage and stop; status 0 if the bytes are right")

@@ -15,15 +15,24 @@ struct Series {
   bool verified = true;     ///< whether its bytes are right; of no meaning where `moves` is false
   bool moves = true;        ///< whether it does the operation; else it is a probe
   bool blocking = false;    ///< whether it claims to be done when it returns, as MPI's functions do
+  double last = 0;          ///< seconds of the last call, 0 before the first
   std::vector<double> samples = {};   ///< until the device has nothing left to do
   std::vector<double> returned = {};  ///< until the call returned
 };
 
 struct Repetitions {
   int samples = 11, warm_ups = 2;
-  double slow = 0.1;  ///< seconds; of calls that take longer there are `few` samples and one warm-up
+
+  // Calls that take longer than `slow` seconds are not warmed up, and there are `few` samples of them; of those that take longer
+  // than `endless`, one.
+  double slow = 0.1, endless = 1;
   int few = 3;
+
+  int wanted(double last) const { return last > endless ? 1 : last > slow ? few : samples; }
 };
+
+/// Makes the call and waits for the device.
+void call(Series& series, const Slot& slot, const Device& device);
 
 /// Takes samples of all the series in turn, so that noise hits them all alike, and turns the order each time. Each call
 /// takes the next of the slots.

@@ -42,6 +42,7 @@ Element element(const std::string& name) {
 }
 
 std::optional<Case> block_list(std::uint64_t length, bool shuffled, std::uint64_t bytes, const std::string& start) {
+  if (start == "aligned") return std::nullopt;
   std::mt19937_64 random(length);
   std::vector<std::uint64_t> offsets(std::max<std::uint64_t>(bytes / length, 1));
   std::uint64_t next = first_byte(start, 1);
@@ -65,6 +66,7 @@ std::optional<Case> block_list(std::uint64_t length, bool shuffled, std::uint64_
 }
 
 std::optional<Case> struct_array(const std::string& fields, std::uint64_t count, const std::string& start) {
+  if (start == "aligned") return std::nullopt;
   std::vector<int> lengths;
   std::vector<MPI_Aint> displacements;
   std::vector<MPI_Datatype> types;
@@ -99,6 +101,7 @@ std::optional<Case> struct_array(const std::string& fields, std::uint64_t count,
 }
 
 std::optional<Case> subarrays(std::uint64_t number, const Extent& size, const Extent& array, const std::string& start) {
+  if (start == "aligned") return std::nullopt;
   constexpr std::uint64_t bytes = sizeof(double);
   const std::uint64_t whole = array[0] * array[1] * array[2] * bytes;
   std::vector<std::uint64_t> offsets;
@@ -129,6 +132,7 @@ std::optional<Case> subarrays(std::uint64_t number, const Extent& size, const Ex
 }
 
 std::optional<Case> transpose(std::uint64_t rows, std::uint64_t columns, std::uint64_t bytes, const std::string& start) {
+  if (start == "aligned") return std::nullopt;
   Case made;
   made.kind = "transpose";
   made.geometry.base = first_byte(start, bytes);

@@ -35,7 +35,7 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     parser.add_argument("--mode", choices=["cold", "warm"], help="pack: only large patterns cold, or only small ones warm")
     parser.add_argument("--operation", choices=["pack", "unpack"], help="pack: only this operation")
     parser.add_argument("--rounds", type=int, help="times round all the MPIs")
-    parser.add_argument("--max-bytes", type=int, help="pack: skip patterns in larger buffers")
+    parser.add_argument("--max-bytes", type=int, help="pack: skip patterns and cases in larger buffers")
     parser.add_argument("--core", type=int, help="core for one rank (default: the last)")
     options = parser.parse_args(arguments)
     if bool(options.name) == options.all:
@@ -52,6 +52,7 @@ def adjust(experiment: Experiment, options: argparse.Namespace) -> None:
     experiment.modes = [options.mode] if options.mode else experiment.modes
     experiment.operations = [options.operation] if options.operation else experiment.operations
     experiment.max_bytes = experiment.max_bytes if options.max_bytes is None else options.max_bytes
+    experiment.allocation = min(experiment.allocation, options.max_bytes or experiment.allocation)
     experiment.cases = [case for case in experiment.cases if re.search(experiment.pattern, case)]
 
 

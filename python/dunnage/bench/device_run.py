@@ -104,6 +104,7 @@ def _run_some(
 ) -> Optional[Tuple[str, str]]:
     """Runs cases until they are done, or returns the one in which the program died, and how."""
     arguments = [*flags, "--seconds", str(experiment.seconds), "--allocation", str(experiment.allocation)]
+    arguments += ["--plain-seconds", str(experiment.plain_seconds)]
     arguments += ["--repetitions", str(experiment.repetitions["samples"]), "--warm-ups", str(experiment.repetitions["warm_ups"])]
     for option, values in (
         ("--start", experiment.starts), ("--mode", experiment.modes), ("--operation", experiment.operations), ("--case", cases),

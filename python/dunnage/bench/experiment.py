@@ -38,6 +38,7 @@ class Experiment:
     cases: List[str] = field(default_factory=list)
     starts: List[str] = field(default_factory=list)
     allocation: int = 0
+    plain_seconds: float = 2  # leave out calls of plain MPI that would take longer
     seconds: float = 0  # begin no case after that time, of each MPI and round
 
 
