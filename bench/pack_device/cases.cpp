@@ -32,7 +32,8 @@ struct Form {
 };
 
 const Form forms[] = {
-    {R"(box (\d+)x(\d+)x(\d+))", [](const Words& w, const std::string& s) { return box(extent(w, 1), {1024, 1024, 1024}, s); }},
+    {R"(box (\d+)x(\d+)x(\d+))",
+     [](const Words& w, const std::string& s) { return box(extent(w, 1), {1024, 1024, 1024}, s); }},
     {R"(box (\d+)x(\d+)x(\d+) of (\d+)x(\d+)x(\d+))",
      [](const Words& w, const std::string& s) { return box(extent(w, 1), extent(w, 4), s); }},
     {R"(list (\d+) (sorted|shuffled) (\d+))",

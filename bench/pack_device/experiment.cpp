@@ -26,13 +26,17 @@ Experiment::Experiment(const Device& device, std::uint64_t allocation)
 double Experiment::copy_bandwidth() {
   const std::uint64_t bytes = std::min(copied, arena_.user.bytes()) / 16 * 16;
   Ways ways;
-  ways.series.push_back({"memcpy", [&](const Slot& s) { BENCH_CU(cuMemcpyDtoDAsync, s.packed, s.user, bytes, device_.stream()); }});
+  ways.series.push_back({"memcpy", [&](const Slot& s) {
+                           BENCH_CU(cuMemcpyDtoDAsync, s.packed, s.user, bytes, device_.stream());
+                         }});
   if (const Kernel copy = device_.kernel("copy"))
     ways.series.push_back({"copy", [this, copy, bytes](const Slot& s) {
                              device_.launch_over(copy, bytes / 64, s.packed, s.user, bytes / 16);
                            }});
   if (const Kernel empty = device_.kernel("empty"))
-    ways.series.push_back({"empty", [this, empty](const Slot&) { empty.launch(device_.stream(), {1, 1, 1}, {1, 1, 1}); }, true, false});
+    ways.series.push_back({"empty", [this, empty](const Slot&) {
+                             empty.launch(device_.stream(), {1, 1, 1}, {1, 1, 1});
+                           }, true, false});
   measure(ways.series, {{arena_.user.address(), arena_.packed.address()}}, device_, repetitions);
   double fastest = 1e9, launch = 0;
   for (const Series& one : ways.series)
@@ -113,7 +117,8 @@ bool Experiment::try_pack() {
   const Types types(subject);
   Ways ways;
   add_moves(ways, device_, subject, types, true, possible, 0);
-  return Verifier(device_, arena_, subject).pack(slots(subject, sectors(subject.geometry), arena_).at(0), ways.series.at(0).call);
+  const Slot slot = slots(subject, sectors(subject.geometry), arena_).at(0);
+  return Verifier(device_, arena_, subject).pack(slot, ways.series.at(0).call);
 }
 
 }  // namespace bench

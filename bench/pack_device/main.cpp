@@ -1,6 +1,7 @@
 // bench_pack_device: MPI_Pack and MPI_Unpack on device memory, against the MPI's own, the kernel of the document 'Improving
 // MPI_Pack performance in CUDA-aware MPI', CUDA's copies, and the limit of the memory. An ordinary MPI program for one rank.
-// Writes one JSON object per line; see docs/guide/benchmarks.md. Exit status 0: done; 1: wrong bytes; 3: nothing to measure on.
+// Writes one JSON object per line; see docs/guide/benchmarks.md. Exit status 0: done; 1: wrong
+// bytes; 2: failed; 3: no GPU.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -71,7 +72,7 @@ int main(int argc, char** argv) {
   app.add_option("--plain-seconds", options.plain_seconds, "leave out calls of plain MPI that would take longer");
   app.add_flag("--plain", options.plain, "measure the MPI's own functions, which have to be CUDA-aware");
   app.add_flag("--dunnage", options.dunnage, "measure Dunnage's, which has to be loaded");
-  app.add_option("--try", options.attempt, "pack once on device memory through plain or dunnage and stop; status 0 if the bytes are right")
+  app.add_option("--try", options.attempt, "pack once through plain or dunnage and stop; status 0 if the bytes are right")
       ->check(CLI::IsMember({"plain", "dunnage"}));
   CLI11_PARSE(app, argc, argv);
   try {

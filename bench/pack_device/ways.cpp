@@ -21,12 +21,23 @@ std::function<void(const Slot&)> mpi_call(const Description& d, MPI_Datatype typ
   if (packing)
     return [=](const Slot& slot) {
       int position = 0;
-      require(pack(pointer(slot.user + address), count, type, pointer(slot.packed), bytes, &position, MPI_COMM_SELF), "MPI_Pack");
+      const int result = pack(pointer(slot.user + address), count, type, pointer(slot.packed), bytes, &position,
+                              MPI_COMM_SELF);
+      require(result, "MPI_Pack");
     };
   return [=](const Slot& slot) {
     int position = 0;
-    require(unpack(pointer(slot.packed), bytes, &position, pointer(slot.user + address), count, type, MPI_COMM_SELF), "MPI_Unpack");
+    const int result = unpack(pointer(slot.packed), bytes, &position, pointer(slot.user + address), count, type,
+                              MPI_COMM_SELF);
+    require(result, "MPI_Unpack");
   };
+}
+
+/// Whether one cuMemcpy3D can walk through it: rows at one pitch, planes a whole number of rows apart.
+bool pitched(const Geometry& g) {
+  if (g.offsets || g.inner.stride < g.length) return false;
+  return g.outer.count == 1 ||
+         (g.outer.stride % g.inner.stride == 0 && g.outer.stride >= g.inner.count * g.inner.stride);
 }
 
 /// CUDA's own copy, where one call of it can do the work.
@@ -34,13 +45,14 @@ void add_copy(Ways& ways, const Device& device, const Geometry& g, bool packing)
   const CUstream stream = device.stream();
   const std::uint64_t base = g.base, bytes = payload(g);
   if (!g.offsets && g.outer.count == 1 && g.inner.count == 1) {
-    ways.series.push_back({"memcpy", [=](const Slot& s) {
-                             BENCH_CU(cuMemcpyDtoDAsync, packing ? s.packed : s.user + base, packing ? s.user + base : s.packed, bytes, stream);
+    ways.series.push_back({"memcpy", [=](const Slot& slot) {
+                             const CUdeviceptr user = slot.user + base;
+                             BENCH_CU(cuMemcpyDtoDAsync, packing ? slot.packed : user, packing ? user : slot.packed, bytes,
+                                      stream);
                            }});
     return;
   }
-  const bool planes = g.outer.count > 1;
-  if (g.offsets || g.inner.stride < g.length || (planes && (g.inner.stride == 0 || g.outer.stride % g.inner.stride != 0 || g.outer.stride < g.inner.count * g.inner.stride))) {
+  if (!pitched(g)) {
     ways.skipped["memcpy"] = "not one cuMemcpy3D";
     return;
   }
@@ -49,14 +61,13 @@ void add_copy(Ways& ways, const Device& device, const Geometry& g, bool packing)
   copy.Height = g.inner.count;
   copy.Depth = g.outer.count;
   copy.srcMemoryType = copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  const std::uint64_t height = planes ? g.outer.stride / g.inner.stride : g.inner.count;
   (packing ? copy.srcPitch : copy.dstPitch) = g.inner.stride;
-  (packing ? copy.srcHeight : copy.dstHeight) = height;
+  (packing ? copy.srcHeight : copy.dstHeight) = g.outer.count > 1 ? g.outer.stride / g.inner.stride : g.inner.count;
   (packing ? copy.dstPitch : copy.srcPitch) = g.length;
   (packing ? copy.dstHeight : copy.srcHeight) = g.inner.count;
-  ways.series.push_back({"memcpy", [=](const Slot& s) mutable {
-                           copy.srcDevice = packing ? s.user + base : s.packed;
-                           copy.dstDevice = packing ? s.packed : s.user + base;
+  ways.series.push_back({"memcpy", [=](const Slot& slot) mutable {
+                           copy.srcDevice = packing ? slot.user + base : slot.packed;
+                           copy.dstDevice = packing ? slot.packed : slot.user + base;
                            BENCH_CU(cuMemcpy3DAsync, &copy, stream);
                          }});
 }
@@ -71,7 +82,7 @@ void add_moves(Ways& ways, const Device& device, const Case& subject, const Type
                const Possible& possible, double plain_per_block) {
   const Geometry& g = subject.geometry;
   const auto bytes = static_cast<int>(payload(g));
-  const double blocks = static_cast<double>(g.outer.count) * static_cast<double>(g.inner.count) * static_cast<double>(g.blocks);
+  const auto blocks = static_cast<double>(g.outer.count * g.inner.count * g.blocks);
   for (std::size_t i = 0; i < subject.descriptions.size(); ++i) {
     const Description& d = subject.descriptions[i];
     if (possible.dunnage)
@@ -97,16 +108,27 @@ void Probes::add(Ways& ways, bool packing) const {
       ways.skipped[name] = "the driver has no such kernel";
   };
   const Device& device = device_;
-  add("empty", "empty", [&device](const Kernel& k, const Slot&) { k.launch(device.stream(), {1, 1, 1}, {1, 1, 1}); });
   const auto sectors = static_cast<std::uint32_t>(touched_.touched);
+  const std::uint64_t readers = (sectors + 3) / 4;  // a thread has four loads under way
   const CUdeviceptr list = list_.address(), sink = sink_.address();
+  add("empty", "empty", [&device](const Kernel& k, const Slot&) { k.launch(device.stream(), {1, 1, 1}, {1, 1, 1}); });
   if (touched_.rows) {
     const Rows rows = *touched_.rows;
-    add("read probe", "read_rows", [=, &device](const Kernel& k, const Slot& s) { device.launch_over(k, (sectors + 3) / 4, s.user, rows, sectors, sink); });
-    if (!packing) add("write probe", "write_rows", [=, &device](const Kernel& k, const Slot& s) { device.launch_over(k, sectors, s.user, rows, sectors); });
+    add("read probe", "read_rows", [=, &device](const Kernel& k, const Slot& slot) {
+      device.launch_over(k, readers, slot.user, rows, sectors, sink);
+    });
+    if (packing) return;
+    add("write probe", "write_rows", [=, &device](const Kernel& k, const Slot& slot) {
+      device.launch_over(k, sectors, slot.user, rows, sectors);
+    });
   } else {
-    add("read probe", "read_list", [=, &device](const Kernel& k, const Slot& s) { device.launch_over(k, (sectors + 3) / 4, s.user, list, sectors, sink); });
-    if (!packing) add("write probe", "write_list", [=, &device](const Kernel& k, const Slot& s) { device.launch_over(k, sectors, s.user, list, sectors); });
+    add("read probe", "read_list", [=, &device](const Kernel& k, const Slot& slot) {
+      device.launch_over(k, readers, slot.user, list, sectors, sink);
+    });
+    if (packing) return;
+    add("write probe", "write_list", [=, &device](const Kernel& k, const Slot& slot) {
+      device.launch_over(k, sectors, slot.user, list, sectors);
+    });
   }
 }
 
