@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # scripts/gpu/pack.sh [OPTIONS OF dunnage bench]: the pack benchmark on a machine with a GPU, in one go, from a checkout with
 #
-#   build/lib/libdunnage.so  build/lib/dunnage/libdunnage-openmpi.so (and libhwy.so.1)  build/mpi/openmpi/bench_pack_device
+#   build/lib/libdunnage.so  build/lib/dunnage/{libdunnage-openmpi.so,dunnage-kernels.fatbin,libhwy.so.1}
+#   build/mpi/openmpi/bench_pack_device
 #
 # as built on another machine; what is missing is built here, where CMake finds what it needs. Needs Open MPI (libmpi.so.40),
 # python3 with numpy, matplotlib and tabulate. Writes JSON, table, picture and a description of the machine to $OUT
@@ -11,7 +12,8 @@ cd "$(dirname "$0")/../.."
 root=$PWD
 out=${OUT:-$root/build/results}
 home=$root/build
-needed=(lib/libdunnage.so lib/dunnage/libdunnage-openmpi.so mpi/openmpi/bench_pack_device)
+programs=(lib/libdunnage.so lib/dunnage/libdunnage-openmpi.so mpi/openmpi/bench_pack_device)
+needed=("${programs[@]}" lib/dunnage/dunnage-kernels.fatbin)
 mkdir -p "$out"
 
 missing() {
@@ -25,7 +27,7 @@ if [ -n "$(missing)" ]; then
   echo "$(missing) is missing: building in build-gpu" >&2
   home=$root/build-gpu
   if ! cmake -S . -B "$home" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDUNNAGE_TESTS=OFF -DDUNNAGE_MPICC="mpicc.openmpi;mpicc" ||
-    ! cmake --build "$home" --target preload bench_pack_device_openmpi --parallel "$(nproc)"; then
+    ! cmake --build "$home" --target preload dunnage_kernels bench_pack_device_openmpi --parallel "$(nproc)"; then
     echo "scripts/gpu/pack.sh: cannot build here; bring build/ with: ${needed[*]}" >&2
     exit 2
   fi
@@ -46,7 +48,7 @@ if [ -z "$(library libcuda.so.1)" ] && [ -e /usr/local/nvidia/lib64/libcuda.so.1
   folders+=:/usr/local/nvidia/lib64
 fi
 export LD_LIBRARY_PATH=$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-for file in "${needed[@]}"; do
+for file in "${programs[@]}"; do
   if ldd "$home/$file" | grep "not found" >&2; then
     echo "scripts/gpu/pack.sh: $home/$file does not find the libraries above" >&2
     exit 2

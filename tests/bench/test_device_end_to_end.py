@@ -123,7 +123,6 @@ def test_the_benchmarks_own_kernels_are_right(bench, capsys):
 @needs_program
 @needs_simulator
 @pytest.mark.skipif(not built.library.exists(), reason=f"{built.library} is not built")
-@pytest.mark.xfail(strict=True, reason="the library does not take device memory yet")
 @pytest.mark.parametrize("mpi", mpis)
 def test_the_library_itself_is_measured(bench, mpi, capsys):
     status, document = bench(mpi=mpi, library="itself")
