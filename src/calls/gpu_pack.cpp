@@ -47,9 +47,14 @@ const char* user_byte(const PackingCall& call, std::int64_t offset) {
 }
 char* packed_byte(const PackingCall& call) { return static_cast<char*>(const_cast<void*>(call.packed)) + *call.position; }
 
+/// Where the first bytes are.
+struct Places {
+  device::Place user, packed;
+};
+
 /// A buffer begins where its data are, but absolute addresses may be of several memories.
-bool user_on_gpu(const device::Driver& driver, const PackingCall& call, const Extent& extent, const KnownType* known) {
-  if (device::place_of(driver, user_byte(call, extent.first)).on_gpu()) return true;
+bool user_on_gpu(const device::Driver& driver, const PackingCall& call, const Places& places, const KnownType* known) {
+  if (places.user.on_gpu()) return true;
   if (call.user != MPI_BOTTOM || !known || known->reason() != Reason::accelerated) return false;
   const auto recipe = known->recipe(call.count);
   const auto& parts = recipe->recipe.parts();
@@ -106,7 +111,7 @@ int through_host(const device::Driver& driver, const PackingCall& call, const Ex
   return rc;
 }
 
-int accelerated(const device::Driver& driver, const PackingCall& call, const Extent& extent, const KnownType& known) {
+int accelerated(const device::Driver& driver, const PackingCall& call, const Extent& extent, const KnownType& known, const Places& places) {
   std::shared_ptr<const pack::Program> program;
   std::shared_ptr<const engine::GpuRecipe> recipe;
   if (known.reason() == Reason::contiguous) {
@@ -121,7 +126,7 @@ int accelerated(const device::Driver& driver, const PackingCall& call, const Ext
   }
   const auto direction = call.pack ? Direction::pack : Direction::unpack;
   const Accelerated counted(call.hook, extent.size);
-  engine::gpu_pack(driver, direction, {call.user, recipe, program.get()}, packed_byte(call), context->settings.device_piece);
+  engine::gpu_pack(driver, direction, {call.user, recipe, program.get(), places.user}, packed_byte(call), places.packed, context->settings.device_piece);
   *call.position += extent.size;
   return MPI_SUCCESS;
 }
@@ -134,12 +139,13 @@ std::optional<int> pack_on_gpu(const device::Driver& driver, const PackingCall& 
   const auto* known = known_type(call.type);
   const auto extent = extent_of(call, known);
   if (!extent) return std::nullopt;
-  if (!device::place_of(driver, packed_byte(call)).on_gpu() && !user_on_gpu(driver, call, *extent, known)) return std::nullopt;
+  const Places places{device::place_of(driver, user_byte(call, extent->first)), device::place_of(driver, packed_byte(call))};
+  if (!places.packed.on_gpu() && !user_on_gpu(driver, call, places, known)) return std::nullopt;
   if (extent->size > call.size - *call.position) {
     context->count(call.hook, Reason::bad_argument);
     return raise(call.comm, MPI_ERR_TRUNCATE);
   }
-  if (known && (known->reason() == Reason::accelerated || known->reason() == Reason::contiguous)) return accelerated(driver, call, *extent, *known);
+  if (known && (known->reason() == Reason::accelerated || known->reason() == Reason::contiguous)) return accelerated(driver, call, *extent, *known, places);
   context->count(call.hook, Reason::through_host);
   return through_host(driver, call, *extent, known && known->reason() == Reason::library_quirk);
 } catch (const device::Error& error) {

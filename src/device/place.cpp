@@ -8,12 +8,11 @@ Place place_of(const Driver& driver, const void* address) {
   Place place;
   unsigned type = 0, managed = 0;
   int ordinal = -1;
-  CUdeviceptr device_address = 0, start = 0;
+  CUdeviceptr start = 0;
   std::size_t size = 0;
   CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                      CU_POINTER_ATTRIBUTE_CONTEXT,        CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
-                                      CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-  void* values[] = {&type, &managed, &ordinal, &place.context, &device_address, &start, &size};
+                                      CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+  void* values[] = {&type, &managed, &ordinal, &place.context, &start, &size};
   static_assert(std::size(attributes) == std::size(values));
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   place.address = at;
@@ -23,7 +22,13 @@ Place place_of(const Driver& driver, const void* address) {
   }
   place.memory = managed ? Memory::managed : type == CU_MEMORYTYPE_HOST ? Memory::pinned : Memory::device;
   place.device = ordinal;
-  if (device_address) place.address = static_cast<std::uintptr_t>(device_address);
+  if (place.memory == Memory::pinned) {  // registered memory may have another address on the device
+    CUdeviceptr there = 0;
+    CUpointer_attribute attribute[] = {CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
+    void* value[] = {&there};
+    if (driver.cuPointerGetAttributes(1, attribute, value, static_cast<CUdeviceptr>(at)) == CUDA_SUCCESS && there)
+      place.address = static_cast<std::uintptr_t>(there);
+  }
   place.begin = static_cast<std::uintptr_t>(start);
   place.end = place.begin + size;
   return place;

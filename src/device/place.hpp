@@ -25,7 +25,7 @@ struct Place {
   bool on_gpu() const { return memory == Memory::device || memory == Memory::managed; }
 };
 
-/// Asks the driver: about 60 ns. What it does not know, or cannot tell, is host memory.
+/// Asks the driver. What it does not know, or cannot tell, is host memory.
 Place place_of(const Driver& driver, const void* address);
 
 /// Makes a context current while it lives, and lets the thread call anything during the program's stream captures; both are

@@ -36,9 +36,8 @@ void check_end(const Driver& driver, const Place& place, std::uintptr_t low, std
 
 class Work {
  public:
-  Work(const Driver& driver, Direction direction, const Described& user, void* packed, std::size_t piece)
-      : driver_(driver), direction_(direction), user_(user), packed_(static_cast<char*>(packed)), piece_(piece),
-        packed_place_(device::place_of(driver, packed)) {
+  Work(const Driver& driver, Direction direction, const Described& user, void* packed, const Place& packed_place, std::size_t piece)
+      : driver_(driver), direction_(direction), user_(user), packed_(static_cast<char*>(packed)), piece_(piece), packed_place_(packed_place) {
     check_end(driver, packed_place_, address_of(packed), address_of(packed) + static_cast<std::uintptr_t>(user.recipe->recipe.size()));
   }
 
@@ -62,7 +61,7 @@ class Work {
           continue;
         }
       }
-      const auto place = device::place_of(driver_, reinterpret_cast<const void*>(first));
+      const auto place = ranges.empty() ? user_.place : device::place_of(driver_, reinterpret_cast<const void*>(first));
       check_end(driver_, place, low, high);
       if (!ranges.empty() && ranges.back().user.memory == place.memory && ranges.back().user.device == place.device &&
           place.address - first == ranges.back().user.address - ranges.back().first)
@@ -80,7 +79,7 @@ class Work {
     const auto& place = user.memory == Memory::device || (user.on_gpu() && packed.memory != Memory::device) ? user : packed;
     const device::Scope scope(driver_, device::context_for(driver_, place));
     gpu_ = &device::Gpu::current(driver_);
-    if (contiguous(range)) return copy(range);
+    if (contiguous(range) && !shifted(range)) return copy(range);
     if (!user.on_gpu()) return from_host(range);
     if (packed.memory == Memory::host) return through_pinned(range);
     if (user.memory == Memory::device && packed.memory == Memory::device && user.device != packed.device) return between_devices(range);
@@ -125,6 +124,16 @@ class Work {
   bool contiguous(const Range& range) const {
     for (const auto& part : user_.recipe->recipe.parts())
       if (part.begin == range.begin) return part.nest && part.geometry.levels.empty() && part.size == range.end - range.begin;
+    return false;
+  }
+
+  /// Whether a kernel copies contiguous bytes from one address to another of different alignment, on one device.
+  bool shifted(const Range& range) const {
+    if (range.user.memory != Memory::device || packed_place_.memory != Memory::device || range.user.device != packed_place_.device) return false;
+    for (const auto& part : user_.recipe->recipe.parts())
+      if (part.begin == range.begin)
+        return pack::cuda::choose(part, direction_, range.user.address - static_cast<std::uintptr_t>(part.offset),
+                                  packed_place_.address + static_cast<std::uintptr_t>(range.begin), 0, part.size).family != pack::cuda::KernelId::Family::none;
     return false;
   }
 
@@ -238,8 +247,8 @@ class Work {
 
 }  // namespace
 
-void gpu_pack(const Driver& driver, Direction direction, const Described& user, void* packed, std::size_t piece) {
-  Work(driver, direction, user, packed, piece).run();
+void gpu_pack(const Driver& driver, Direction direction, const Described& user, void* packed, const Place& packed_place, std::size_t piece) {
+  Work(driver, direction, user, packed, packed_place, piece).run();
 }
 
 void gpu_copy(const Driver& driver, void* to, const void* from, std::size_t size) {

@@ -29,13 +29,15 @@ struct Described {
   const void* buffer;
   std::shared_ptr<const GpuRecipe> recipe;
   const pack::Program* program;
+  device::Place place;    // of the first byte of the stream
 };
 
 /// Packs into, or unpacks from, `packed`, which holds the whole stream. Returns when the bytes are there. `piece`: bytes of
 /// staging memory, of which two are taken where bytes change between memories that no kernel reaches. Any of the memories may be of
 /// any kind, also those of the parts of one buffer (MPI_BOTTOM). Thread-safe. Throws device::Error; the bytes are then undefined.
 /// Source of the staging scheme: the pipelining that NVIDIA describes for CUDA-aware MPI, of pinned pieces used in turn.
-void gpu_pack(const device::Driver& driver, Direction direction, const Described& user, void* packed, std::size_t piece);
+void gpu_pack(const device::Driver& driver, Direction direction, const Described& user, void* packed, const device::Place& packed_place,
+              std::size_t piece);
 
 /// Copies contiguous bytes between memories of any kind; they are there when it returns. Throws device::Error.
 void gpu_copy(const device::Driver& driver, void* to, const void* from, std::size_t size);

@@ -10,8 +10,11 @@ using Family = KernelId::Family;
 
 // Indices of 32 bits serve up to here: 2^31, less what one group or chunk may reach beyond.
 constexpr std::int64_t most_items = (std::int64_t{1} << 31) - 65536;
-// Rows of odd addresses from this length on are moved in aligned chunks: below, too many chunks span two rows.
-constexpr std::int64_t least_row = 256;
+// Rows of odd addresses from this length on are moved in aligned chunks: below, too many chunks span two rows, and when
+// unpacking too many are written in part.
+constexpr std::int64_t least_row_packed = 32, least_row_unpacked = 256;
+// Contiguous bytes of different alignment on the two sides: here a kernel is faster than the copy engine.
+constexpr std::int64_t least_shifted_copy = 1 << 20;
 // A sector, the unit that the memory is read and written in: longer runs gain nothing from a transpose.
 constexpr std::int64_t sector = 32;
 constexpr std::int64_t least_side = 8;  // elements; a shorter side would leave most of a tile empty
@@ -60,7 +63,8 @@ KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std:
     return id;
   }
   const auto& g = part.geometry;
-  if (g.levels.empty()) return id;
+  const auto odd = (user + static_cast<std::uintptr_t>(part.offset + begin)) ^ packed;
+  if (g.levels.empty() && (odd % 16 == 0 || end - begin < least_shifted_copy)) return id;
   const auto addresses = static_cast<std::uint64_t>(user + static_cast<std::uintptr_t>(part.offset)) | packed;
   id.word = word_of(bits_of(g) | addresses | static_cast<std::uint64_t>(begin | end));
   const bool whole = begin == 0 && end == part.size;
@@ -71,7 +75,7 @@ KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std:
     return id;
   }
   id.table = g.indexed >= 0;
-  if (id.word < 4 && g.block >= least_row) {
+  if (g.levels.empty() || (id.word < 4 && g.block >= (direction == Direction::pack ? least_row_packed : least_row_unpacked))) {
     id.family = Family::rows;
     id.word = 0;
     id.wide = part.size > most_items;
@@ -82,14 +86,13 @@ KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std:
   id.family = Family::dense;
   id.wide = part.size / id.word > most_items;
   id.loops = loops_id(g.levels.size() + (g.block > id.word ? 1 : 0), id.table, id.wide);
-  if (direction == Direction::pack) {
+  // Where rows are short and have sectors of their own, neighbouring threads move neighbouring words, so that one instruction
+  // has all that is wanted of a sector; else each thread moves a group. Long words are written one by one always.
+  const bool apart = g.block < sector && (g.indexed == 0 || std::abs(g.levels[0].stride) >= sector);
+  if (apart || (direction == Direction::unpack && id.word > 2))
+    id.group = 1;
+  else
     id.group = id.word <= 2 ? 4 : id.word <= 8 ? 2 : 1;
-  } else {
-    // Bytes of one sector are best written by one instruction. Where rows are short and have sectors of their own, or words are
-    // long, neighbouring threads write neighbouring words; else each thread writes a group.
-    const bool apart = g.block < 16 && (g.indexed == 0 || std::abs(g.levels[0].stride) >= sector);
-    id.group = id.word <= 2 && !apart ? 4 : 1;
-  }
   return id;
 }
 

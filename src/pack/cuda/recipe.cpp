@@ -15,7 +15,7 @@ using type::NodePtr;
 using Kind = Node::Kind;
 
 // Lists of different lengths are cut into the pieces that divide them all, unless these are too many.
-constexpr std::int64_t most_pieces = 4;
+constexpr std::int64_t most_pieces = 8;
 
 std::int64_t common_length(const Node& list) {
   if (list.length) return list.length;

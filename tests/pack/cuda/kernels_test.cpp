@@ -123,6 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"struct([1,1,1],[0,20000,40000],[vector(100,1,2,double),vector(60,3,7,int),contiguous(500,short)])", 3},
         std::pair{"struct([1,1],[0,8],[vector(100,1,2,double),vector(100,1,2,double)])", 40},
         std::pair{"hvector(5,1,9000,hvector(5,1,1500,hvector(5,1,250,hvector(5,1,40,hvector(3,1,7,byte)))))", 2},
+        std::pair{"hindexed_block(1,[0,200,530],hvector(20,1,2,byte))", 1}, std::pair{"hindexed_block(1,[0,200,530],hvector(20,1,4,short))", 1},
+        std::pair{"hindexed_block(1,[0,400,1000],hvector(20,1,8,int))", 1}, std::pair{"hindexed_block(1,[0,800,2000],hvector(20,1,16,double))", 1},
         std::pair{"vector(3,2,-1,byte)", 2}));
 
 // Indices beyond 2^32: loops without a stride have any length and need no memory.
@@ -136,7 +138,13 @@ TEST(Kernels, BeyondThirtyTwoBits) {
                            "hvector(6000000000,1,0,hindexed_block(1,[0,16,40],double))",
                            "hvector(6000000000,1,0,hindexed_block(1,[0,16,48],long_double))", "hvector(6000000000,1,0,hvector(3,1,40,byte))",
                            "hvector(6000000000,1,0,hindexed_block(1,[0,3,7],byte))", "hvector(6000000000,1,0,hvector(3,1,40,short))",
-                           "hvector(6000000000,1,0,hindexed_block(17,[0,19,40],byte))", "hvector(6000000000,1,0,hindexed_block(9,[0,20,46],short))"}) {
+                           "hvector(6000000000,1,0,hindexed_block(17,[0,19,40],byte))", "hvector(6000000000,1,0,hindexed_block(9,[0,20,46],short))",
+                           "hvector(6000000000,1,0,hindexed_block(1,[0,100,300],hvector(20,1,2,byte)))",
+                           "hvector(6000000000,1,0,hindexed_block(1,[0,200,600],hvector(20,1,4,short)))",
+                           "hvector(6000000000,1,0,hindexed_block(1,[0,400,1200],hvector(20,1,8,int)))",
+                           "hvector(6000000000,1,0,hindexed_block(1,[0,800,2400],hvector(20,1,16,double)))",
+                           "hvector(6000000000,1,0,hvector(3,1,40,int))",
+                           "hvector(6000000000,1,0,hvector(3,1,40,double))"}) {
     const auto spec = type::parse(text);
     const auto layout = type::layout_of(*spec);
     const Recipe recipe(layout, 1);
