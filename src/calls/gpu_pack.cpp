@@ -22,24 +22,21 @@ struct Extent {
   std::int64_t low = 0, high = 0;   // all of them: [low, high)
 };
 
-std::optional<Extent> extent_of(const PackingCall& call, const KnownType* known) {
+std::optional<Extent> extent_of(const PackingCall& call, const KnownType* known, const engine::GpuRecipe* recipe) {
   if (call.count <= 0) return std::nullopt;
-  type::Placed all;
-  if (known && known->reason() != Reason::analysis_failed && known->layout().size > 0) {
-    const auto& layout = known->layout();
-    all = type::loop(call.count, layout.extent, layout.data);
-  } else {
-    MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
-    const auto& own = context->own;
-    if (call.type == MPI_DATATYPE_NULL || own.Type_size_x(call.type, &size) != MPI_SUCCESS || size <= 0 ||
-        own.Type_get_extent_x(call.type, &lb, &extent) != MPI_SUCCESS || own.Type_get_true_extent_x(call.type, &true_lb, &true_extent) != MPI_SUCCESS)
-      return std::nullopt;
-    if (known && known->reason() == Reason::contiguous) return Extent{type::times(call.count, size), 0, 0, type::times(call.count, size)};
-    const auto reach = type::times(call.count - 1, extent);
-    return Extent{type::times(call.count, size), true_lb, true_lb + std::min<std::int64_t>(reach, 0), true_lb + true_extent + std::max<std::int64_t>(reach, 0)};
+  if (recipe) {
+    const auto& r = recipe->recipe;
+    return r.size() ? std::optional(Extent{r.size(), r.first(), r.low(), r.high()}) : std::nullopt;
   }
-  if (!all.node) return std::nullopt;
-  return Extent{all.node->size, all.offset, all.offset + all.node->low, all.offset + all.node->high};
+  MPI_Count size = 0, lb = 0, extent = 0, true_lb = 0, true_extent = 0;
+  const auto& own = context->own;
+  if (call.type == MPI_DATATYPE_NULL || own.Type_size_x(call.type, &size) != MPI_SUCCESS || size <= 0) return std::nullopt;
+  const auto bytes = type::times(call.count, size);
+  if (known && known->reason() == Reason::contiguous) return Extent{bytes, 0, 0, bytes};
+  if (own.Type_get_extent_x(call.type, &lb, &extent) != MPI_SUCCESS || own.Type_get_true_extent_x(call.type, &true_lb, &true_extent) != MPI_SUCCESS)
+    return std::nullopt;
+  const auto reach = type::times(call.count - 1, extent);
+  return Extent{bytes, true_lb, true_lb + std::min<std::int64_t>(reach, 0), true_lb + true_extent + std::max<std::int64_t>(reach, 0)};
 }
 
 const char* user_byte(const PackingCall& call, std::int64_t offset) {
@@ -53,10 +50,9 @@ struct Places {
 };
 
 /// A buffer begins where its data are, but absolute addresses may be of several memories.
-bool user_on_gpu(const device::Driver& driver, const PackingCall& call, const Places& places, const KnownType* known) {
+bool user_on_gpu(const device::Driver& driver, const PackingCall& call, const Places& places, const engine::GpuRecipe* recipe) {
   if (places.user.on_gpu()) return true;
-  if (call.user != MPI_BOTTOM || !known || known->reason() != Reason::accelerated) return false;
-  const auto recipe = known->recipe(call.count);
+  if (call.user != MPI_BOTTOM || !recipe) return false;
   const auto& parts = recipe->recipe.parts();
   return std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return device::place_of(driver, user_byte(call, part.offset)).on_gpu(); });
 }
@@ -111,22 +107,22 @@ int through_host(const device::Driver& driver, const PackingCall& call, const Ex
   return rc;
 }
 
-int accelerated(const device::Driver& driver, const PackingCall& call, const Extent& extent, const KnownType& known, const Places& places) {
+int accelerated(const device::Driver& driver, const PackingCall& call, const Extent& extent, const KnownType& known,
+                std::shared_ptr<const engine::GpuRecipe> recipe, const Places& places) {
+  const Variant* variant = nullptr;
   std::shared_ptr<const pack::Program> program;
-  std::shared_ptr<const engine::GpuRecipe> recipe;
-  if (known.reason() == Reason::contiguous) {
+  if (!recipe) {  // contiguous
     type::Layout bytes;
     bytes.data = type::block(0, extent.size);
     bytes.size = bytes.extent = extent.size;
     recipe = std::make_shared<const engine::GpuRecipe>(bytes, 1);
-  } else {
-    const auto* variant = known.find(call.count);
-    program = variant ? variant->program : known.plan(call.count).program;
-    recipe = known.recipe(call.count);
+  } else if (variant = known.find(call.count); !variant) {
+    program = known.plan(call.count).program;
   }
-  const auto direction = call.pack ? Direction::pack : Direction::unpack;
   const Accelerated counted(call.hook, extent.size);
-  engine::gpu_pack(driver, direction, {call.user, recipe, program.get(), places.user}, packed_byte(call), places.packed, context->settings.device_piece);
+  const auto* host = variant ? variant->program.get() : program.get();
+  engine::gpu_pack(driver, call.pack ? Direction::pack : Direction::unpack, {call.user, std::move(recipe), host, places.user}, packed_byte(call),
+                   places.packed, context->settings.device_piece);
   *call.position += extent.size;
   return MPI_SUCCESS;
 }
@@ -137,15 +133,17 @@ std::optional<int> pack_on_gpu(const device::Driver& driver, const PackingCall& 
   // What is wrong is for the MPI to report; it looks at its arguments before it touches the buffers.
   if (!call.packed || call.comm == MPI_COMM_NULL || *call.position < 0) return std::nullopt;
   const auto* known = known_type(call.type);
-  const auto extent = extent_of(call, known);
+  const bool derived = known && known->reason() == Reason::accelerated && call.count > 0;
+  auto recipe = derived ? known->recipe(call.count) : nullptr;
+  const auto extent = extent_of(call, known, recipe.get());
   if (!extent) return std::nullopt;
   const Places places{device::place_of(driver, user_byte(call, extent->first)), device::place_of(driver, packed_byte(call))};
-  if (!places.packed.on_gpu() && !user_on_gpu(driver, call, places, known)) return std::nullopt;
+  if (!places.packed.on_gpu() && !user_on_gpu(driver, call, places, recipe.get())) return std::nullopt;
   if (extent->size > call.size - *call.position) {
     context->count(call.hook, Reason::bad_argument);
     return raise(call.comm, MPI_ERR_TRUNCATE);
   }
-  if (known && (known->reason() == Reason::accelerated || known->reason() == Reason::contiguous)) return accelerated(driver, call, *extent, *known, places);
+  if (derived || (known && known->reason() == Reason::contiguous)) return accelerated(driver, call, *extent, *known, std::move(recipe), places);
   context->count(call.hook, Reason::through_host);
   return through_host(driver, call, *extent, known && known->reason() == Reason::library_quirk);
 } catch (const device::Error& error) {

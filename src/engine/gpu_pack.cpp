@@ -42,7 +42,14 @@ class Work {
   }
 
   void run() {
-    for (const auto& range : ranges()) run(range);
+    const auto& parts = user_.recipe->recipe.parts();
+    if (parts.size() > 1) {
+      for (const auto& range : ranges()) run(range);
+      return;
+    }
+    const auto buffer = address_of(user_.buffer);
+    check_end(driver_, user_.place, buffer + static_cast<std::uintptr_t>(parts[0].low), buffer + static_cast<std::uintptr_t>(parts[0].high));
+    run({0, parts[0].size, user_.place, buffer + static_cast<std::uintptr_t>(parts[0].offset)});
   }
 
  private:
@@ -95,19 +102,18 @@ class Work {
     if (const auto size = recipe.constants_size())
       job.constants = static_cast<std::uintptr_t>(gpu_->constants(
           user_.recipe->id, user_.recipe, size, [&](std::uintptr_t address) { return recipe.constants_at(address); }, *lane));
-    auto launches = pack::cuda::plan(direction_, {&job, 1});
     lane.busy();
-    for (auto& launch : launches) {
+    each_launch(direction_, {&job, 1}, [&](pack::cuda::Launch& launch) {
       if (const auto* copy = std::get_if<pack::cuda::Copy>(&launch.parameters)) {
         const auto to = packing() ? copy->packed : copy->user, from = packing() ? copy->user : copy->packed;
         check(driver_, driver_.cuMemcpyAsync(device_pointer(to), device_pointer(from), static_cast<std::size_t>(copy->size), lane->stream), "cuMemcpyAsync");
-        continue;
+        return;
       }
       const auto kernel = gpu_->kernel(launch.id.code(), [&] { return name_of(launch.id); });
       void* parameters[] = {launch.address()};
       check(driver_, driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1, pack::cuda::block_threads, 1, 1, launch.shared,
                                             lane->stream, parameters, nullptr), "cuLaunchKernel");
-    }
+    });
   }
 
   void on_host(const Range& range) const {

@@ -36,9 +36,9 @@ struct Divisor {
   explicit Divisor(Index d) {
     if (d <= 1) return;
     constexpr int word = 8 * sizeof(Index);
-    int s = 0;
-    while ((Index{1} << s) < d) ++s;
-    __extension__ using Wide = unsigned __int128;
+    int s = 0;  // ceil(log2 d)
+    while (s < word - 1 && (Index{1} << s) < d) ++s;
+    __extension__ using Wide = std::conditional_t<sizeof(Index) == 4, std::uint64_t, unsigned __int128>;
     multiplier = static_cast<Index>(((Wide{1} << (word - 1 + s)) + d - 1) / d);
     shift = static_cast<std::uint32_t>(s - 1);
   }

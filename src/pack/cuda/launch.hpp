@@ -49,7 +49,23 @@ std::size_t transposed_level(const Geometry& geometry);
 /// The kernel for a range of one part of a recipe, whose first byte stands at `packed`.
 KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std::uintptr_t packed, std::int64_t begin, std::int64_t end);
 
+/// Calls f(launch) for the launches that do all jobs, as few as can be.
+template <class F>
+void each_launch(Direction direction, std::span<const Job> jobs, F&& f);
+
+/// The one launch of a job of one part.
+Launch plan_one(Direction direction, const Job& job);
 /// The launches that do all jobs, as few as can be.
 std::vector<Launch> plan(Direction direction, std::span<const Job> jobs);
+
+template <class F>
+void each_launch(Direction direction, std::span<const Job> jobs, F&& f) {
+  if (jobs.size() == 1 && jobs[0].recipe->parts().size() == 1) {  // by far the most frequent
+    auto launch = plan_one(direction, jobs[0]);
+    f(launch);
+    return;
+  }
+  for (auto& launch : plan(direction, jobs)) f(launch);
+}
 
 }  // namespace dunnage::pack::cuda

@@ -222,6 +222,12 @@ void* Launch::address() {
       parameters);
 }
 
+Launch plan_one(Direction direction, const Job& job) {
+  const auto& part = job.recipe->parts()[0];
+  const Piece p{&job, &part, job.user + static_cast<std::uintptr_t>(part.offset), job.packed, job.begin, job.end};
+  return single(p, choose(part, direction, job.user, p.packed, p.begin, p.end));
+}
+
 std::vector<Launch> plan(Direction direction, std::span<const Job> jobs) {
   std::vector<Launch> launches;
   std::vector<Piece> shared;

@@ -46,6 +46,10 @@ class Recipe {
   Recipe(const type::Layout& layout, std::int64_t count);
 
   std::int64_t size() const { return size_; }
+  /// The bytes of the user's buffer: the first of the stream, and all of them, [low, high).
+  std::int64_t first() const { return data_.offset; }
+  std::int64_t low() const { return data_.offset + (data_.node ? data_.node->low : 0); }
+  std::int64_t high() const { return data_.offset + (data_.node ? data_.node->high : 0); }
   const std::vector<Part>& parts() const { return parts_; }
 
   /// Tables and trees, which must stand in memory that the device can read: bytes, 0 where there are none.
