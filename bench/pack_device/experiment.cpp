@@ -69,7 +69,7 @@ bool Experiment::run(const Case& subject) {
     const std::uint64_t traffic = packing ? touched.pack_traffic(bytes) : touched.unpack_traffic(bytes);
     for (const std::string& mode : modes) {
       if (mode == "warm" && sector * touched.touched + bytes > cached) continue;
-      for (Series& one : ways.series) one.samples.clear(), one.returned.clear();
+      for (Series& one : ways.series) one.samples.clear(), one.synchronised.clear();
       measure(ways.series, mode == "cold" ? places : std::vector<Slot>{places[0]}, device_, repetitions);
       nlohmann::json record = record_of(subject, "result");
       record.update({{"kind", subject.kind}, {"block", subject.block}, {"payload", bytes}, {"operation", operation},
@@ -80,7 +80,7 @@ bool Experiment::run(const Case& subject) {
         if (one.samples.empty()) continue;
         nlohmann::json& series = record["series"][one.name] = to_json(one.samples);
         if (one.moves) series["verified"] = one.verified;
-        if (one.blocking) record["series"][one.name + ", returned"] = to_json(one.returned);
+        if (one.blocking) record["series"][one.name + ", synchronised"] = to_json(one.synchronised);
       }
       print(record);
       learn(ways, subject);

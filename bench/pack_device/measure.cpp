@@ -31,8 +31,8 @@ void measure(std::vector<Series>& series, const std::vector<Slot>& slots, const 
       if (r < 0 ? one.last > repetitions.slow : static_cast<int>(one.samples.size()) >= repetitions.wanted(one.last)) continue;
       const double back = returned(one, slots[turn++ % slots.size()], device);
       if (r < 0) continue;
-      one.samples.push_back(one.last);
-      if (one.blocking) one.returned.push_back(back);
+      one.samples.push_back(one.blocking ? back : one.last);
+      if (one.blocking) one.synchronised.push_back(one.last);
     }
 }
 

@@ -14,10 +14,10 @@ struct Series {
   std::function<void(const Slot&)> call;
   bool verified = true;     ///< whether its bytes are right; of no meaning where `moves` is false
   bool moves = true;        ///< whether it does the operation; else it is a probe
-  bool blocking = false;    ///< whether it claims to be done when it returns, as MPI's functions do
+  bool blocking = false;    ///< whether it is done when it returns, as Dunnage's functions are
   double last = 0;          ///< seconds of the last call, 0 before the first
-  std::vector<double> samples = {};   ///< until the device has nothing left to do
-  std::vector<double> returned = {};  ///< until the call returned
+  std::vector<double> samples = {};       ///< until it is done
+  std::vector<double> synchronised = {};  ///< of a blocking one: until a wait for the device, which it needs not, is over too
 };
 
 struct Repetitions {

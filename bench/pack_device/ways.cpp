@@ -91,7 +91,7 @@ void add_moves(Ways& ways, const Device& device, const Case& subject, const Type
     if (blocks * plain_per_block > possible.plain_seconds)
       ways.skipped["plain " + d.name] = "too slow";
     else
-      ways.series.push_back({"plain " + d.name, mpi_call(d, types[i], bytes, packing, true), true, true, true});
+      ways.series.push_back({"plain " + d.name, mpi_call(d, types[i], bytes, packing, true), true, true, false});
   }
   add_document(ways, device, subject, packing);
   add_copy(ways, device, g, packing);

@@ -89,7 +89,7 @@ def test_cases_are_measured_and_reported(bench, mpi, tmp_path, capsys):
         assert any(name.startswith("dunnage ") for name in one["series"])
         for name, series in one["series"].items():
             assert len(series["samples"]) == 6
-            assert name.endswith("returned") or series["verified"]
+            assert name.endswith("synchronised") or series["verified"]
     box = next(one for one in document["results"] if one["pattern"] == CASES[0])
     assert {"dunnage v_hv_hv", "dunnage v_hv", "dunnage hindexed", "dunnage hindexed_block", "dunnage subarray",
             "memcpy"} <= set(box["series"])
@@ -140,7 +140,7 @@ def test_wrong_bytes_are_found(bench, mode, own_kernels, capsys):
     status, document = bench(mode, own_kernels=own_kernels)
     assert status == 1
     for one in document["results"]:
-        moved = {name for name in one["series"] if name.startswith("dunnage") and not name.endswith("returned")}
+        moved = {name for name in one["series"] if name.startswith("dunnage") and not name.endswith("synchronised")}
         assert set(one["wrong"]) == moved
     out = capsys.readouterr().out
     assert f"WRONG BYTES: pack of '{CASES[0]}' with {mpis[0]}: dunnage hindexed, " in out

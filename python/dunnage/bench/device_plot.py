@@ -10,7 +10,7 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402  (the backend has to be chosen first)
 
-from .device_results import RETURNED, DeviceResult  # noqa: E402
+from .device_results import SYNCHRONISED, DeviceResult  # noqa: E402
 
 COLOURS = {"document": "tab:red", "memcpy": "tab:brown", "empty": "grey", "limit": "black"}
 HIDDEN = ("read probe", "write probe")
@@ -21,7 +21,7 @@ def curves(results: List[DeviceResult]) -> Dict[str, List[Tuple[int, float]]]:
     found: Dict[str, List[Tuple[int, float]]] = {}
     for result in sorted(results, key=lambda one: one.block):
         for name in result.series:
-            if name not in HIDDEN and not name.endswith(RETURNED):
+            if name not in HIDDEN and not name.endswith(SYNCHRONISED):
                 found.setdefault(name, []).append((result.block, 1e6 * result.time(name)))
         if result.limit is not None:
             found.setdefault("limit", []).append((result.block, 1e6 * result.limit))

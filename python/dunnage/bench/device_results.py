@@ -8,7 +8,7 @@ from typing import Dict, List, Optional
 from .results import Measured, Record, join
 from .runner import Run
 
-RETURNED = ", returned"  # of a series: until the call came back, and not until the device had nothing left to do
+SYNCHRONISED = ", synchronised"  # of a blocking call: until one more wait for the device is over, which it needs not
 
 
 @dataclass
@@ -32,7 +32,7 @@ class DeviceResult(Measured):
 
     def descriptions(self, who: str) -> List[str]:
         """The series of `dunnage` or `plain`, one for each description of the data."""
-        return [name for name in self.series if name.startswith(who + " ") and not name.endswith(RETURNED)]
+        return [name for name in self.series if name.startswith(who + " ") and not name.endswith(SYNCHRONISED)]
 
     def slowest(self, who: str, suffix: str = "") -> float:
         """The time of the slowest description."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import geometric_mean
 from typing import Any, Callable, Dict, Iterable, List, Optional
 
-from .device_results import RETURNED, DeviceResult
+from .device_results import SYNCHRONISED, DeviceResult
 from .figure import Figure
 from .statistics import consistently_slower
 
@@ -28,7 +28,7 @@ def over_launch(suffix: str = "") -> Value:
 
 def over_bare_kernel(result: DeviceResult) -> Optional[float]:
     """Microseconds of a call beyond the document's kernel, which on little data is no more than a launch of its own."""
-    return 1e6 * (result.slowest("dunnage", RETURNED) - result.time("document")) if result.has("document") else None
+    return 1e6 * (result.slowest("dunnage") - result.time("document")) if result.has("document") else None
 
 
 def over_copy(result: DeviceResult) -> Optional[float]:
@@ -101,7 +101,7 @@ def _both(group: _Group) -> None:
     shapes = asked.get("shapes", {})
     rows = [r for r in results if _is_shape(r) and r.block > 1]
     group.worst("1 MiB shapes, over launch, us", rows, over_launch(), shapes.get("over_launch_us"), True)
-    group.worst("1 MiB shapes, over launch, when the call returns, us", rows, over_launch(RETURNED), None, True)
+    group.worst("1 MiB shapes, over launch, waited for once more, us", rows, over_launch(SYNCHRONISED), None, True)
     bytes_only = [r for r in results if _is_shape(r) and r.block == 1]
     group.worst("1 MiB of 1-byte rows, us", bytes_only, lambda r: 1e6 * r.slowest("dunnage"), shapes.get("bytes_us"), True)
     small = [r for r in results if r.kind == "box" and r.payload <= 65536]
