@@ -10,6 +10,8 @@
 
 #include "base/format.hpp"
 #include "pack/cpu/program.hpp"
+#include "pack/cuda/launch.hpp"
+#include "plan/device.hpp"
 #include "plan/host.hpp"
 #include "type/text.hpp"
 #include "type/typemap.hpp"
@@ -80,13 +82,36 @@ void print_prediction(const char* name, plan::Library::Kind library, const plan:
   line("predicted send", m);
 }
 
+/// The kernels for buffers in device memory that begin at multiples of 256 bytes, as cudaMalloc gives them.
+void print_device(const type::Layout& layout, const pack::Program& program, std::int64_t count) {
+  namespace cuda = pack::cuda;
+  const cuda::Recipe recipe(layout, count);
+  const cuda::Job job{&recipe, std::uintptr_t{1} << 40, std::uintptr_t{1} << 41, 0, recipe.size(), 0};
+  const auto shape = plan::device_shape(program.size(), program.blocks(), program.span());
+  for (const auto direction : {cuda::Direction::pack, cuda::Direction::unpack}) {
+    const bool pack = direction == cuda::Direction::pack;
+    cuda::each_launch(direction, {&job, 1}, [&](const cuda::Launch& launch) {
+      if (launch.id.family == cuda::KernelId::Family::none) {
+        fmt::print("{:<16} the driver's copy of {} bytes\n", pack ? "pack kernel" : "unpack kernel", launch.bytes);
+        return;
+      }
+      const auto word = launch.id.family == cuda::KernelId::Family::rows || launch.id.family == cuda::KernelId::Family::tree
+                            ? std::string("chunks of 16 bytes, shifted")
+                        : launch.id.family == cuda::KernelId::Family::fused ? std::string("words as each part allows")
+                                                                            : fmt::format("words of {} bytes", launch.id.word);
+      fmt::print("{:<16} {}: {}, {} blocks of {} threads, {} bytes of shared memory\n", pack ? "pack kernel" : "unpack kernel", name_of(launch.id),
+                 word, launch.blocks, cuda::block_threads, launch.shared);
+    });
+    const auto p = plan::predict(plan::default_device_model(), shape, pack);
+    fmt::print("{:<16} {} ({}); limit {}: {} sectors of 32 bytes and {} packed bytes\n", pack ? "predicted pack" : "predicted unpack",
+               base::format_seconds(p.time * 1e-9), base::format_rate(static_cast<double>(program.size()) / p.time * 1e9),
+               base::format_seconds(p.limit * 1e-9), shape.sectors, shape.size);
+  }
+}
+
 }  // namespace
 
 int explain(const ExplainOptions& options) try {
-  if (options.memory != "host") {
-    fmt::print(stderr, "dunnage explain: --memory {} is not available; use --memory host\n", options.memory);
-    return 2;
-  }
   if (options.count < 0) {
     fmt::print(stderr, "dunnage explain: --count {} is negative; give the number of elements, 0 or more\n", options.count);
     return 2;
@@ -101,6 +126,10 @@ int explain(const ExplainOptions& options) try {
   fmt::print("bytes            {} in {} blocks, spread over {}\n", program.size(), program.blocks(), program.span());
   if (program.size() == 0) {
     fmt::print("kernel           none: there are no bytes\n");
+    return 0;
+  }
+  if (options.memory == "device") {
+    print_device(layout, program, options.count);
     return 0;
   }
   if (layout.contiguous()) {

@@ -79,7 +79,7 @@ int parse_and_run(Words words) {
     explain.add_option("type", explain_options.type, "for example 'vector(1024,1,1024,double)'")->required();
     explain.add_option("--count", explain_options.count, "how many of it in one message")
         ->check(CLI::Range(0LL, std::numeric_limits<long long>::max()));
-    explain.add_option("--memory", explain_options.memory, "where the buffers are")->check(CLI::IsMember({"host"}));
+    explain.add_option("--memory", explain_options.memory, "where the buffers are")->check(CLI::IsMember({"host", "device"}));
     explain.callback([&] { status = tool::explain(explain_options); });
 
     app.add_subcommand("bench", "Run benchmarks; `dunnage bench --help` lists them")->callback([&] {

@@ -43,6 +43,9 @@ def _memory_bytes() -> Optional[int]:
 
 
 def _git_commit() -> Optional[str]:
+    if os.environ.get("DUNNAGE_COMMIT"):  # where the files were carried without their history
+        return os.environ["DUNNAGE_COMMIT"]
+
     def git(*arguments: str) -> str:
         return subprocess.run(
             ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True

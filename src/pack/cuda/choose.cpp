@@ -87,9 +87,10 @@ KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std:
   id.wide = part.size / id.word > most_items;
   id.loops = loops_id(g.levels.size() + (g.block > id.word ? 1 : 0), id.table, id.wide);
   // Where rows are short and have sectors of their own, neighbouring threads move neighbouring words, so that one instruction
-  // has all that is wanted of a sector; else each thread moves a group. Long words are written one by one always.
+  // has all that is wanted of a sector; else each thread moves a group. Reading, that pays for rows of one word only; long
+  // words are written one by one always.
   const bool apart = g.block < sector && (g.indexed == 0 || std::abs(g.levels[0].stride) >= sector);
-  if (apart || (direction == Direction::unpack && id.word > 2))
+  if (direction == Direction::pack ? apart && g.block == id.word : apart || id.word > 2)
     id.group = 1;
   else
     id.group = id.word <= 2 ? 4 : id.word <= 8 ? 2 : 1;
