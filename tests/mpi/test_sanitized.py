@@ -17,11 +17,25 @@ def runtime():
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 @pytest.mark.parametrize("program, ranks", [("blocking", 2), ("nonblocking", 2), ("persistent", 2), ("pack", 1), ("communicators", 2)])
 def test_nothing_is_found(launch, flavour, program, ranks):
+    plain = launch(flavour, f"contract_{program}", ranks=ranks)
+    run = sanitized(launch, flavour, program, ranks, DUNNAGE_FORCE="always")
+    assert run.finished and run.failures <= plain.failures, run
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_nothing_is_found_on_devices(launch, flavour):
+    sim = PRELOAD.parent / "dunnage" / "sim"
+    if not sim.exists():
+        pytest.skip("built without CUDA's header")
+    run = sanitized(launch, flavour, "gpu_pack", 1, LD_LIBRARY_PATH=str(sim), DUNNAGE_SIM_DELAY="20")
+    assert run.finished and not run.failures, run
+
+
+def sanitized(launch, flavour, program, ranks, **variables):
     if not PRELOAD.exists():
         pytest.skip(f"{PRELOAD} is not built")
-    plain = launch(flavour, f"contract_{program}", ranks=ranks)
-    run = launch(flavour, f"contract_{program}", ranks=ranks, mode="plain", DUNNAGE_FORCE="always", ASAN_OPTIONS=OPTIONS,
-                 LD_PRELOAD=f"{runtime()}:{PRELOAD}")
+    run = launch(flavour, f"contract_{program}", ranks=ranks, mode="plain", limit=300, ASAN_OPTIONS=OPTIONS,
+                 LD_PRELOAD=f"{runtime()}:{PRELOAD}", **variables)
     found = re.findall(r"ERROR: AddressSanitizer.*|.*runtime error:.*", run.errors)
     assert not found, "\n".join(found[:5]) + str(run)
-    assert run.finished and run.failures <= plain.failures, run
+    return run

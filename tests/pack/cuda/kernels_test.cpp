@@ -75,7 +75,7 @@ TEST(Kernels, RandomTypesAgainstTheTypemap) {
                                                      << type::to_string(type::layout_of(*spec).data);
   }
   std::cout << types << " types\n";
-  EXPECT_GT(types, 100);
+  if (seconds) { EXPECT_GT(types, 100); }
 }
 
 // Types with a story, and shapes that reach every kernel.
@@ -125,6 +125,52 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"hvector(5,1,9000,hvector(5,1,1500,hvector(5,1,250,hvector(5,1,40,hvector(3,1,7,byte)))))", 2},
         std::pair{"hindexed_block(1,[0,200,530],hvector(20,1,2,byte))", 1}, std::pair{"hindexed_block(1,[0,200,530],hvector(20,1,4,short))", 1},
         std::pair{"hindexed_block(1,[0,400,1000],hvector(20,1,8,int))", 1}, std::pair{"hindexed_block(1,[0,800,2000],hvector(20,1,16,double))", 1},
+        // Each word and each number of loops, with rows that have sectors of their own.
+        std::pair{"hvector(3,1,6400,hvector(4,1,640,hvector(5,1,33,byte)))", 1},
+        std::pair{"hvector(2,1,32000,hvector(3,1,6400,hvector(4,1,640,hvector(5,1,33,byte))))", 1},
+        std::pair{"hvector(7,1,33,byte)", 1},
+        std::pair{"hvector(5,1,640,hvector(7,1,33,byte))", 1},
+        std::pair{"hvector(3,1,6400,hvector(4,1,640,hvector(5,1,34,short)))", 1},
+        std::pair{"hvector(2,1,32000,hvector(3,1,6400,hvector(4,1,640,hvector(5,1,34,short))))", 1},
+        std::pair{"hvector(7,1,34,short)", 1},
+        std::pair{"hvector(5,1,640,hvector(7,1,34,short))", 1},
+        std::pair{"hvector(3,1,6400,hvector(4,1,640,hvector(5,1,36,int)))", 1},
+        std::pair{"hvector(2,1,32000,hvector(3,1,6400,hvector(4,1,640,hvector(5,1,36,int))))", 1},
+        std::pair{"hvector(7,1,36,int)", 1},
+        std::pair{"hvector(5,1,640,hvector(7,1,36,int))", 1},
+        std::pair{"hvector(3,1,6400,hvector(4,1,640,hvector(5,1,40,double)))", 1},
+        std::pair{"hvector(2,1,32000,hvector(3,1,6400,hvector(4,1,640,hvector(5,1,40,double))))", 1},
+        std::pair{"hvector(7,1,40,double)", 1},
+        std::pair{"hvector(5,1,640,hvector(7,1,40,double))", 1},
+        std::pair{"hvector(3,1,6400,hvector(4,1,640,hvector(5,1,48,long_double)))", 1},
+        std::pair{"hvector(2,1,32000,hvector(3,1,6400,hvector(4,1,640,hvector(5,1,48,long_double))))", 1},
+        std::pair{"hvector(7,1,48,long_double)", 1},
+        std::pair{"hvector(5,1,640,hvector(7,1,48,long_double))", 1},
+        // Tables of each word.
+        std::pair{"hindexed_block(1,[0,64,160,304],byte)", 1},
+        std::pair{"hvector(2,1,4096,hindexed_block(1,[0,64,160,304],byte))", 1},
+        std::pair{"hvector(2,1,9216,hvector(3,1,1024,hindexed_block(1,[0,64,160,304],byte)))", 1},
+        std::pair{"hvector(2,1,4096,hindexed_block(3,[0,64,160,304],byte))", 1},
+        std::pair{"hindexed_block(1,[0,64,160,304],short)", 1},
+        std::pair{"hvector(2,1,4096,hindexed_block(1,[0,64,160,304],short))", 1},
+        std::pair{"hvector(2,1,9216,hvector(3,1,1024,hindexed_block(1,[0,64,160,304],short)))", 1},
+        std::pair{"hvector(2,1,4096,hindexed_block(3,[0,64,160,304],short))", 1},
+        std::pair{"hindexed_block(1,[0,64,160,304],int)", 1},
+        std::pair{"hvector(2,1,4096,hindexed_block(1,[0,64,160,304],int))", 1},
+        std::pair{"hvector(2,1,9216,hvector(3,1,1024,hindexed_block(1,[0,64,160,304],int)))", 1},
+        std::pair{"hvector(2,1,4096,hindexed_block(3,[0,64,160,304],int))", 1},
+        std::pair{"hindexed_block(1,[0,64,160,304],double)", 1},
+        std::pair{"hvector(2,1,4096,hindexed_block(1,[0,64,160,304],double))", 1},
+        std::pair{"hvector(2,1,9216,hvector(3,1,1024,hindexed_block(1,[0,64,160,304],double)))", 1},
+        std::pair{"hvector(2,1,4096,hindexed_block(3,[0,64,160,304],double))", 1},
+        std::pair{"hindexed_block(1,[0,64,160,304],long_double)", 1},
+        std::pair{"hvector(2,1,4096,hindexed_block(1,[0,64,160,304],long_double))", 1},
+        std::pair{"hvector(2,1,9216,hvector(3,1,1024,hindexed_block(1,[0,64,160,304],long_double)))", 1},
+        std::pair{"hvector(2,1,4096,hindexed_block(3,[0,64,160,304],long_double))", 1},
+        std::pair{"vector(99,1,2,byte)", 1},
+        std::pair{"vector(99,1,2,int)", 1},
+        std::pair{"hvector(2,1,90000,hvector(3,1,20000,hvector(4,1,1001,contiguous(300,byte))))", 1},
+        std::pair{"struct([1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],[0,4096,8192,12288,16384,20480,24576,28672,32768,36864,40960,45056,49152,53248,57344,61440,65536,69632,73728,77824],[vector(20,1,2,double),vector(21,1,2,double),vector(22,1,2,double),vector(23,1,2,double),vector(24,1,2,double),vector(25,1,2,double),vector(26,1,2,double),vector(27,1,2,double),vector(28,1,2,double),vector(29,1,2,double),vector(30,1,2,double),vector(31,1,2,double),vector(32,1,2,double),vector(33,1,2,double),vector(34,1,2,double),vector(35,1,2,double),vector(36,1,2,double),vector(37,1,2,double),vector(38,1,2,double),vector(39,1,2,double)])", 1},
         std::pair{"vector(3,2,-1,byte)", 2}));
 
 // Indices beyond 2^32: loops without a stride have any length and need no memory.
