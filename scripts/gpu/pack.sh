@@ -60,7 +60,7 @@ export PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 {
   echo "date: $(date -u +%Y-%m-%dT%H:%M:%SZ)"
   echo "command: $0 $*"
-  echo "commit: ${DUNNAGE_COMMIT:-$(git rev-parse HEAD 2> /dev/null || echo unknown)}"
+  echo "commit: ${BENCH_COMMIT:-$(git rev-parse HEAD 2> /dev/null || echo unknown)}"
   echo "kernel: $(uname -sr)"
   grep -m 1 '^model name' /proc/cpuinfo
   echo "cores: $(nproc)"

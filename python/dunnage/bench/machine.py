@@ -43,8 +43,8 @@ def _memory_bytes() -> Optional[int]:
 
 
 def _git_commit() -> Optional[str]:
-    if os.environ.get("DUNNAGE_COMMIT"):  # where the files were carried without their history
-        return os.environ["DUNNAGE_COMMIT"]
+    if os.environ.get("BENCH_COMMIT"):  # where the files were carried without their history
+        return os.environ["BENCH_COMMIT"]
 
     def git(*arguments: str) -> str:
         return subprocess.run(

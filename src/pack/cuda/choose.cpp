@@ -13,6 +13,7 @@ constexpr std::int64_t most_items = (std::int64_t{1} << 31) - 65536;
 // Rows of odd addresses from this length on are moved in aligned chunks: below, too many chunks span two rows, and when
 // unpacking too many are written in part.
 constexpr std::int64_t least_row_packed = 32, least_row_unpacked = 256;
+constexpr std::int64_t chunk = 16;  // bytes
 // Contiguous bytes of different alignment on the two sides: here a kernel is faster than the copy engine.
 constexpr std::int64_t least_shifted_copy = 1 << 20;
 // A sector, the unit that the memory is read and written in: longer runs gain nothing from a transpose.
@@ -27,6 +28,11 @@ std::uint64_t bits_of(const Geometry& g) {
   for (std::size_t l = 0; l < g.levels.size(); ++l)
     bits |= static_cast<std::uint64_t>(static_cast<int>(l) == g.indexed ? g.table_unit : g.levels[l].stride);
   return bits;
+}
+
+/// Rows of whole chunks never share one.
+std::int64_t least_row(Direction direction, std::int64_t block) {
+  return direction == Direction::unpack ? least_row_unpacked : block % chunk == 0 ? chunk : least_row_packed;
 }
 
 std::uint8_t loops_id(std::size_t loops, bool table, bool wide) {
@@ -75,9 +81,11 @@ KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std:
     return id;
   }
   id.table = g.indexed >= 0;
-  if (g.levels.empty() || (id.word < 4 && g.block >= (direction == Direction::pack ? least_row_packed : least_row_unpacked))) {
+  if (g.levels.empty() || (id.word < 4 && g.block >= least_row(direction, g.block))) {
     id.family = Family::rows;
     id.word = 0;
+    // Where chunks span rows a thread waits longer, and has two on their way.
+    id.group = g.levels.empty() || g.block % chunk == 0 ? 1 : 2;
     id.wide = part.size > most_items;
     id.loops = loops_id(g.levels.size(), id.table, id.wide);
     if (id.table || id.loops > 2) id.loops = 0;

@@ -24,9 +24,9 @@ __device__ Index item() { return static_cast<Index>(blockIdx.x) * block_threads 
   }
 DUNNAGE_DENSE_KERNELS(DENSE)
 
-#define ROWS(direction, D, T, I)                                                                            \
-  KERNEL rows_##direction##_d##D##_t##T##_i##I(const __grid_constant__ Rows<u##I> a) {                      \
-    direction##_rows<16, D, T != 0>(a, item<u##I>());                                                       \
+#define ROWS(direction, C, D, T, I)                                                                         \
+  KERNEL rows_##direction##_c##C##_d##D##_t##T##_i##I(const __grid_constant__ Rows<u##I> a) {               \
+    direction##_rows<16, C, D, T != 0>(a, item<u##I>());                                                    \
   }
 DUNNAGE_ROWS_KERNELS(ROWS)
 

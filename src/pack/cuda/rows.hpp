@@ -83,42 +83,82 @@ DUNNAGE_HD void store_part(char* to, const Word<S>& chunk, int a, int b) {
   }
 }
 
-/// Packs chunk c. Blocks of S bytes and more: a chunk has bytes of at most two.
+/// A chunk on its way: bytes [a, b) of it go to `to`.
+template <int S>
+struct Chunk {
+  Word<S> bytes{};
+  char* to = nullptr;
+  int a = 0, b = 0;
+};
+
+/// Chunk c of the packed stream. Of blocks of S bytes and more it has bytes of at most two.
 template <int S, int D, bool T, class Index>
-DUNNAGE_HD void pack_rows(const Rows<Index>& r, Index c) {
+DUNNAGE_HD Chunk<S> packed_chunk(const Rows<Index>& r, Index c) {
+  Chunk<S> chunk;
   const Index at = c * S;
-  if (at >= r.lead + r.bytes) return;
-  int a = 0, b = S;
-  if (at < r.lead) a = static_cast<int>(r.lead - at);
-  if (at + S > r.lead + r.bytes) b = static_cast<int>(r.lead + r.bytes - at);
-  const Index byte = r.first + (at + static_cast<Index>(a) - r.lead);
+  if (at >= r.lead + r.bytes) return chunk;
+  chunk.to = r.packed + at - r.lead;
+  chunk.a = at < r.lead ? static_cast<int>(r.lead - at) : 0;
+  chunk.b = at + S > r.lead + r.bytes ? static_cast<int>(r.lead + r.bytes - at) : S;
+  const Index byte = r.first + (at + static_cast<Index>(chunk.a) - r.lead);
   const Index row = r.by_block.quotient(byte), x = byte - row * r.block;
-  const auto* from = r.nest.user + locate<D, T>(r.nest, row) + x - a;  // of byte 0 of the chunk
+  const auto* from = r.nest.user + locate<D, T>(r.nest, row) + x - chunk.a;  // of byte 0 of the chunk
   const Index left = r.block - x;
-  if (left >= static_cast<Index>(b - a)) return store_part<S>(r.packed + at - r.lead, load_shifted<S>(from, a, b, r.low, r.high), a, b);
-  const int n = a + static_cast<int>(left);
-  const auto* next = r.nest.user + locate<D, T>(r.nest, static_cast<Index>(row + 1)) - n;
-  store_part<S>(r.packed + at - r.lead, merge<S>(load_shifted<S>(from, a, n, r.low, r.high), load_shifted<S>(next, n, b, r.low, r.high), n), a, b);
+  const int n = left >= static_cast<Index>(chunk.b - chunk.a) ? chunk.b : chunk.a + static_cast<int>(left);
+  chunk.bytes = load_shifted<S>(from, chunk.a, n, r.low, r.high);
+  if (n < chunk.b) {
+    const auto* next = r.nest.user + locate<D, T>(r.nest, static_cast<Index>(row + 1)) - n;
+    chunk.bytes = merge<S>(chunk.bytes, load_shifted<S>(next, n, chunk.b, r.low, r.high), n);
+  }
+  return chunk;
 }
 
-/// Unpacks slot s: the chunks that a row touches in the user's buffer have `slots` slots, not all of them used by every row.
+/// Slot s of the user's buffer: the chunks that a row touches there have `slots` slots, not all of them used by every row.
 template <int S, int D, bool T, class Index>
-DUNNAGE_HD void unpack_rows(const Rows<Index>& r, Index s) {
+DUNNAGE_HD Chunk<S> user_chunk(const Rows<Index>& r, Index s) {
+  Chunk<S> chunk;
   const Index k = r.by_slots.quotient(s), slot = s - k * r.slots;
   const Index row = r.first_block + k;
   // The row's part of the range, as bytes of the row.
   const Index start = row * r.block;
-  if (start >= r.first + r.bytes) return;
+  if (start >= r.first + r.bytes) return chunk;
   const std::int64_t from = start >= r.first ? 0 : static_cast<std::int64_t>(r.first - start);
   const auto rest = static_cast<std::int64_t>(r.first + r.bytes - start);
   const auto to = rest < static_cast<std::int64_t>(r.block) ? rest : static_cast<std::int64_t>(r.block);
   auto* user = r.nest.user + locate<D, T>(r.nest, row);
-  auto* chunk = user - (reinterpret_cast<std::uintptr_t>(user) & (S - 1)) + static_cast<std::int64_t>(slot) * S;
-  const std::int64_t at = chunk - user;  // of the chunk, in the row
-  const int a = at < from ? static_cast<int>(from - at < S ? from - at : S) : 0;
-  const int b = at + S > to ? static_cast<int>(to - at > 0 ? to - at : 0) : S;
-  if (a >= b) return;
-  store_part<S>(chunk, load_shifted<S>(r.packed + (static_cast<std::int64_t>(start) - static_cast<std::int64_t>(r.first)) + at, a, b, r.low, r.high), a, b);
+  chunk.to = user - (reinterpret_cast<std::uintptr_t>(user) & (S - 1)) + static_cast<std::int64_t>(slot) * S;
+  const std::int64_t at = chunk.to - user;  // of the chunk, in the row
+  chunk.a = at < from ? static_cast<int>(from - at < S ? from - at : S) : 0;
+  chunk.b = at + S > to ? static_cast<int>(to - at > 0 ? to - at : 0) : S;
+  if (chunk.a >= chunk.b) return Chunk<S>{};
+  chunk.bytes = load_shifted<S>(r.packed + (static_cast<std::int64_t>(start) - static_cast<std::int64_t>(r.first)) + at, chunk.a, chunk.b, r.low, r.high);
+  return chunk;
+}
+
+inline constexpr int rows_threads = 256;
+
+/// Moves the C chunks of thread t: neighbouring threads have neighbouring ones, first and second. All loads are under way before
+/// the first is waited for.
+template <bool Pack, int S, int C, int D, bool T, class Index>
+DUNNAGE_HD void move_rows(const Rows<Index>& r, Index t) {
+  const Index first = t / rows_threads * (rows_threads * C) + t % rows_threads;
+  Chunk<S> chunks[C];
+  DUNNAGE_UNROLL
+  for (int i = 0; i < C; ++i) {
+    const auto c = static_cast<Index>(first + static_cast<Index>(i * rows_threads));
+    chunks[i] = Pack ? packed_chunk<S, D, T>(r, c) : user_chunk<S, D, T>(r, c);
+  }
+  DUNNAGE_UNROLL
+  for (const auto& chunk : chunks)
+    if (chunk.a < chunk.b) store_part<S>(chunk.to, chunk.bytes, chunk.a, chunk.b);
+}
+template <int S, int C, int D, bool T, class Index>
+DUNNAGE_HD void pack_rows(const Rows<Index>& r, Index t) {
+  move_rows<true, S, C, D, T>(r, t);
+}
+template <int S, int C, int D, bool T, class Index>
+DUNNAGE_HD void unpack_rows(const Rows<Index>& r, Index t) {
+  move_rows<false, S, C, D, T>(r, t);
 }
 
 }  // namespace dunnage::pack::cuda

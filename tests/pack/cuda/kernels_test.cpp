@@ -45,7 +45,7 @@ TEST(KernelId, CodesAndNamesAreDifferent) {
             for (const bool table : {false, true})
               for (const bool wide : {false, true}) {
                 const bool has_word = family == Family::dense || family == Family::tile || family == Family::parts;
-                const bool has_group = family == Family::dense || family == Family::tile || family == Family::fused;
+                const bool has_group = family != Family::parts && family != Family::tree;
                 const bool has_loops = family == Family::dense || family == Family::rows;
                 if ((!has_word && word) || (!has_group && group) || (!has_loops && (loops || table || wide))) continue;
                 const KernelId id{family, direction, static_cast<std::uint8_t>(word), static_cast<std::uint8_t>(group),
@@ -146,6 +146,15 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"hvector(2,1,32000,hvector(3,1,6400,hvector(4,1,640,hvector(5,1,48,long_double))))", 1},
         std::pair{"hvector(7,1,48,long_double)", 1},
         std::pair{"hvector(5,1,640,hvector(7,1,48,long_double))", 1},
+        // Rows of odd addresses, of whole chunks and not.
+        std::pair{"hvector(5,1,310,contiguous(304,byte))", 1},
+        std::pair{"hvector(3,1,4003,hvector(5,1,310,contiguous(304,byte)))", 1},
+        std::pair{"hvector(2,1,90001,hvector(3,1,4003,hvector(5,1,310,contiguous(304,byte))))", 1},
+        std::pair{"hindexed_block(304,[1,403,1001,1500],byte)", 1},
+        std::pair{"hvector(5,1,307,contiguous(301,byte))", 1},
+        std::pair{"hvector(3,1,4003,hvector(5,1,307,contiguous(301,byte)))", 1},
+        std::pair{"hvector(2,1,90001,hvector(3,1,4003,hvector(5,1,307,contiguous(301,byte))))", 1},
+        std::pair{"hindexed_block(301,[1,403,1001,1500],byte)", 1},
         // Tables of each word.
         std::pair{"hindexed_block(1,[0,64,160,304],byte)", 1},
         std::pair{"hvector(2,1,4096,hindexed_block(1,[0,64,160,304],byte))", 1},
@@ -189,6 +198,7 @@ TEST(Kernels, BeyondThirtyTwoBits) {
                            "hvector(6000000000,1,0,hindexed_block(1,[0,200,600],hvector(20,1,4,short)))",
                            "hvector(6000000000,1,0,hindexed_block(1,[0,400,1200],hvector(20,1,8,int)))",
                            "hvector(6000000000,1,0,hindexed_block(1,[0,800,2400],hvector(20,1,16,double)))",
+                           "hvector(20000000,1,0,hindexed_block(304,[1,403,1001,1500],byte))", "hvector(900000000,1,0,hvector(2,1,305,contiguous(304,byte)))",
                            "hvector(6000000000,1,0,hvector(3,1,40,int))",
                            "hvector(6000000000,1,0,hvector(3,1,40,double))"}) {
     const auto spec = type::parse(text);
