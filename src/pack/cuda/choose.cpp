@@ -13,7 +13,8 @@ constexpr std::int64_t most_items = (std::int64_t{1} << 31) - 65536;
 // Rows of odd addresses from this length on are moved in aligned chunks: below, too many chunks span two rows, and when
 // unpacking too many are written in part.
 constexpr std::int64_t least_row_packed = 32, least_row_unpacked = 256;
-constexpr std::int64_t chunk = 16;  // bytes
+constexpr std::int64_t chunk = 16;      // bytes
+constexpr std::int64_t long_row = 2048;  // so few chunks span two that these can be slow
 // Contiguous bytes of different alignment on the two sides: here a kernel is faster than the copy engine.
 constexpr std::int64_t least_shifted_copy = 1 << 20;
 // A sector, the unit that the memory is read and written in: longer runs gain nothing from a transpose.
@@ -84,8 +85,7 @@ KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std:
   if (g.levels.empty() || (id.word < 4 && g.block >= least_row(direction, g.block))) {
     id.family = Family::rows;
     id.word = 0;
-    // Where chunks span rows a thread waits longer, and has two on their way.
-    id.group = g.levels.empty() || g.block % chunk == 0 ? 1 : 2;
+    id.group = g.levels.empty() || g.block % chunk == 0 || g.block >= long_row ? 2 : 1;
     id.wide = part.size > most_items;
     id.loops = loops_id(g.levels.size(), id.table, id.wide);
     if (id.table || id.loops > 2) id.loops = 0;

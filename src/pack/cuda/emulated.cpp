@@ -66,10 +66,10 @@ Rows<Index> rows_from(const void* parameter, Translate translate) {
   reach_bounds(a.low, a.high, before, Pack ? a.nest.user : a.packed);
   return a;
 }
-#define ROWS(direction, C, D, T, I)                                                                         \
-  void rows_##direction##_c##C##_d##D##_t##T##_i##I(const void* parameter, u64 blocks, u32, Translate translate) { \
+#define ROWS(direction, L, D, T, I)                                                                         \
+  void rows_##direction##_l##L##_d##D##_t##T##_i##I(const void* parameter, u64 blocks, u32, Translate translate) { \
     const auto a = rows_from<u##I, is_##direction>(parameter, translate);                                   \
-    each_thread<u##I>(blocks, [&](u##I g) { direction##_rows<16, C, D, T != 0>(a, g); });                   \
+    each_thread<u##I>(blocks, [&](u##I g) { direction##_rows<16, L != 0, D, T != 0>(a, g); });                   \
   }
 DUNNAGE_ROWS_KERNELS(ROWS)
 #undef ROWS
@@ -160,7 +160,7 @@ DUNNAGE_FUSED_KERNELS(FUSED)
 constexpr EmulatedKernel all[] = {
 #define ENTRY(function, P) {#function, sizeof(P), function},
 #define DENSE(direction, W, V, D, T, I) ENTRY(dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I, Dense<u##I>)
-#define ROWS(direction, C, D, T, I) ENTRY(rows_##direction##_c##C##_d##D##_t##T##_i##I, Rows<u##I>)
+#define ROWS(direction, L, D, T, I) ENTRY(rows_##direction##_l##L##_d##D##_t##T##_i##I, Rows<u##I>)
 #define TILE(direction, W, M) ENTRY(tile_##direction##_w##W##_m##M, Tiled)
 #define PARTS(direction, W) ENTRY(parts_##direction##_w##W, Tiled)
 #define TREE(direction) ENTRY(tree_##direction, Tree)

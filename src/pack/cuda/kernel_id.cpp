@@ -20,7 +20,7 @@ std::string name_of(const KernelId& id) {
     case KernelId::Family::none: return "copy";
     case KernelId::Family::dense:
       return fmt::format("dense_{}_w{}_v{}_d{}_t{}_i{}", direction, id.word, id.group, id.loops, id.table ? 1 : 0, id.wide ? 64 : 32);
-    case KernelId::Family::rows: return fmt::format("rows_{}_c{}_d{}_t{}_i{}", direction, id.group, id.loops, id.table ? 1 : 0, id.wide ? 64 : 32);
+    case KernelId::Family::rows: return fmt::format("rows_{}_l{}_d{}_t{}_i{}", direction, id.group - 1, id.loops, id.table ? 1 : 0, id.wide ? 64 : 32);
     case KernelId::Family::tile: return fmt::format("tile_{}_w{}_m{}", direction, id.word, id.group);
     case KernelId::Family::parts: return fmt::format("parts_{}_w{}", direction, id.word);
     case KernelId::Family::tree: return fmt::format("tree_{}", direction);

@@ -13,7 +13,7 @@ struct KernelId {
   Family family = Family::none;  // none: a plain copy
   Direction direction = Direction::pack;
   std::uint8_t word = 0;   // dense, tile, parts: bytes moved at once
-  std::uint8_t group = 0;  // dense: words of a group; rows: chunks of a thread; tile: elements moved at once; fused: log2 of the entries there is room for
+  std::uint8_t group = 0;  // dense: words of a group; rows: 2 for long ones, 1 for others; tile: elements moved at once; fused: log2 of the entries there is room for
   std::uint8_t loops = 0;  // dense, rows: 0 is any number
   bool table = false;      // dense, rows: one of the loops has a table
   bool wide = false;       // dense, rows: indices of 64 bits

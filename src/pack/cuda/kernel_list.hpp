@@ -1,7 +1,7 @@
 // Every kernel, once: kernels.cu makes the device's from this list, emulated.cpp the host's, kernel_id.cpp the names.
 //
 //   DENSE(direction, W, V, D, T, I)   words of W bytes in groups of V, D loops (0: any), T: with a table, I: index bits
-//   ROWS(direction, C, D, T, I)       chunks of 16 bytes, C for each thread
+//   ROWS(direction, L, D, T, I)       chunks of 16 bytes; L: of long rows
 //   TILE(direction, W, M)             transposes of elements of one word, M of them at a time
 //   PARTS(direction, W)               transposes of elements of several words
 //   TREE(direction)                   structs and lists of different lengths
@@ -23,11 +23,11 @@
   DUNNAGE_LONG_NESTS(X, unpack, 2, 4) DUNNAGE_NESTS(X, unpack, 4, 1) DUNNAGE_NESTS(X, unpack, 8, 1)              \
   DUNNAGE_NESTS(X, unpack, 16, 1)
 
-#define DUNNAGE_ROWS(X, direction, C)                                                                       \
-  X(direction, C, 1, 0, 32) X(direction, C, 2, 0, 32) X(direction, C, 0, 0, 32) X(direction, C, 0, 1, 32)   \
-  X(direction, C, 0, 0, 64) X(direction, C, 0, 1, 64)
+#define DUNNAGE_ROWS(X, direction, L)                                                                       \
+  X(direction, L, 1, 0, 32) X(direction, L, 2, 0, 32) X(direction, L, 0, 0, 32) X(direction, L, 0, 1, 32)   \
+  X(direction, L, 0, 0, 64) X(direction, L, 0, 1, 64)
 #define DUNNAGE_ROWS_KERNELS(X)                                                                             \
-  DUNNAGE_ROWS(X, pack, 1) DUNNAGE_ROWS(X, pack, 2) DUNNAGE_ROWS(X, unpack, 1) DUNNAGE_ROWS(X, unpack, 2)
+  DUNNAGE_ROWS(X, pack, 0) DUNNAGE_ROWS(X, pack, 1) DUNNAGE_ROWS(X, unpack, 0) DUNNAGE_ROWS(X, unpack, 1)
 
 #define DUNNAGE_TILES(X, direction)                                                                         \
   X(direction, 1, 4) X(direction, 1, 1) X(direction, 2, 2) X(direction, 2, 1) X(direction, 4, 1)            \

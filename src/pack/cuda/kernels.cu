@@ -24,9 +24,18 @@ __device__ Index item() { return static_cast<Index>(blockIdx.x) * block_threads 
   }
 DUNNAGE_DENSE_KERNELS(DENSE)
 
-#define ROWS(direction, C, D, T, I)                                                                         \
-  KERNEL rows_##direction##_c##C##_d##D##_t##T##_i##I(const __grid_constant__ Rows<u##I> a) {               \
-    direction##_rows<16, C, D, T != 0>(a, item<u##I>());                                                    \
+// What waits for memory lives from the number of threads: as many blocks as leave enough registers, and as fit.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define MANY_BLOCKS 4
+#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ >= 1200 || __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890)
+#define MANY_BLOCKS 6
+#else
+#define MANY_BLOCKS 7
+#endif
+#define ROWS(direction, L, D, T, I)                                                                         \
+  extern "C" __global__ void __launch_bounds__(256, L && I == 32 ? MANY_BLOCKS : 1)                                   \
+  rows_##direction##_l##L##_d##D##_t##T##_i##I(const __grid_constant__ Rows<u##I> a) {                      \
+    direction##_rows<16, L != 0, D, T != 0>(a, item<u##I>());                                               \
   }
 DUNNAGE_ROWS_KERNELS(ROWS)
 

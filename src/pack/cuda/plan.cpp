@@ -87,7 +87,7 @@ void make_rows(Launch& launch, const Piece& p) {
     a.lead = static_cast<Index>(p.packed % chunk);
     a.low = pointer(p.user + static_cast<std::uintptr_t>(part.low - part.offset));
     a.high = pointer(p.user + static_cast<std::uintptr_t>(part.high - part.offset));
-    launch.blocks = blocks_for(((std::uint64_t{a.lead} + a.bytes + chunk - 1) / chunk + launch.id.group - 1) / launch.id.group);
+    launch.blocks = blocks_for((std::uint64_t{a.lead} + a.bytes + chunk - 1) / chunk);
   } else {
     a.first_block = static_cast<Index>(p.begin / block);
     a.slots = static_cast<Index>((block + 2 * chunk - 2) / chunk);
@@ -95,7 +95,7 @@ void make_rows(Launch& launch, const Piece& p) {
     a.low = a.packed;
     a.high = a.packed + (p.end - p.begin);
     const auto rows = (p.end + block - 1) / block - p.begin / block;
-    launch.blocks = blocks_for((static_cast<std::uint64_t>(rows) * a.slots + launch.id.group - 1) / launch.id.group);
+    launch.blocks = blocks_for(static_cast<std::uint64_t>(rows) * a.slots);
   }
   launch.parameters = a;
 }

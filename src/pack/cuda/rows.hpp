@@ -24,12 +24,29 @@ struct Rows {
   const char *low = nullptr, *high = nullptr;
 };
 
-/// Bytes [a, b) of the S bytes from `from`, the others undefined. Only words with a wanted byte are read.
+/// S / 4 + 1 words, without their first `shift` bytes.
 template <int S>
+DUNNAGE_HD Word<S> shifted(const std::uint32_t (&x)[S / 4 + 1], int shift) {
+  Word<S> chunk{};
+  DUNNAGE_UNROLL
+  for (int i = 0; i < S / 4; ++i)
+    chunk.part[i] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(x[i + 1]) << 32 | x[i]) >> (8 * shift));
+  return chunk;
+}
+
+/// Bytes [a, b) of the S bytes from `from`, the others undefined. Only words with a wanted byte are read. `Whole`: nearly always all
+/// of them are wanted; where that is not so, asking would only make threads of a group wait for each other.
+template <int S, bool Whole>
 DUNNAGE_HD Word<S> load_shifted(const char* from, int a, int b, const char* low, const char* high) {
   const int shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(from) & 3);
   const char* at = from - shift;
   std::uint32_t x[S / 4 + 1];
+  if (Whole && a == 0 && b == S && at >= low && at + S + 4 <= high) {
+    DUNNAGE_UNROLL
+    for (int i = 0; i < S / 4; ++i) x[i] = load<4>(at + 4 * i).part[0];
+    x[S / 4] = shift ? load<4>(at + S).part[0] : 0;
+    return shifted<S>(x, shift);
+  }
   DUNNAGE_UNROLL
   for (int i = 0; i <= S / 4; ++i) {
     const int begin = 4 * i - shift;  // of the word, in the chunk
@@ -42,11 +59,7 @@ DUNNAGE_HD Word<S> load_shifted(const char* from, int a, int b, const char* low,
         if (begin + j >= a && begin + j < b) x[i] |= static_cast<std::uint32_t>(load<1>(at + 4 * i + j).part[0]) << (8 * j);
     }
   }
-  Word<S> chunk{};
-  DUNNAGE_UNROLL
-  for (int i = 0; i < S / 4; ++i)
-    chunk.part[i] = static_cast<std::uint32_t>((static_cast<std::uint64_t>(x[i + 1]) << 32 | x[i]) >> (8 * shift));
-  return chunk;
+  return shifted<S>(x, shift);
 }
 
 /// Takes bytes below n from one chunk and the others from the other.
@@ -92,7 +105,7 @@ struct Chunk {
 };
 
 /// Chunk c of the packed stream. Of blocks of S bytes and more it has bytes of at most two.
-template <int S, int D, bool T, class Index>
+template <int S, bool Long, int D, bool T, class Index>
 DUNNAGE_HD Chunk<S> packed_chunk(const Rows<Index>& r, Index c) {
   Chunk<S> chunk;
   const Index at = c * S;
@@ -105,16 +118,16 @@ DUNNAGE_HD Chunk<S> packed_chunk(const Rows<Index>& r, Index c) {
   const auto* from = r.nest.user + locate<D, T>(r.nest, row) + x - chunk.a;  // of byte 0 of the chunk
   const Index left = r.block - x;
   const int n = left >= static_cast<Index>(chunk.b - chunk.a) ? chunk.b : chunk.a + static_cast<int>(left);
-  chunk.bytes = load_shifted<S>(from, chunk.a, n, r.low, r.high);
+  chunk.bytes = load_shifted<S, Long>(from, chunk.a, n, r.low, r.high);
   if (n < chunk.b) {
     const auto* next = r.nest.user + locate<D, T>(r.nest, static_cast<Index>(row + 1)) - n;
-    chunk.bytes = merge<S>(chunk.bytes, load_shifted<S>(next, n, chunk.b, r.low, r.high), n);
+    chunk.bytes = merge<S>(chunk.bytes, load_shifted<S, false>(next, n, chunk.b, r.low, r.high), n);
   }
   return chunk;
 }
 
 /// Slot s of the user's buffer: the chunks that a row touches there have `slots` slots, not all of them used by every row.
-template <int S, int D, bool T, class Index>
+template <int S, bool Long, int D, bool T, class Index>
 DUNNAGE_HD Chunk<S> user_chunk(const Rows<Index>& r, Index s) {
   Chunk<S> chunk;
   const Index k = r.by_slots.quotient(s), slot = s - k * r.slots;
@@ -131,34 +144,20 @@ DUNNAGE_HD Chunk<S> user_chunk(const Rows<Index>& r, Index s) {
   chunk.a = at < from ? static_cast<int>(from - at < S ? from - at : S) : 0;
   chunk.b = at + S > to ? static_cast<int>(to - at > 0 ? to - at : 0) : S;
   if (chunk.a >= chunk.b) return Chunk<S>{};
-  chunk.bytes = load_shifted<S>(r.packed + (static_cast<std::int64_t>(start) - static_cast<std::int64_t>(r.first)) + at, chunk.a, chunk.b, r.low, r.high);
+  chunk.bytes = load_shifted<S, Long>(r.packed + (static_cast<std::int64_t>(start) - static_cast<std::int64_t>(r.first)) + at, chunk.a, chunk.b, r.low, r.high);
   return chunk;
 }
 
-inline constexpr int rows_threads = 256;
-
-/// Moves the C chunks of thread t: neighbouring threads have neighbouring ones, first and second. All loads are under way before
-/// the first is waited for.
-template <bool Pack, int S, int C, int D, bool T, class Index>
-DUNNAGE_HD void move_rows(const Rows<Index>& r, Index t) {
-  const Index first = t / rows_threads * (rows_threads * C) + t % rows_threads;
-  Chunk<S> chunks[C];
-  DUNNAGE_UNROLL
-  for (int i = 0; i < C; ++i) {
-    const auto c = static_cast<Index>(first + static_cast<Index>(i * rows_threads));
-    chunks[i] = Pack ? packed_chunk<S, D, T>(r, c) : user_chunk<S, D, T>(r, c);
-  }
-  DUNNAGE_UNROLL
-  for (const auto& chunk : chunks)
-    if (chunk.a < chunk.b) store_part<S>(chunk.to, chunk.bytes, chunk.a, chunk.b);
+/// Moves chunk, or slot, i. Long: chunks rarely span rows.
+template <int S, bool Long, int D, bool T, class Index>
+DUNNAGE_HD void pack_rows(const Rows<Index>& r, Index i) {
+  const auto chunk = packed_chunk<S, Long, D, T>(r, i);
+  if (chunk.a < chunk.b) store_part<S>(chunk.to, chunk.bytes, chunk.a, chunk.b);
 }
-template <int S, int C, int D, bool T, class Index>
-DUNNAGE_HD void pack_rows(const Rows<Index>& r, Index t) {
-  move_rows<true, S, C, D, T>(r, t);
-}
-template <int S, int C, int D, bool T, class Index>
-DUNNAGE_HD void unpack_rows(const Rows<Index>& r, Index t) {
-  move_rows<false, S, C, D, T>(r, t);
+template <int S, bool Long, int D, bool T, class Index>
+DUNNAGE_HD void unpack_rows(const Rows<Index>& r, Index i) {
+  const auto chunk = user_chunk<S, Long, D, T>(r, i);
+  if (chunk.a < chunk.b) store_part<S>(chunk.to, chunk.bytes, chunk.a, chunk.b);
 }
 
 }  // namespace dunnage::pack::cuda

@@ -82,7 +82,7 @@ DUNNAGE_HD void pack_tree(const Tree& t, std::int64_t c) {
   for (int k = range.begin; k < range.end;) {
     const auto run = find(t.root, t.first + range.at + k);
     const int end = run.length < range.end - k ? k + static_cast<int>(run.length) : range.end;
-    chunk = merge<tree_chunk>(chunk, load_shifted<tree_chunk>(t.user + run.offset - k, k, end, t.low, t.high), k);
+    chunk = merge<tree_chunk>(chunk, load_shifted<tree_chunk, false>(t.user + run.offset - k, k, end, t.low, t.high), k);
     k = end;
   }
   store_part<tree_chunk>(t.packed + range.at, chunk, range.begin, range.end);
@@ -92,7 +92,7 @@ DUNNAGE_HD void unpack_tree(const Tree& t, std::int64_t c) {
   const auto range = chunk_range(t, c);
   if (range.begin >= range.end) return;
   const auto* packed = t.packed + range.at;
-  const auto chunk = load_shifted<tree_chunk>(packed, range.begin, range.end, t.packed, t.packed + t.bytes);
+  const auto chunk = load_shifted<tree_chunk, false>(packed, range.begin, range.end, t.packed, t.packed + t.bytes);
   for (int k = range.begin; k < range.end;) {
     const auto run = find(t.root, t.first + range.at + k);
     const int end = run.length < range.end - k ? k + static_cast<int>(run.length) : range.end;
