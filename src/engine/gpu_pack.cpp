@@ -146,9 +146,16 @@ class Work {
   void copy(const Range& range) {
     device::Borrowed lane(*gpu_);
     const auto user = device_pointer(range.first), packed = device_pointer(address_of(packed_) + static_cast<std::uintptr_t>(range.begin));
+    const auto to = packing() ? packed : user, from = packing() ? user : packed;
+    const auto size = static_cast<std::size_t>(range.end - range.begin);
     lane.busy();
-    check(driver_, driver_.cuMemcpyAsync(packing() ? packed : user, packing() ? user : packed, static_cast<std::size_t>(range.end - range.begin), lane->stream),
-          "cuMemcpyAsync");
+    if (range.user.memory == Memory::device && packed_place_.memory == Memory::device && range.user.device != packed_place_.device) {
+      // A context does not reach the memory pools of other devices, unless both are named.
+      const auto users = device::context_for(driver_, range.user), packeds = device::context_for(driver_, packed_place_);
+      check(driver_, driver_.cuMemcpyPeerAsync(to, packing() ? packeds : users, from, packing() ? users : packeds, size, lane->stream), "cuMemcpyPeerAsync");
+    } else {
+      check(driver_, driver_.cuMemcpyAsync(to, from, size, lane->stream), "cuMemcpyAsync");
+    }
     lane.synchronize();
   }
 

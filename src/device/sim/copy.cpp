@@ -28,9 +28,18 @@ void wait_and_check(const std::shared_ptr<Work>& work, const std::shared_ptr<Con
   context->check();
 }
 
-void copy_async(Call& c, CUstream in, const Place& to, const Place& from, std::size_t bytes) {
+// A context does not reach the pools of other devices; copies that name both contexts do.
+void need_access(const Context& context, const Place& place) {
+  require(place.pool < 0 || place.pool == context.device, CUDA_ERROR_INVALID_VALUE);
+}
+
+void copy_async(Call& c, CUstream in, const Place& to, const Place& from, std::size_t bytes, bool between_contexts = false) {
   const auto stream = stream_of(c, in);
   const auto context = stream->context.lock();
+  if (!between_contexts) {
+    need_access(*context, to);
+    need_access(*context, from);
+  }
   if (from.where == Where::pageable && to.where == Where::device) {
     put_staged_copy(stream, to, from, bytes);
     return;
@@ -41,6 +50,8 @@ void copy_async(Call& c, CUstream in, const Place& to, const Place& from, std::s
 }
 
 void copy_sync(Call& c, const Place& to, const Place& from, std::size_t bytes) {
+  need_access(*c.context, to);
+  need_access(*c.context, from);
   const auto stream = c.context->legacy;
   if (from.where == Where::pageable && to.where == Where::device) {
     for (const auto& work : pending(*stream)) wait_for(work, c.lock);
@@ -118,6 +129,6 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr fro
   return call({"cuMemcpyPeerAsync", Class::copy}, [&](Call& c) {
     context_of(to_context);
     context_of(from_context);
-    if (bytes > 0) copy_async(c, stream, place_of(to, bytes, Must::be_known), place_of(from, bytes, Must::be_known), bytes);
+    if (bytes > 0) copy_async(c, stream, place_of(to, bytes, Must::be_known), place_of(from, bytes, Must::be_known), bytes, true);
   });
 }

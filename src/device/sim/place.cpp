@@ -16,7 +16,7 @@ Place place_of(CUdeviceptr address, std::size_t bytes, Must must) {
   }
   require(bytes <= found->size - (address - found->address), CUDA_ERROR_INVALID_VALUE);
   const bool pinned = found->kind == Kind::pinned || found->kind == Kind::registered;
-  return {memory, pinned ? Where::pinned : Where::device};
+  return {memory, pinned ? Where::pinned : Where::device, found->kind == Kind::pool ? found->device : -1};
 }
 
 }  // namespace dunnage::sim

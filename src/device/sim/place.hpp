@@ -12,6 +12,7 @@ enum class Where { device, pinned, pageable };  // managed memory counts as the 
 struct Place {
   char* bytes;  // for the simulator
   Where where;
+  int pool = -1;  // of memory of a pool: its device
 };
 
 enum class Must { exist, be_known };
