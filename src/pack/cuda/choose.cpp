@@ -98,7 +98,7 @@ KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std:
   // has all that is wanted of a sector; else each thread moves a group. Reading, that pays for rows of one word only; long
   // words are written one by one always.
   const bool apart = g.block < sector && (g.indexed == 0 || std::abs(g.levels[0].stride) >= sector);
-  if (direction == Direction::pack ? apart && g.block == id.word : apart || id.word > 2)
+  if (direction == Direction::pack ? apart && g.block == id.word && !g.cut : apart || id.word > 2)
     id.group = 1;
   else
     id.group = id.word <= 2 ? 4 : id.word <= 8 ? 2 : 1;

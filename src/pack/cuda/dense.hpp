@@ -47,19 +47,23 @@ DUNNAGE_HD void each_word(const Dense<Index>& a, const Group<V, Index>& g, F&& f
       for (int v = 0; v < V; ++v) f(v, offset + v * step);
       return;
     }
-    // From the end of one run to the beginning of the next, without dividing.
+    // From word to word, and from the end of one run to the beginning of the next, without dividing.
     const auto turn = D == 1 ? 0 : nest.loop[1].stride - static_cast<std::int64_t>(nest.loop[0].count - 1) * step;
+    const bool listed = T && nest.indexed == 0;
+    const auto entry = [&] { return nest.table[nest.loop[0].count - left.items] * nest.table_unit; };
+    auto run = listed ? offset - entry() : 0;
     DUNNAGE_UNROLL
     for (int v = 0; v < V; ++v) {
       f(v, offset);
       if (v + 1 == V) break;
-      if (!T && --left.items != 0) {
-        offset += step;
+      if (--left.items != 0) {
+        offset = listed ? run + entry() : offset + step;
       } else if (!T && D != 1 && --left.runs != 0) {
         offset += turn;
         left.items = nest.loop[0].count;
       } else {
         offset = locate<D, T>(nest, static_cast<Index>(a.first + g.word + v + 1), left);
+        if (listed) run = offset - entry();
       }
     }
     return;

@@ -16,8 +16,8 @@
 #define DUNNAGE_NESTS(X, direction, W, V) DUNNAGE_LONG_NESTS(X, direction, W, V) X(direction, W, V, 1, 1, 32)
 
 #define DUNNAGE_DENSE_KERNELS(X)                                                                            \
-  DUNNAGE_LONG_NESTS(X, pack, 1, 4) DUNNAGE_LONG_NESTS(X, pack, 2, 4) DUNNAGE_LONG_NESTS(X, pack, 4, 2)     \
-  DUNNAGE_LONG_NESTS(X, pack, 8, 2) DUNNAGE_NESTS(X, pack, 1, 1) DUNNAGE_NESTS(X, pack, 2, 1)               \
+  DUNNAGE_NESTS(X, pack, 1, 4) DUNNAGE_NESTS(X, pack, 2, 4) DUNNAGE_NESTS(X, pack, 4, 2)                    \
+  DUNNAGE_NESTS(X, pack, 8, 2) DUNNAGE_NESTS(X, pack, 1, 1) DUNNAGE_NESTS(X, pack, 2, 1)               \
   DUNNAGE_NESTS(X, pack, 4, 1) DUNNAGE_NESTS(X, pack, 8, 1) DUNNAGE_NESTS(X, pack, 16, 1)                   \
   DUNNAGE_NESTS(X, unpack, 1, 1) DUNNAGE_LONG_NESTS(X, unpack, 1, 4) DUNNAGE_NESTS(X, unpack, 2, 1)              \
   DUNNAGE_LONG_NESTS(X, unpack, 2, 4) DUNNAGE_NESTS(X, unpack, 4, 1) DUNNAGE_NESTS(X, unpack, 8, 1)              \

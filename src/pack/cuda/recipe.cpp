@@ -80,6 +80,7 @@ struct Recipe::Compiler {
       if (indexed || at->size / piece > most_pieces * static_cast<std::int64_t>(at->offsets.size()) || !enter_table(*at, piece, geometry))
         return false;
       indexed = true;
+      geometry.cut = at->kind == Kind::list && at->length == 0;
       table_level = static_cast<int>(levels.size());
       levels.push_back({at->size / piece, 0});
       if (at->kind == Kind::list) {

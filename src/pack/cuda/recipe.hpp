@@ -23,6 +23,7 @@ struct Geometry {
   int indexed = -1;              // the level with a table
   std::size_t table = 0;         // index of its first entry in Recipe::table()
   std::int64_t table_unit = 1;   // bytes; a power of two
+  bool cut = false;              // its entries are pieces of longer blocks
   std::int64_t blocks() const {
     std::int64_t n = 1;
     for (const auto& level : levels) n *= level.count;

@@ -155,6 +155,9 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"hvector(3,1,4003,hvector(5,1,307,contiguous(301,byte)))", 1},
         std::pair{"hvector(2,1,90001,hvector(3,1,4003,hvector(5,1,307,contiguous(301,byte))))", 1},
         std::pair{"hindexed_block(301,[1,403,1001,1500],byte)", 1},
+        // Blocks that are cut into equal pieces.
+        std::pair{"hindexed([1,2,1],[0,64,160],byte)", 1}, std::pair{"hindexed([1,2,1],[0,64,160],short)", 1},
+        std::pair{"hindexed([1,2,1],[0,64,160],int)", 1}, std::pair{"hindexed([1,2,1],[0,64,160],double)", 1}, std::pair{"hindexed([1,2,1],[0,64,160],long_double)", 1},
         // Tables of each word.
         std::pair{"hindexed_block(1,[0,64,160,304],byte)", 1},
         std::pair{"hvector(2,1,4096,hindexed_block(1,[0,64,160,304],byte))", 1},
@@ -199,7 +202,7 @@ TEST(Kernels, BeyondThirtyTwoBits) {
                            "hvector(6000000000,1,0,hindexed_block(1,[0,400,1200],hvector(20,1,8,int)))",
                            "hvector(6000000000,1,0,hindexed_block(1,[0,800,2400],hvector(20,1,16,double)))",
                            "hvector(20000000,1,0,hindexed_block(304,[1,403,1001,1500],byte))", "hvector(900000000,1,0,hvector(2,1,305,contiguous(304,byte)))",
-                           "hvector(6000000000,1,0,hvector(3,1,40,int))",
+                           "hvector(6000000000,1,0,hindexed_block(1,[0,64,160,304],short))", "hvector(6000000000,1,0,hvector(3,1,40,int))",
                            "hvector(6000000000,1,0,hvector(3,1,40,double))"}) {
     const auto spec = type::parse(text);
     const auto layout = type::layout_of(*spec);
