@@ -42,6 +42,8 @@ const Form forms[] = {
      [](const Words& w, const std::string& s) { return struct_array(w[1], number(w, 2), s); }},
     {R"(subarrays (\d+) (\d+)x(\d+)x(\d+) of (\d+)x(\d+)x(\d+))",
      [](const Words& w, const std::string& s) { return subarrays(number(w, 1), extent(w, 2), extent(w, 5), s); }},
+    {R"(halo (\d+) deep (\d+))",
+     [](const Words& w, const std::string& s) { return halo(number(w, 1), number(w, 2), s); }},
     {R"(transpose (\d+)x(\d+) of (\d+))",
      [](const Words& w, const std::string& s) { return transpose(number(w, 1), number(w, 2), number(w, 3), s); }},
     {R"(vector (\d+) (\d+)/(\d+) ([a-z]+))",

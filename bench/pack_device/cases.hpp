@@ -54,6 +54,7 @@ struct Case {
 ///   list 8 sorted 8388608                     blocks of 8 bytes at random gaps, 8388608 bytes in all; or shuffled
 ///   struct int,double,char x 1048576          an array of structures as C lays them out; double*3 is an array in one
 ///   subarrays 5 64x64x64 of 128x128x128       a structure of 5 such boxes of doubles, each in an array of its own
+///   halo 256 deep 1                           a structure of the 26 regions at the border of an array of 256^3 doubles
 ///   transpose 4096x4096 of 8                  the columns of a matrix of 4096 rows and columns of 8 bytes
 ///   vector 8388608 1/2 double                 blocks of 1 double, 2 apart
 ///   contiguous 8388608                        bytes

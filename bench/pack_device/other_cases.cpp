@@ -131,6 +131,49 @@ std::optional<Case> subarrays(std::uint64_t number, const Extent& size, const Ex
   return made;
 }
 
+std::optional<Case> halo(std::uint64_t side, std::uint64_t depth, const std::string& start) {
+  if (start == "aligned" || depth == 0 || 2 * depth >= side) return std::nullopt;
+  constexpr std::uint64_t bytes = sizeof(double);
+  struct Region {
+    std::uint64_t first[3], size[3];
+  };
+  std::vector<Region> regions;
+  for (int z = -1; z <= 1; ++z)
+    for (int y = -1; y <= 1; ++y)
+      for (int x = -1; x <= 1; ++x) {
+        if (x == 0 && y == 0 && z == 0) continue;
+        Region region{};
+        const int side_of[] = {x, y, z};
+        for (int d = 0; d < 3; ++d) {
+          region.first[d] = side_of[d] < 0 ? 0 : side_of[d] > 0 ? side - depth : depth;
+          region.size[d] = side_of[d] ? depth : side - 2 * depth;
+        }
+        regions.push_back(region);
+      }
+  std::vector<std::uint64_t> offsets, starts{0};
+  for (const Region& r : regions)
+    for (std::uint64_t z = 0; z < r.size[2]; ++z)
+      for (std::uint64_t y = 0; y < r.size[1]; ++y) {
+        offsets.push_back((((r.first[2] + z) * side + r.first[1] + y) * side + r.first[0]) * bytes);
+        starts.push_back(starts.back() + r.size[0] * bytes);
+      }
+  Case made;
+  made.kind = "halo";
+  made.geometry.base = first_byte(start, bytes);
+  made.geometry.bytes = starts.back();
+  made.list(std::move(offsets), std::move(starts));
+  made.descriptions.push_back({"struct", [=] {
+    std::vector<Datatype> boxes;
+    const int n = integer(side);
+    for (const Region& r : regions)
+      boxes.push_back(Datatype::subarray({n, n, n}, {integer(r.size[2]), integer(r.size[1]), integer(r.size[0])},
+                                         {integer(r.first[2]), integer(r.first[1]), integer(r.first[0])}, MPI_DOUBLE));
+    return Datatype::structure(std::vector<int>(boxes.size(), 1), std::vector<MPI_Aint>(boxes.size(), 0),
+                               std::vector<MPI_Datatype>(boxes.begin(), boxes.end())).commit();
+  }, 1, first_byte(start, bytes)});
+  return made;
+}
+
 std::optional<Case> transpose(std::uint64_t rows, std::uint64_t columns, std::uint64_t bytes, const std::string& start) {
   if (start == "aligned") return std::nullopt;
   Case made;

@@ -89,6 +89,7 @@ def _cold(group: _Group) -> None:
     lists = [r for r in large if r.kind == "list"]
     group.worst("limit, lists of 8-byte blocks", [r for r in lists if r.block == 8], share, asked.get("lists"), False)
     group.worst("limit, other lists", [r for r in lists if r.block != 8], share, None, False)
+    group.worst("limit, 26 halo regions", [r for r in group.results if r.kind == "halo"], share, asked.get("halo"), False)
     for kind in ("struct", "transpose"):
         group.worst(f"limit, {kind}", [r for r in large if r.kind == kind], share, None, False)
 
