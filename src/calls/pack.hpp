@@ -42,16 +42,20 @@ template <class Fn, class Count>
 template <class Fn, class Count>
 int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,
          Count* position, MPI_Comm comm) {
+  const bool straight = goes_straight_through(plan::Operation::pack, incount, datatype);
+  if (straight && surely_host(inbuf) && surely_host(outbuf)) return next(inbuf, incount, datatype, outbuf, outsize, position, comm);
   if (const auto done = gpu_packing(hook, true, inbuf, incount, datatype, outbuf, outsize, position, comm)) return *done;
-  if (goes_straight_through(plan::Operation::pack, incount, datatype)) return next(inbuf, incount, datatype, outbuf, outsize, position, comm);
+  if (straight) return next(inbuf, incount, datatype, outbuf, outsize, position, comm);
   return packed(hook, next, inbuf, incount, datatype, outbuf, outsize, position, comm);
 }
 
 template <class Fn, class Count>
 int unpack(Hook hook, Fn next, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
            MPI_Datatype datatype, MPI_Comm comm) {
+  const bool straight = goes_straight_through(plan::Operation::unpack, outcount, datatype);
+  if (straight && surely_host(inbuf) && surely_host(outbuf)) return next(inbuf, insize, position, outbuf, outcount, datatype, comm);
   if (const auto done = gpu_packing(hook, false, outbuf, outcount, datatype, inbuf, insize, position, comm)) return *done;
-  if (goes_straight_through(plan::Operation::unpack, outcount, datatype)) return next(inbuf, insize, position, outbuf, outcount, datatype, comm);
+  if (straight) return next(inbuf, insize, position, outbuf, outcount, datatype, comm);
   return unpacked(hook, next, inbuf, insize, position, outbuf, outcount, datatype, comm);
 }
 
