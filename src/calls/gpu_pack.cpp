@@ -61,8 +61,7 @@ bool user_on_gpu(const device::Driver& driver, const PackingCall& call, const Pl
 /// than it should. Open MPI takes blocks that fall and overlap for contiguous ones.
 class InHost {
  public:
-  InHost(const device::Driver& driver, const PackingCall& call, const Extent& extent, bool quirk) : driver_(driver) {
-    const auto place = device::place_of(driver, user_byte(call, extent.first));
+  InHost(const device::Driver& driver, const PackingCall& call, const Extent& extent, const device::Place& place, bool quirk) : driver_(driver) {
     base_ = const_cast<void*>(call.user);
     if (!place.on_gpu()) return;
     const auto margin = quirk ? std::max(extent.high - extent.low, extent.size) : 0;
@@ -89,9 +88,9 @@ class InHost {
 };
 
 /// The MPI packs by itself, in host memory: for datatypes that are packed its way or that we know nothing of.
-int through_host(const device::Driver& driver, const PackingCall& call, const Extent& extent, bool quirk) {
+int through_host(const device::Driver& driver, const PackingCall& call, const Extent& extent, const Places& places, bool quirk) {
   if (call.count > std::numeric_limits<int>::max() || extent.size > std::numeric_limits<int>::max()) return raise(call.comm, MPI_ERR_COUNT);
-  const InHost user(driver, call, extent, quirk);
+  const InHost user(driver, call, extent, places.user, quirk);
   std::vector<char> packed(static_cast<std::size_t>(extent.size));
   const int count = static_cast<int>(call.count), size = static_cast<int>(extent.size);
   int rc = MPI_SUCCESS, at = 0;
@@ -145,7 +144,7 @@ std::optional<int> pack_on_gpu(const device::Driver& driver, const PackingCall& 
   }
   if (derived || (known && known->reason() == Reason::contiguous)) return accelerated(driver, call, *extent, *known, std::move(recipe), places);
   context->count(call.hook, Reason::through_host);
-  return through_host(driver, call, *extent, known && known->reason() == Reason::library_quirk);
+  return through_host(driver, call, *extent, places, known && known->reason() == Reason::library_quirk);
 } catch (const device::Error& error) {
   context->count(call.hook, Reason::device_error);
   return raise(call.comm, error);

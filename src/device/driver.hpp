@@ -10,7 +10,7 @@ namespace dunnage::device {
 
 // Every function of the driver that is used. The last ones may be missing in an older driver.
 #define DUNNAGE_DRIVER_FUNCTIONS(X)                                                                                       \
-  X(cuGetErrorName) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) \
+  X(cuGetErrorName) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) \
   X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuThreadExchangeStreamCaptureMode)         \
   X(cuPointerGetAttributes) X(cuMemAlloc) X(cuMemFree) X(cuMemAllocHost) X(cuMemFreeHost) X(cuMemcpyAsync)                 \
   X(cuMemcpyPeerAsync) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuEventCreate) X(cuEventDestroy)       \

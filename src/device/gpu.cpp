@@ -33,7 +33,6 @@ Gpu& Gpu::current(const Driver& driver) {
   if (!entry) {
     entry.reset(new Gpu(driver));
     entry->context_ = context;
-    entry->id_ = id;
   }
   last_id = id;
   return *(last = entry.get());
@@ -111,7 +110,7 @@ Lane Gpu::take(std::size_t piece, bool pinned, bool scratch) {
       // One that has what is wanted, or else the last one used.
       auto best = lanes_.end() - 1;
       for (auto at = lanes_.begin(); at != lanes_.end(); ++at)
-        if ((!pinned || at->pinned[0]) && (!scratch || at->scratch[0])) best = at;
+        if ((!pinned || at->pinned[0]) && (!scratch || at->scratch)) best = at;
       lane = *best;
       lanes_.erase(best);
     }
@@ -121,15 +120,14 @@ Lane Gpu::take(std::size_t piece, bool pinned, bool scratch) {
       check(driver_, driver_.cuStreamCreate(&lane.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
       for (auto& event : lane.done) check(driver_, driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
     }
-    if (pinned || scratch) lane.piece = piece;
     for (int i = 0; i < 2; ++i) {
       void* memory = nullptr;
       if (pinned && !lane.pinned[i]) {
         check(driver_, driver_.cuMemAllocHost(&memory, piece), "cuMemAllocHost for staging");
         lane.pinned[i] = static_cast<char*>(memory);
       }
-      if (scratch && !lane.scratch[i]) check(driver_, driver_.cuMemAlloc(&lane.scratch[i], piece), "cuMemAlloc for staging");
     }
+    if (scratch && !lane.scratch) check(driver_, driver_.cuMemAlloc(&lane.scratch, piece), "cuMemAlloc for staging");
   } catch (...) {
     drop(lane);
     throw;
@@ -150,9 +148,9 @@ void Gpu::abandon(const Lane& lane) {
 void Gpu::drop(const Lane& lane) {
   for (int i = 0; i < 2; ++i) {
     if (lane.pinned[i]) driver_.cuMemFreeHost(lane.pinned[i]);
-    if (lane.scratch[i]) driver_.cuMemFree(lane.scratch[i]);
     if (lane.done[i]) driver_.cuEventDestroy(lane.done[i]);
   }
+  if (lane.scratch) driver_.cuMemFree(lane.scratch);
   if (lane.stream) driver_.cuStreamDestroy(lane.stream);
 }
 

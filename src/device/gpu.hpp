@@ -17,9 +17,9 @@ namespace dunnage::device {
 struct Lane {
   CUstream stream = nullptr;
   CUevent done[2] = {};
-  std::size_t piece = 0;       // bytes of each of the following, which are made when they are first wanted
-  char* pinned[2] = {};        // host memory that the device can reach, at the same address
-  CUdeviceptr scratch[2] = {};
+  // Staging memory, made when it is first wanted.
+  char* pinned[2] = {};  // host memory that the device can reach, at the same address
+  CUdeviceptr scratch = 0;
 };
 
 class Gpu {
@@ -32,8 +32,7 @@ class Gpu {
   const Driver& driver() const { return driver_; }
 
   static constexpr std::uint32_t most_kernels = 1u << 14;
-  /// A kernel by its code, a number below most_kernels, and its name, which is asked for the first time only. `shared`: the most
-  /// shared memory that it will want, in bytes.
+  /// A kernel by its code, a number below most_kernels, and its name, which is asked for the first time only.
   CUfunction kernel(std::uint32_t code, const std::function<std::string()>& name);
 
   /// Where constants stand in the device's memory. `make(address)` gives their bytes the first time; they are freed some time
@@ -41,7 +40,7 @@ class Gpu {
   CUdeviceptr constants(std::uint64_t id, const std::weak_ptr<const void>& owner, std::size_t size,
                         const std::function<std::vector<char>(std::uintptr_t)>& make, Lane& lane);
 
-  /// A lane whose staging memory holds `piece` bytes twice: `pinned`, `scratch` or neither.
+  /// A lane with staging memory of `piece` bytes, which is the same in every call: `pinned`, twice, `scratch` or neither.
   Lane take(std::size_t piece, bool pinned, bool scratch);
   void give(const Lane& lane);
   /// After an error, when it is not known whether the stream is still at work.
@@ -59,7 +58,6 @@ class Gpu {
   };
   const Driver& driver_;
   CUcontext context_ = nullptr;
-  unsigned long long id_ = 0;
   std::mutex mutex_;
   CUmodule module_ = nullptr;
   std::array<std::atomic<CUfunction>, most_kernels> kernels_{};

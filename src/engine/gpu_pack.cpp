@@ -233,7 +233,7 @@ class Work {
     CUcontext here = nullptr;
     check(driver_, driver_.cuCtxGetCurrent(&here), "cuCtxGetCurrent");
     const auto there = device::context_for(driver_, packed_place_);
-    const auto scratch = lane->scratch[0];
+    const auto scratch = lane->scratch;
     pieces(range, [&](std::int64_t begin, std::int64_t end, int) {
       const auto packed = device_pointer(packed_place_.address + static_cast<std::uintptr_t>(begin));
       const auto size = static_cast<std::size_t>(end - begin);

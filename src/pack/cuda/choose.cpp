@@ -8,28 +8,15 @@ namespace {
 
 using Family = KernelId::Family;
 
-// Indices of 32 bits serve up to here: 2^31, less what one group or chunk may reach beyond.
-constexpr std::int64_t most_items = (std::int64_t{1} << 31) - 65536;
 // Rows of odd addresses from this length on are moved in aligned chunks: below, too many chunks span two rows, and when
 // unpacking too many are written in part.
 constexpr std::int64_t least_row_packed = 32, least_row_unpacked = 256;
-constexpr std::int64_t chunk = 16;      // bytes
 constexpr std::int64_t long_row = 2048;  // so few chunks span two that these can be slow
 // Contiguous bytes of different alignment on the two sides: here a kernel is faster than the copy engine.
 constexpr std::int64_t least_shifted_copy = 1 << 20;
 // A sector, the unit that the memory is read and written in: longer runs gain nothing from a transpose.
 constexpr std::int64_t sector = 32;
 constexpr std::int64_t least_side = 8;  // elements; a shorter side would leave most of a tile empty
-
-/// The largest word that all of these are multiples of.
-std::uint8_t word_of(std::uint64_t bits) { return static_cast<std::uint8_t>(1u << std::countr_zero(bits | 16)); }
-
-std::uint64_t bits_of(const Geometry& g) {
-  std::uint64_t bits = static_cast<std::uint64_t>(g.block);
-  for (std::size_t l = 0; l < g.levels.size(); ++l)
-    bits |= static_cast<std::uint64_t>(static_cast<int>(l) == g.indexed ? g.table_unit : g.levels[l].stride);
-  return bits;
-}
 
 /// Rows of whole chunks never share one.
 std::int64_t least_row(Direction direction, std::int64_t block) {
@@ -55,6 +42,13 @@ std::uint8_t elements_at_once(const Geometry& g, std::size_t near, int word, std
 
 }  // namespace
 
+std::uint8_t largest_word(const Geometry& g, std::uint64_t addresses) {
+  auto bits = addresses | static_cast<std::uint64_t>(g.block) | 16;
+  for (std::size_t l = 0; l < g.levels.size(); ++l)
+    bits |= static_cast<std::uint64_t>(static_cast<int>(l) == g.indexed ? g.table_unit : g.levels[l].stride);
+  return static_cast<std::uint8_t>(1u << std::countr_zero(bits));
+}
+
 std::size_t transposed_level(const Geometry& g) {
   if (g.indexed >= 0 || g.levels.size() < 2 || g.block >= sector || g.levels[0].count < least_side) return 0;
   std::size_t best = 0;
@@ -73,7 +67,7 @@ KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std:
   const auto odd = (user + static_cast<std::uintptr_t>(part.offset + begin)) ^ packed;
   if (g.levels.empty() && (odd % 16 == 0 || end - begin < least_shifted_copy)) return id;
   const auto addresses = static_cast<std::uint64_t>(user + static_cast<std::uintptr_t>(part.offset)) | packed;
-  id.word = word_of(bits_of(g) | addresses | static_cast<std::uint64_t>(begin | end));
+  id.word = largest_word(g, addresses | static_cast<std::uint64_t>(begin | end));
   const bool whole = begin == 0 && end == part.size;
 
   if (const auto near = whole ? transposed_level(g) : 0) {

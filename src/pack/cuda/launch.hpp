@@ -46,18 +46,22 @@ struct Launch {
 /// far apart, and those of that level share sectors. 0 if it is not.
 std::size_t transposed_level(const Geometry& geometry);
 
+/// Indices of 32 bits serve up to here: 2^31, less what one group or chunk may reach beyond.
+inline constexpr std::int64_t most_items = (std::int64_t{1} << 31) - 65536;
+inline constexpr std::int64_t chunk = 16;  // bytes; of rows and trees
+
+/// The largest word, in bytes, of which everything in a nest is made and all of `addresses`, joined by or, are multiples.
+std::uint8_t largest_word(const Geometry& geometry, std::uint64_t addresses);
+
 /// The kernel for a range of one part of a recipe, whose first byte stands at `packed`.
 KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std::uintptr_t packed, std::int64_t begin, std::int64_t end);
-
-/// Calls f(launch) for the launches that do all jobs, as few as can be.
-template <class F>
-void each_launch(Direction direction, std::span<const Job> jobs, F&& f);
 
 /// The one launch of a job of one part.
 Launch plan_one(Direction direction, const Job& job);
 /// The launches that do all jobs, as few as can be.
 std::vector<Launch> plan(Direction direction, std::span<const Job> jobs);
 
+/// Calls f(launch) for each of them, without a vector where there is one.
 template <class F>
 void each_launch(Direction direction, std::span<const Job> jobs, F&& f) {
   if (jobs.size() == 1 && jobs[0].recipe->parts().size() == 1) {  // by far the most frequent

@@ -11,8 +11,6 @@ using Family = KernelId::Family;
 // A part of a struct that is as large as this is worth a kernel made for it.
 constexpr std::int64_t own_launch = 1 << 20;
 
-constexpr std::int64_t chunk = 16;  // bytes; of rows and trees
-
 /// A range of one part, with the addresses of its own beginnings.
 struct Piece {
   const Job* job;
@@ -167,17 +165,8 @@ Launch single(const Piece& p, const KernelId& id) {
 /// Whether a piece can share a launch, and loses nothing by it.
 bool fits_fused(const Piece& p, const KernelId& id) {
   if (id.family == Family::tree || id.wide) return false;
-  if (p.end - p.begin >= (std::int64_t{1} << 31) - 65536) return false;
+  if (p.end - p.begin > most_items) return false;
   return p.end - p.begin < own_launch || id.family == Family::dense;
-}
-
-int fused_word(const Piece& p) {
-  std::uintptr_t bits = p.user | p.packed | static_cast<std::uintptr_t>(p.begin | p.end) | 16;
-  const auto& g = p.part->geometry;
-  bits |= static_cast<std::uintptr_t>(g.block);
-  for (std::size_t l = 0; l < g.levels.size(); ++l)
-    bits |= static_cast<std::uintptr_t>(static_cast<int>(l) == g.indexed ? g.table_unit : g.levels[l].stride);
-  return static_cast<int>(bits & (~bits + 1));
 }
 
 template <int N>
@@ -186,7 +175,7 @@ void make_fused(Launch& launch, std::span<const Piece> pieces) {
   std::uint64_t blocks = 0;
   for (const auto& p : pieces) {
     auto& entry = fused.entry[fused.count++];
-    const auto word = fused_word(p);
+    const int word = largest_word(p.part->geometry, p.user | p.packed | static_cast<std::uintptr_t>(p.begin | p.end));
     const auto group = fused_group(launch.id.direction == Direction::pack, word);
     entry.word = static_cast<std::uint32_t>(word);
     entry.dense = dense_of<std::uint32_t>(p, word, group);
