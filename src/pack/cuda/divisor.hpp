@@ -5,6 +5,7 @@
 // N is one bit less than the word here, so that m fits the word.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -36,6 +37,11 @@ struct Divisor {
   explicit Divisor(Index d) {
     if (d <= 1) return;
     constexpr int word = 8 * sizeof(Index);
+    if ((d & (d - 1)) == 0) {  // as below, without dividing
+      multiplier = Index{1} << (word - 1);
+      shift = static_cast<std::uint32_t>(std::countr_zero(d) - 1);
+      return;
+    }
     int s = 0;  // ceil(log2 d)
     while (s < word - 1 && (Index{1} << s) < d) ++s;
     __extension__ using Wide = std::conditional_t<sizeof(Index) == 4, std::uint64_t, unsigned __int128>;

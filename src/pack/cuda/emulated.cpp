@@ -150,7 +150,7 @@ DUNNAGE_TREE_KERNELS(TREE)
 #define FUSED(direction, N)                                                                                 \
   void fused_##direction##_n##N(const void* parameter, u64 blocks, u32, Translate translate) {              \
     auto f = copied<Fused<N>>(parameter);                                                                   \
-    for (int i = 0; i < f.count; ++i) reach(f.entry[i].dense, translate);                                   \
+    for (auto& entry : f.entry) reach(entry.user, translate), reach(entry.packed, translate);               \
     for (u64 block = 0; block < blocks; ++block)                                                            \
       for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_##direction>(f, static_cast<u32>(block), thread); \
   }

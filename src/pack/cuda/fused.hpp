@@ -8,49 +8,81 @@ namespace dunnage::pack::cuda {
 /// Threads of a block.
 inline constexpr std::uint32_t block_threads = 256;
 
-inline constexpr int max_fused = 64;  // entries, so that all of them fit a kernel's parameters
+inline constexpr int max_fused = 128;  // entries, so that all of them fit a kernel's parameters
 
+/// Words that a thread moves, all of them on their way at once. Neighbours move neighbouring words.
+inline constexpr std::uint32_t fused_words = 4;
+inline constexpr int fused_loops = 3;
+
+/// A range of a nest of three loops without a table, in little room: it travels with the launch. All of it is read by every
+/// block, so that there is one way for all shapes: a loop that is not there has one step.
 struct FusedEntry {
-  std::uint32_t word = 1;       // bytes
-  std::uint32_t end_block = 0;  // the first block of the next entry
-  Dense<std::uint32_t> dense;
+  char* user = nullptr;
+  char* packed = nullptr;   // of word `first`
+  std::uint32_t first = 0;
+  std::uint32_t words = 0;  // to move
+  std::uint32_t word = 1;   // bytes
+  std::uint32_t count[fused_loops - 1] = {1, 1};  // innermost first; the outermost needs none
+  Divisor<std::uint32_t> by[fused_loops - 1];
+  std::int64_t stride[fused_loops] = {};
 };
 
-/// Room for N entries: all of it travels with every launch.
+/// Room for N entries, the largest first: all of it travels with every launch.
 template <int N>
 struct Fused {
-  std::int32_t count = 0;
+  std::uint32_t end_block[N];  // of each entry; the ones that are not there end with the last
   FusedEntry entry[N];
 };
 
-/// The entry of a block, and the number of the block within it.
+/// The entry of a block, and the number of the block within it. The ends are looked at by the cache line of constants, since the
+/// first look at one takes long: with the largest entries first, one line tells nearly every block where it belongs.
 template <int N>
 DUNNAGE_HD const FusedEntry& fused_entry(const Fused<N>& f, std::uint32_t& block) {
-  int low = 0, high = f.count - 1;  // in [low, high]
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (block < f.entry[middle].end_block)
-      high = middle;
-    else
-      low = middle + 1;
+  constexpr int line = N < 16 ? N : 16;
+  int i = 0;  // entries that end before the block
+  for (int begin = 0; begin < N && i == begin; begin += line) {
+    DUNNAGE_UNROLL
+    for (int k = 0; k < line; ++k) i += block >= f.end_block[begin + k];
   }
-  if (low > 0) block -= f.entry[low - 1].end_block;
-  return f.entry[low];
+  if (i > 0) block -= f.end_block[i - 1];
+  return f.entry[i];
 }
 
-/// Words of a group, by the word's size. As for the kernels of one nest.
-DUNNAGE_HD constexpr int fused_group(bool pack, int word) { return word <= 2 ? 4 : pack && word <= 8 ? 2 : 1; }
+DUNNAGE_HD std::int64_t locate(const FusedEntry& e, std::uint32_t item) {
+  const auto run = e.by[0].quotient(item), plane = e.by[1].quotient(run);
+  return static_cast<std::int64_t>(item - run * e.count[0]) * e.stride[0] + static_cast<std::int64_t>(run - plane * e.count[1]) * e.stride[1] +
+         static_cast<std::int64_t>(plane) * e.stride[2];
+}
+
+/// Moves the words of one thread, whose first is `at`.
+template <bool Pack, int W>
+DUNNAGE_HD void move_fused(const FusedEntry& e, std::uint32_t at) {
+  Word<W> words[fused_words];
+  char* to[fused_words];
+  DUNNAGE_UNROLL
+  for (std::uint32_t u = 0; u < fused_words; ++u) {
+    const auto i = at + u * block_threads;
+    to[u] = nullptr;
+    if (i >= e.words) continue;
+    char *user = e.user + locate(e, e.first + i), *packed = e.packed + static_cast<std::int64_t>(i) * W;
+    words[u] = load<W>(Pack ? user : packed);
+    to[u] = Pack ? packed : user;
+  }
+  DUNNAGE_UNROLL
+  for (std::uint32_t u = 0; u < fused_words; ++u)
+    if (to[u]) store<W>(to[u], words[u]);
+}
 
 template <bool Pack, int N>
 DUNNAGE_HD void run_fused(const Fused<N>& f, std::uint32_t block, std::uint32_t thread) {
   const auto& entry = fused_entry(f, block);
-  const auto g = block * block_threads + thread;
+  const auto at = block * (block_threads * fused_words) + thread;
   switch (entry.word) {
-    case 1: Pack ? pack_dense<1, 4, 0, true>(entry.dense, g) : unpack_dense<1, 4, 0, true>(entry.dense, g); break;
-    case 2: Pack ? pack_dense<2, 4, 0, true>(entry.dense, g) : unpack_dense<2, 4, 0, true>(entry.dense, g); break;
-    case 4: Pack ? pack_dense<4, 2, 0, true>(entry.dense, g) : unpack_dense<4, 1, 0, true>(entry.dense, g); break;
-    case 8: Pack ? pack_dense<8, 2, 0, true>(entry.dense, g) : unpack_dense<8, 1, 0, true>(entry.dense, g); break;
-    default: Pack ? pack_dense<16, 1, 0, true>(entry.dense, g) : unpack_dense<16, 1, 0, true>(entry.dense, g); break;
+    case 1: return move_fused<Pack, 1>(entry, at);
+    case 2: return move_fused<Pack, 2>(entry, at);
+    case 4: return move_fused<Pack, 4>(entry, at);
+    case 8: return move_fused<Pack, 8>(entry, at);
+    default: return move_fused<Pack, 16>(entry, at);
   }
 }
 

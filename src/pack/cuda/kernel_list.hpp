@@ -39,5 +39,6 @@
 #define DUNNAGE_PARTS_KERNELS(X) DUNNAGE_PARTS(X, pack) DUNNAGE_PARTS(X, unpack)
 
 #define DUNNAGE_TREE_KERNELS(X) X(pack) X(unpack)
-#define DUNNAGE_FUSED_KERNELS(X) X(pack, 4) X(pack, 16) X(pack, 64) X(unpack, 4) X(unpack, 16) X(unpack, 64)
+#define DUNNAGE_FUSED_KERNELS(X)                                                                     \
+  X(pack, 8) X(pack, 32) X(pack, 64) X(pack, 128) X(unpack, 8) X(unpack, 32) X(unpack, 64) X(unpack, 128)
 // clang-format on

@@ -36,7 +36,7 @@ struct Launch {
   std::uint32_t shared = 0;    // bytes
   std::int64_t bytes = 0;      // packed bytes it moves
   std::variant<Copy, Dense<std::uint32_t>, Dense<std::uint64_t>, Rows<std::uint32_t>, Rows<std::uint64_t>, Tiled, Tree,
-               std::unique_ptr<Fused<4>>, std::unique_ptr<Fused<16>>, std::unique_ptr<Fused<64>>>
+               std::unique_ptr<Fused<8>>, std::unique_ptr<Fused<32>>, std::unique_ptr<Fused<64>>, std::unique_ptr<Fused<128>>>
       parameters;
   /// Of the kernel's one parameter.
   void* address();

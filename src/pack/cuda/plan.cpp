@@ -8,8 +8,9 @@ namespace {
 
 using Family = KernelId::Family;
 
-// A part of a struct that is as large as this is worth a kernel made for it.
-constexpr std::int64_t own_launch = 1 << 20;
+// A part of a struct that is as large as this is worth a kernel made for it: sooner where words are of 1 or 2 bytes, as a fused
+// launch moves them one by one.
+constexpr std::int64_t own_launch = 1 << 20, own_launch_narrow = 64 << 10, own_launch_dense = 8 << 20;
 
 /// A range of one part, with the addresses of its own beginnings.
 struct Piece {
@@ -23,11 +24,16 @@ struct Piece {
 char* pointer(std::uintptr_t address) { return reinterpret_cast<char*>(address); }
 
 template <class Index>
-void add_loop(Nest<Index>& nest, std::int64_t count, std::int64_t stride) {
-  auto& loop = nest.loop[nest.loops++];
-  loop.count = static_cast<Index>(count);
-  loop.by = Divisor<Index>(loop.count);
-  loop.stride = stride;
+Divisor<Index> divisor(const Level& level) {
+  if constexpr (sizeof(Index) == 4)
+    return level.by;
+  else
+    return level.by_wide;
+}
+
+template <class Index>
+void add_loop(Nest<Index>& nest, std::int64_t count, std::int64_t stride, Divisor<Index> by) {
+  nest.loop[nest.loops++] = {static_cast<Index>(count), by, stride};
 }
 
 template <class Index>
@@ -35,14 +41,14 @@ Nest<Index> nest_of(const Piece& p, std::int64_t word) {
   const auto& g = p.part->geometry;
   Nest<Index> nest;
   nest.user = pointer(p.user);
-  if (word && g.block > word) add_loop(nest, g.block / word, word);
+  if (word && g.block > word) add_loop(nest, g.block / word, word, Divisor<Index>(static_cast<Index>(g.block / word)));
   if (g.indexed >= 0) {
     nest.indexed = nest.loops + g.indexed;
     nest.table = reinterpret_cast<const std::int32_t*>(p.job->constants + p.job->recipe->table_at(g.table));
     nest.table_unit = g.table_unit;
   }
-  for (const auto& level : g.levels) add_loop(nest, level.count, level.stride);
-  if (nest.loops == 0) add_loop(nest, 1, 0);
+  for (const auto& level : g.levels) add_loop(nest, level.count, level.stride, divisor<Index>(level));
+  if (nest.loops == 0) add_loop(nest, 1, 0, Divisor<Index>());
   return nest;
 }
 
@@ -109,7 +115,7 @@ void make_tile(Launch& launch, const Piece& p) {
   auto packed = g.block;
   for (std::size_t l = 0; l < g.levels.size(); ++l) {
     const auto count = static_cast<std::uint64_t>(g.levels[l].count);
-    const Axis axis{count, Divisor<std::uint64_t>(count), g.levels[l].stride, packed};
+    const Axis axis{count, g.levels[l].by_wide, g.levels[l].stride, packed};
     packed *= g.levels[l].count;
     (l == 0 ? a.near_packed : l == near ? a.near_user : a.loop[a.loops++]) = axis;
   }
@@ -162,38 +168,57 @@ Launch single(const Piece& p, const KernelId& id) {
   return launch;
 }
 
-/// Whether a piece can share a launch, and loses nothing by it.
-bool fits_fused(const Piece& p, const KernelId& id) {
-  if (id.family == Family::tree || id.wide) return false;
-  if (p.end - p.begin > most_items) return false;
-  return p.end - p.begin < own_launch || id.family == Family::dense;
+/// The words that a fused launch moves a piece in.
+std::uint8_t fused_word(const Piece& p) {
+  return largest_word(p.part->geometry, p.user | p.packed | static_cast<std::uintptr_t>(p.begin | p.end));
+}
+
+/// Whether a fused launch can take a piece.
+bool fits_fused(const Piece& p, std::uint8_t word) {
+  const auto& part = *p.part;
+  return part.nest && part.geometry.indexed < 0 && part.geometry.levels.size() + (part.geometry.block > word ? 1 : 0) <= fused_loops &&
+         p.end - p.begin < own_launch_dense && part.size / word <= most_items;
+}
+
+FusedEntry fused_entry_of(const Piece& p, std::uint8_t word) {
+  const auto& g = p.part->geometry;
+  FusedEntry e;
+  e.user = pointer(p.user);
+  e.packed = pointer(p.packed);
+  e.word = word;
+  e.first = static_cast<std::uint32_t>(p.begin / word);
+  e.words = static_cast<std::uint32_t>((p.end - p.begin) / word);
+  int loops = 0;
+  const auto add = [&](std::int64_t count, std::int64_t stride, Divisor<std::uint32_t> by) {
+    if (loops + 1 < fused_loops) e.count[loops] = static_cast<std::uint32_t>(count), e.by[loops] = by;
+    e.stride[loops++] = stride;
+  };
+  if (g.block > word) add(g.block / word, word, Divisor<std::uint32_t>(static_cast<std::uint32_t>(g.block / word)));
+  for (const auto& level : g.levels) add(level.count, level.stride, level.by);
+  return e;
 }
 
 template <int N>
 void make_fused(Launch& launch, std::span<const Piece> pieces) {
   auto& fused = *launch.parameters.emplace<std::unique_ptr<Fused<N>>>(std::make_unique<Fused<N>>());
-  std::uint64_t blocks = 0;
-  for (const auto& p : pieces) {
-    auto& entry = fused.entry[fused.count++];
-    const int word = largest_word(p.part->geometry, p.user | p.packed | static_cast<std::uintptr_t>(p.begin | p.end));
-    const auto group = fused_group(launch.id.direction == Direction::pack, word);
-    entry.word = static_cast<std::uint32_t>(word);
-    entry.dense = dense_of<std::uint32_t>(p, word, group);
-    blocks += blocks_for(groups_of(entry.dense, group));
-    entry.end_block = static_cast<std::uint32_t>(blocks);
-    launch.bytes += p.end - p.begin;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const auto& entry = fused.entry[i] = fused_entry_of(pieces[i], fused_word(pieces[i]));
+    launch.blocks += blocks_for((std::uint64_t{entry.words} + fused_words - 1) / fused_words);
+    fused.end_block[i] = static_cast<std::uint32_t>(launch.blocks);
+    launch.bytes += pieces[i].end - pieces[i].begin;
   }
-  launch.blocks = blocks;
+  std::fill(fused.end_block + pieces.size(), fused.end_block + N, static_cast<std::uint32_t>(launch.blocks));
 }
 
 Launch fused(Direction direction, std::span<const Piece> pieces) {
   Launch launch;
   launch.id = {Family::fused, direction};
-  launch.id.group = pieces.size() <= 4 ? 2 : pieces.size() <= 16 ? 4 : 6;
+  launch.id.group = pieces.size() <= 8 ? 3 : pieces.size() <= 32 ? 5 : pieces.size() <= 64 ? 6 : 7;
   switch (launch.id.group) {
-    case 2: make_fused<4>(launch, pieces); break;
-    case 4: make_fused<16>(launch, pieces); break;
-    default: make_fused<64>(launch, pieces); break;
+    case 3: make_fused<8>(launch, pieces); break;
+    case 5: make_fused<32>(launch, pieces); break;
+    case 6: make_fused<64>(launch, pieces); break;
+    default: make_fused<128>(launch, pieces); break;
   }
   return launch;
 }
@@ -220,25 +245,30 @@ Launch plan_one(Direction direction, const Job& job) {
 std::vector<Launch> plan(Direction direction, std::span<const Job> jobs) {
   std::vector<Launch> launches;
   std::vector<Piece> shared;
-  std::vector<KernelId> ids;
   for (const auto& job : jobs) {
     for (const auto& part : job.recipe->parts()) {
       const auto begin = std::max(job.begin, part.begin), end = std::min(job.end, part.begin + part.size);
       if (begin >= end) continue;
       const Piece p{&job, &part, job.user + static_cast<std::uintptr_t>(part.offset), job.packed + static_cast<std::uintptr_t>(begin - job.begin),
                     begin - part.begin, end - part.begin};
-      const auto id = choose(part, direction, job.user, p.packed, p.begin, p.end);
-      if (fits_fused(p, id)) {
+      const auto word = fused_word(p);
+      const bool fits = fits_fused(p, word);
+      if (fits && end - begin < (word < 4 ? own_launch_narrow : own_launch)) {
         shared.push_back(p);
-        ids.push_back(id);
-      } else {
-        launches.push_back(single(p, id));
+        continue;
       }
+      const auto id = choose(part, direction, job.user, p.packed, p.begin, p.end);
+      if (fits && word >= 4 && id.family == Family::dense)
+        shared.push_back(p);
+      else
+        launches.push_back(single(p, id));
     }
   }
   if (shared.size() == 1) {
-    launches.push_back(single(shared[0], ids[0]));
+    const auto& p = shared[0];
+    launches.push_back(single(p, choose(*p.part, direction, p.job->user, p.packed, p.begin, p.end)));
   } else {
+    std::sort(shared.begin(), shared.end(), [](const Piece& a, const Piece& b) { return a.end - a.begin > b.end - b.begin; });
     for (std::size_t i = 0; i < shared.size(); i += max_fused)
       launches.push_back(fused(direction, std::span(shared).subspan(i, std::min<std::size_t>(max_fused, shared.size() - i))));
   }

@@ -16,6 +16,7 @@ using Kind = Node::Kind;
 
 // Lists of different lengths are cut into the pieces that divide them all, unless these are too many.
 constexpr std::int64_t most_pieces = 8;
+constexpr std::size_t most_runs = 16;  // of a list, each a part of its own
 
 std::int64_t common_length(const Node& list) {
   if (list.length) return list.length;
@@ -152,6 +153,7 @@ struct Recipe::Compiler {
       n = pieces_of(*node.child, most);
       return n > most / node.count ? most + 1 : n * node.count;
     }
+    if (node.kind == Kind::list && !node.length) return static_cast<std::int64_t>(std::min(most_runs, node.offsets.size()));
     return 1;
   }
   static bool holds_concat(const Node& node) {
@@ -174,6 +176,28 @@ struct Recipe::Compiler {
     }
   }
 
+  /// Parts for the runs of a list, of blocks of one length at equal distances, if they are few: what several boxes side by side
+  /// come to.
+  bool split_runs(const Node& node, std::int64_t offset, std::int64_t begin) {
+    if (node.kind != Kind::list || node.length) return false;
+    const auto entries = node.offsets.size();
+    const auto length = [&](std::size_t i) { return node.prefix[i + 1] - node.prefix[i]; };
+    const auto stride = [&](std::size_t i) { return node.offsets[i + 1] - node.offsets[i]; };
+    std::vector<Part> runs;
+    for (std::size_t i = 0, end; i < entries; i = end) {
+      if (runs.size() == most_runs) return false;
+      end = i + 1;
+      while (end < entries && length(end) == length(i) && stride(end - 1) == stride(i)) ++end;
+      const auto first = offset + node.offsets[i], last = offset + node.offsets[end - 1];
+      Part part{begin + node.prefix[i], node.prefix[end] - node.prefix[i], first, std::min(first, last), std::max(first, last) + length(i), true, {}, 0};
+      part.geometry.block = length(i);
+      if (end > i + 1) part.geometry.levels = {{static_cast<std::int64_t>(end - i), stride(i)}};
+      runs.push_back(std::move(part));
+    }
+    recipe.parts_.insert(recipe.parts_.end(), runs.begin(), runs.end());
+    return true;
+  }
+
   void split(const Node& node, std::int64_t offset, std::int64_t begin) {
     if (node.kind == Kind::concat && pieces_of(node, max_fused) <= max_fused) {
       for (std::size_t i = 0; i < node.children.size(); ++i) split(*node.children[i], offset + node.offsets[i], begin + node.prefix[i]);
@@ -185,6 +209,7 @@ struct Recipe::Compiler {
     }
     Part part{begin, node.size, offset, offset + node.low, offset + node.high, true, {}, 0};
     if (!geometry_of(node, part.geometry)) {
+      if (split_runs(node, offset, begin)) return;
       part.nest = false;
       part.root = recipe.nodes_.size();
       recipe.nodes_.emplace_back();

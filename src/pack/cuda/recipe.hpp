@@ -14,6 +14,9 @@ namespace dunnage::pack::cuda {
 
 struct Level {
   std::int64_t count, stride;  // stride in bytes of the user's buffer
+  // For dividing by count, made here since that takes long. The first is for counts below 2^31 only.
+  Divisor<std::uint32_t> by{static_cast<std::uint32_t>(count)};
+  Divisor<std::uint64_t> by_wide{static_cast<std::uint64_t>(count)};
 };
 
 /// A nest of loops over blocks. The displacements of one loop may stand in a table.

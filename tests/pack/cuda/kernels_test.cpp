@@ -40,7 +40,7 @@ TEST(KernelId, CodesAndNamesAreDifferent) {
   for (const auto family : {Family::dense, Family::rows, Family::tile, Family::parts, Family::tree, Family::fused})
     for (const auto direction : {Direction::pack, Direction::unpack})
       for (const int word : {0, 1, 2, 4, 8, 16})
-        for (const int group : {0, 1, 2, 4, 6})
+        for (const int group : {0, 1, 2, 3, 4, 5, 6, 7})
           for (const int loops : {0, 1, 2, 3})
             for (const bool table : {false, true})
               for (const bool wide : {false, true}) {
@@ -183,7 +183,62 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{"vector(99,1,2,int)", 1},
         std::pair{"hvector(2,1,90000,hvector(3,1,20000,hvector(4,1,1001,contiguous(300,byte))))", 1},
         std::pair{"struct([1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],[0,4096,8192,12288,16384,20480,24576,28672,32768,36864,40960,45056,49152,53248,57344,61440,65536,69632,73728,77824],[vector(20,1,2,double),vector(21,1,2,double),vector(22,1,2,double),vector(23,1,2,double),vector(24,1,2,double),vector(25,1,2,double),vector(26,1,2,double),vector(27,1,2,double),vector(28,1,2,double),vector(29,1,2,double),vector(30,1,2,double),vector(31,1,2,double),vector(32,1,2,double),vector(33,1,2,double),vector(34,1,2,double),vector(35,1,2,double),vector(36,1,2,double),vector(37,1,2,double),vector(38,1,2,double),vector(39,1,2,double)])", 1},
+        std::pair{"struct([1,1],[0,1000],[vector(50,1,2,double),vector(30,1,3,int)])", 40}, std::pair{"struct([1,1],[0,1000],[vector(50,1,2,double),vector(30,1,3,int)])", 20},
         std::pair{"vector(3,2,-1,byte)", 2}));
+
+// One launch for many buffers, of types of their own.
+TEST(Kernels, ManyBuffersAtOnce) {
+  tests::EmulatedDevice device;
+  std::size_t all = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    tests::RandomSpec random(seed);
+    struct Entry {
+      std::shared_ptr<const type::Spec> spec;
+      std::int64_t count;
+      std::unique_ptr<Recipe> recipe;
+      tests::Buffer user, want, got;
+      std::vector<unsigned char> expected, packed;
+      std::vector<std::int64_t> constants;
+    };
+    std::vector<Entry> entries;
+    for (auto i = random.between(1, 40); i > 0; --i) {
+      auto spec = random(static_cast<int>(random.between(0, 3)));
+      const auto count = random.between(0, 3);
+      if (spec->size * count > 1 << 12 || tests::overlaps(*spec, count)) continue;
+      const auto layout = type::layout_of(*spec);
+      const auto shift = random.between(0, 15);
+      Entry e{spec, count, std::make_unique<Recipe>(layout, count), tests::Buffer(layout, count, 0, shift), tests::Buffer(layout, count, 0xC3, shift),
+              tests::Buffer(layout, count, 0xC3, shift), {}, {}, {}};
+      e.user.number();
+      e.expected.resize(static_cast<std::size_t>(spec->size * count));
+      type::typemap_pack(*spec, count, e.user.base(), e.expected.data());
+      type::typemap_unpack(*spec, count, e.expected.data(), e.want.base());
+      e.packed.assign(e.expected.size() + 1, 0xA5);
+      e.constants.resize(e.recipe->constants_size() / 8 + 4);
+      entries.push_back(std::move(e));
+    }
+    const auto jobs = [&](bool packing) {
+      std::vector<Job> jobs;
+      for (auto& e : entries) {
+        const auto constants = (reinterpret_cast<std::uintptr_t>(e.constants.data()) + 15) / 16 * 16;
+        const auto bytes = e.recipe->constants_at(constants);
+        if (!bytes.empty()) std::memcpy(reinterpret_cast<void*>(constants), bytes.data(), bytes.size());
+        jobs.push_back({e.recipe.get(), reinterpret_cast<std::uintptr_t>(packing ? e.user.base() : e.got.base()),
+                        reinterpret_cast<std::uintptr_t>(e.packed.data()), 0, e.recipe->size(), constants});
+      }
+      return jobs;
+    };
+    ASSERT_TRUE(device.run(Direction::pack, plan(Direction::pack, jobs(true))));
+    for (auto& e : entries) {
+      ASSERT_EQ(e.packed.back(), 0xA5) << "seed " << seed;
+      ASSERT_TRUE(std::equal(e.expected.begin(), e.expected.end(), e.packed.begin())) << "seed " << seed << ": " << type::to_text(*e.spec);
+    }
+    ASSERT_TRUE(device.run(Direction::unpack, plan(Direction::unpack, jobs(false))));
+    for (auto& e : entries) ASSERT_EQ(e.want.bytes, e.got.bytes) << "seed " << seed << ": " << type::to_text(*e.spec);
+    all += entries.size();
+  }
+  EXPECT_GT(all, 3000u);
+}
 
 // Indices beyond 2^32: loops without a stride have any length and need no memory.
 TEST(Kernels, BeyondThirtyTwoBits) {
