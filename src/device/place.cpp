@@ -1,10 +1,39 @@
 #include "device/place.hpp"
 
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
 #include <iterator>
 
 namespace dunnage::device {
+namespace {
 
-Place place_of(const Driver& driver, const void* address) {
+// Where all device memory was that has been seen so far: host memory is rarely between.
+std::atomic<std::uintptr_t> seen_begin{~std::uintptr_t{0}}, seen_end{0};
+
+void see(std::uintptr_t begin, std::uintptr_t end) {
+  for (auto known = seen_begin.load(std::memory_order_relaxed); begin < known && !seen_begin.compare_exchange_weak(known, begin, std::memory_order_relaxed);) {
+  }
+  for (auto known = seen_end.load(std::memory_order_relaxed); end > known && !seen_end.compare_exchange_weak(known, end, std::memory_order_relaxed);) {
+  }
+}
+
+/// What is no memory at all, where device memory was, has been freed. Asking the kernel takes a microsecond, and device memory
+/// may not be touched to find out.
+void check_not_freed(std::uintptr_t address) {
+  if (address < seen_begin.load(std::memory_order_relaxed) || address >= seen_end.load(std::memory_order_relaxed)) return;
+  char byte;
+  const iovec here{&byte, 1}, there{reinterpret_cast<void*>(address), 1};
+  if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno == EFAULT)
+    throw Error(CUDA_ERROR_INVALID_VALUE, fmt::format("{:#x} is neither host memory nor device memory; device memory that was freed, perhaps", address));
+}
+
+}  // namespace
+
+Place known_place(const Driver& driver, const void* address) {
   Place place;
   unsigned type = 0, managed = 0;
   int ordinal = -1;
@@ -31,6 +60,13 @@ Place place_of(const Driver& driver, const void* address) {
   }
   place.begin = static_cast<std::uintptr_t>(start);
   place.end = place.begin + size;
+  if (place.on_gpu()) see(place.begin, place.end);
+  return place;
+}
+
+Place place_of(const Driver& driver, const void* address) {
+  const auto place = known_place(driver, address);
+  if (place.memory == Memory::host) check_not_freed(place.address);
   return place;
 }
 

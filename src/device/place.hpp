@@ -26,6 +26,8 @@ struct Place {
 };
 
 /// Asks the driver. What it does not know, or cannot tell, is host memory.
+Place known_place(const Driver& driver, const void* address);
+/// The same. Throws Error where device memory was and now nothing is.
 Place place_of(const Driver& driver, const void* address);
 
 /// Makes a context current while it lives, and lets the thread call anything during the program's stream captures; both are

@@ -27,7 +27,7 @@ CUdeviceptr device_pointer(std::uintptr_t address) { return static_cast<CUdevice
 void check_end(const Driver& driver, const Place& place, std::uintptr_t low, std::uintptr_t high) {
   if (place.memory != Memory::device || (low >= place.begin && high <= place.end)) return;
   for (const auto byte : {low, high - 1}) {
-    const auto other = place_of(driver, reinterpret_cast<const void*>(byte));
+    const auto other = known_place(driver, reinterpret_cast<const void*>(byte));
     if (other.memory != Memory::device || other.device != place.device)
       throw device::Error(CUDA_ERROR_INVALID_VALUE,
                           fmt::format("the data reaches {:#x}, outside the device memory [{:#x}, {:#x}) that it begins in", byte, place.begin, place.end));

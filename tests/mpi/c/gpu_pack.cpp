@@ -276,6 +276,21 @@ void errors() {
   check(std::strstr(text, "outside the device memory") != nullptr, "data that reaches outside the memory, text", text);
   MPI_Type_free(&long_type);
 
+  // Memory that is no more: an error, and no crash.
+  {
+    auto gone = std::make_unique<CudaMemory>(Kind::device, 1592);
+    auto* address = gone->data();
+    position = 0;
+    check_ok(MPI_Pack(address, 1, type, packed.data(), 800, &position, comm), "memory that will be freed");
+    gone.reset();
+    Bytes host(800);
+    position = 0;
+    check_error(MPI_Pack(address, 1, type, host.data(), 800, &position, comm), MPI_ERR_BUFFER, "memory that was freed");
+    position = 0;
+    check_error(MPI_Unpack(host.data(), 800, &position, address, 1, type, comm), MPI_ERR_BUFFER,
+                "memory that was freed, to unpack into");
+  }
+
   // Failures that only the simulated device can produce.
   using Fail = void (*)(const char*, int, int, int);
   if (auto* fail = reinterpret_cast<Fail>(dlsym(RTLD_DEFAULT, "dunnageSimFail"))) {
