@@ -5,7 +5,8 @@
 #   build/mpi/openmpi/bench_pack_device
 #
 # as built on another machine; what is missing is built here, where CMake finds what it needs. Needs Open MPI (libmpi.so.40),
-# python3 with numpy, matplotlib and tabulate. Writes JSON, table, picture and a description of the machine to $OUT
+# python3 with numpy, matplotlib and tabulate. MPI_PREFIXES="DIR DIR": where CUDA-aware MPIs stand (scripts/gpu/mpi.sh builds
+# them), whose own packing is then measured beside; MPICH needs build/mpi/mpich and libdunnage-mpich.so too. Writes JSON, table, picture and a description of the machine to $OUT
 # (default: build/results).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -47,6 +48,19 @@ folders+=:$(dirname "$mpi")
 if [ -z "$(library libcuda.so.1)" ] && [ -e /usr/local/nvidia/lib64/libcuda.so.1 ]; then
   folders+=:/usr/local/nvidia/lib64
 fi
+mpis=openmpi
+for prefix in ${MPI_PREFIXES:-}; do
+  prefix=$(realpath "$prefix")
+  folders=$prefix/lib:$folders
+  if [ -e "$prefix/lib/libmpi.so.40" ]; then
+    export OPAL_PREFIX=$prefix
+    mpi=$prefix/lib/libmpi.so.40
+  fi
+  if [ -e "$prefix/lib/libmpich.so.12" ]; then
+    mpis+=,mpich
+    programs+=(mpi/mpich/bench_pack_device lib/dunnage/libdunnage-mpich.so)
+  fi
+done
 export LD_LIBRARY_PATH=$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 for file in "${programs[@]}"; do
   if ldd "$home/$file" | grep "not found" >&2; then
@@ -72,6 +86,6 @@ export PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 # The experiment ends by itself after five minutes; this is for a GPU that answers no more.
 status=0
 timeout --kill-after=10 "${PACK_SECONDS:-350}" \
-  python3 -m dunnage.bench pack --memory device --mpi openmpi --output "$out" "$@" || status=$?
+  python3 -m dunnage.bench pack --memory device --mpi "$mpis" --output "$out" "$@" || status=$?
 cat "$out/machine.txt"
 exit "$status"

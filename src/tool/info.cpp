@@ -12,6 +12,9 @@
 #include <thread>
 
 #include "base/settings.hpp"
+#ifdef DUNNAGE_CUDA
+#include "tool/info_devices.hpp"
+#endif
 #include "tool/paths.hpp"
 #include "tool/process.hpp"
 
@@ -95,9 +98,7 @@ void print_processor() {
     line("instruction sets", fmt::format("{}", fmt::join(names, ", ")));
 }
 
-void print_settings() {
-    std::vector<std::string> complaints;
-    const base::Settings settings = base::Settings::from_environment(environ, complaints);
+void print_settings(const base::Settings& settings, const std::vector<std::string>& complaints) {
     fmt::print("settings\n");
     line("", fmt::format("{:<12} {:<24} {}", "value", "from", "default"));
     for (const base::Setting& setting : base::setting_table()) {
@@ -118,7 +119,15 @@ int info() {
     print_parts();
     print_mpis();
     print_processor();
-    print_settings();
+    std::vector<std::string> complaints;
+    const base::Settings settings = base::Settings::from_environment(environ, complaints);
+#ifdef DUNNAGE_CUDA
+    print_devices(settings.device, find_home().backends());
+#else
+    fmt::print("devices\n");
+    line("driver", "not looked for: built without CUDA");
+#endif
+    print_settings(settings, complaints);
     return 0;
 }
 

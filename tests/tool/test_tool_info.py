@@ -1,5 +1,7 @@
-"""dunnage info: parts, MPIs, processor, settings."""
+"""dunnage info: parts, MPIs, processor, devices, settings."""
 import stat
+
+import pytest
 
 
 def line(result, name):
@@ -44,6 +46,27 @@ def test_mpis_on_path(dunnage, tmp_path):
 
 def test_no_mpi(dunnage, tmp_path):
     assert "none" in line(dunnage("info", PATH=tmp_path), "launchers")
+
+
+@pytest.fixture
+def simulator(build):
+    if not (build / "lib/dunnage/sim/libcuda.so.1").exists():
+        pytest.skip("built without CUDA")
+
+
+def test_devices(dunnage, simulator):
+    result = dunnage("info", DUNNAGE_DEVICE="sim", DUNNAGE_SIM_DEVICES="2")
+    assert "simulated" in line(result, "driver")
+    assert "missing" not in line(result, "kernels")
+    devices = [text for text in result.stdout.splitlines() if text.startswith("  device ")]
+    assert len(devices) == 2 and "compute capability" in devices[1] and "GiB" in devices[1]
+    peers = [text.split() for text in result.stdout.splitlines() if text.startswith("  peers of device ")]
+    assert peers == [["peers", "of", "device", "0", "1"], ["peers", "of", "device", "1", "0"]]
+
+
+def test_devices_that_cannot_be_asked(dunnage, simulator, tmp_path):
+    assert "not looked for" in line(dunnage("info", DUNNAGE_DEVICE="off"), "driver")
+    assert "cannot be loaded" in line(dunnage("info", DUNNAGE_DEVICE="sim", DUNNAGE_HOME=tmp_path), "driver")
 
 
 def test_settings_and_where_they_come_from(dunnage):

@@ -1,0 +1,90 @@
+#include "tool/info_devices.hpp"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace dunnage::tool {
+namespace {
+
+// Of the driver, what only this needs: it is asked with no other part loaded.
+#define DUNNAGE_INFO_FUNCTIONS(X)                                                                  \
+    X(cuInit) X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGetName) X(cuDeviceGetAttribute) \
+    X(cuDeviceTotalMem) X(cuDeviceCanAccessPeer) X(cuGetErrorName)
+
+struct Functions {
+#define DUNNAGE_MEMBER(function) decltype(&::function) function = nullptr;
+    DUNNAGE_INFO_FUNCTIONS(DUNNAGE_MEMBER)
+#undef DUNNAGE_MEMBER
+};
+
+void line(std::string_view name, std::string_view value) { fmt::print("  {:<22} {}\n", name, value); }
+
+std::string version(int number) { return fmt::format("CUDA {}.{}", number / 1000, number % 1000 / 10); }
+
+int attribute(const Functions& f, CUdevice_attribute which, CUdevice device) {
+    int value = 0;
+    return f.cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
+}
+
+void print_device(const Functions& f, CUdevice device) {
+    char name[256] = "unknown";
+    std::size_t bytes = 0;
+    f.cuDeviceGetName(name, sizeof name, device);
+    f.cuDeviceTotalMem(&bytes, device);
+    line(fmt::format("device {}", device),
+         fmt::format("{}, compute capability {}.{}, {:.1f} GiB", name,
+                     attribute(f, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+                     attribute(f, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+                     static_cast<double>(bytes) / (std::size_t{1} << 30)));
+}
+
+void print_peers(const Functions& f, int devices) {
+    for (CUdevice device = 0; devices > 1 && device < devices; ++device) {
+        std::vector<int> reached;
+        for (CUdevice peer = 0; peer < devices; ++peer) {
+            int can = 0;
+            if (peer != device && f.cuDeviceCanAccessPeer(&can, device, peer) == CUDA_SUCCESS && can) reached.push_back(peer);
+        }
+        line(fmt::format("peers of device {}", device), reached.empty() ? "none" : fmt::format("{}", fmt::join(reached, ", ")));
+    }
+}
+
+}  // namespace
+
+void print_devices(base::Device setting, const std::filesystem::path& backends) {
+    fmt::print("devices\n");
+    if (setting == base::Device::off) return line("driver", "not looked for (DUNNAGE_DEVICE=off)");
+    const bool simulated = setting == base::Device::sim;
+    const std::string file = simulated ? (backends / "sim" / "libcuda.so.1").string() : "libcuda.so.1";
+    void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) return line("driver", fmt::format("none ({} cannot be loaded)", file));
+    Functions f;
+#define DUNNAGE_TEXT_OF(name) #name
+#define DUNNAGE_TEXT(name) DUNNAGE_TEXT_OF(name)
+#define DUNNAGE_RESOLVE(function)                                                               \
+    f.function = reinterpret_cast<decltype(f.function)>(dlsym(library, DUNNAGE_TEXT(function))); \
+    if (!f.function) return line("driver", fmt::format("{} has no {}", file, DUNNAGE_TEXT(function)));
+    DUNNAGE_INFO_FUNCTIONS(DUNNAGE_RESOLVE)
+    int driver = 0, devices = 0;
+    if (const CUresult code = f.cuInit(0); code != CUDA_SUCCESS) {
+        const char* name = nullptr;
+        f.cuGetErrorName(code, &name);
+        return line("driver", fmt::format("{}: cuInit says {}", file, name ? name : "nothing known"));
+    }
+    f.cuDriverGetVersion(&driver);
+    line("driver", fmt::format("{}{}{}", version(driver), simulated ? ", simulated" : "",
+                               driver < CUDA_VERSION ? fmt::format("; too old for the kernels, which need {}", version(CUDA_VERSION)) : ""));
+    const auto kernels = backends / (simulated ? "sim/libdunnage-kernels-sim.so" : "dunnage-kernels.fatbin");
+    line("kernels", std::filesystem::exists(kernels) ? kernels.string() : fmt::format("{} is missing", kernels.string()));
+    f.cuDeviceGetCount(&devices);
+    if (devices == 0) line("devices", "none");
+    for (CUdevice device = 0; device < devices; ++device) print_device(f, device);
+    print_peers(f, devices);
+}
+
+}  // namespace dunnage::tool
