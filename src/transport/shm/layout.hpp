@@ -1,0 +1,65 @@
+// What stands in a process' shared memory: the greeting, a mailbox, the operations that it offers, and their data.
+//
+// Written by this process unless it says otherwise. All processes of a job run the same version: its name is in the memory's.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "transport/ticket.hpp"
+
+namespace dunnage::transport::shm {
+
+/// A place where another rank asks to be let in.
+struct Letter {
+  enum State : std::uint32_t { none, asked, accepted, refused };
+  std::uint32_t process = 0;  // by the other: where its own memory is found
+  std::uint32_t file = 0;
+  std::atomic<std::uint32_t> state{none};
+  std::uint32_t unused = 0;
+};
+
+struct Slot {
+  enum State : std::uint32_t { free, offered, claimed, done };
+  std::atomic<std::uint32_t> state{free};  // the receiver makes it claimed and done
+  std::uint32_t receiver = 0;
+  std::uint64_t serial = 0;
+  std::int64_t size = 0;    // of the whole data
+  std::uint64_t region = 0;  // where its chunks stand, from the beginning of the data
+  std::int32_t tag = 0;
+  std::atomic<std::uint32_t> packed{0};    // nothing more will be written
+  std::atomic<std::uint64_t> written{0};   // chunks
+  std::atomic<std::uint64_t> turned{0};    // the first chunk that is not in the ring, from which on each has a place of its own
+  alignas(64) std::atomic<std::uint64_t> read{0};  // by the receiver: chunks
+};
+static_assert(sizeof(Slot) == 128);
+
+struct Greeting {
+  std::uint64_t magic = 0;
+  std::uint32_t process = 0, rank = 0, ranks = 0;
+  std::atomic<std::uint32_t> leaving{0};  // it receives nothing any more
+  alignas(64) std::atomic<std::uint32_t> letters{0};  // by others: asked so far
+  alignas(64) Slot slots[lengths];
+};
+
+/// Data moves in chunks that the second cache holds with room for the user's; the ring is as many of them as let both sides work
+/// at a time.
+inline constexpr std::int64_t chunk = 64 << 10;
+inline constexpr std::uint64_t ring = 16;
+
+constexpr std::uint64_t chunks_of(const Slot& slot, std::uint32_t index) {
+  return static_cast<std::uint64_t>((slot.size - carried(index) + chunk - 1) / chunk);
+}
+/// Where a chunk stands in its region.
+constexpr std::int64_t place_of(std::uint64_t i, std::uint64_t turned) {
+  return static_cast<std::int64_t>(i < turned ? i % ring : ring + (i - turned)) * chunk;
+}
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t letters_begin() { return (sizeof(Greeting) + page - 1) / page * page; }
+constexpr std::size_t data_begin(std::uint32_t ranks) { return (letters_begin() + ranks * sizeof(Letter) + page - 1) / page * page; }
+/// Addresses for data; memory is only taken where something is written.
+inline constexpr std::size_t data_size = std::size_t{64} << 30;
+
+}  // namespace dunnage::transport::shm

@@ -1,0 +1,128 @@
+#include "transport/shm/memory.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+#include <string_view>
+
+namespace dunnage::transport::shm {
+namespace {
+
+// The numbers that the file is given, so that others look at few.
+constexpr int first_file = 190, files = 4;
+
+std::string name_of(const Identity& who) { return fmt::format("dunnage-{:x}-{:x}-{}-{}", Ticket::known_magic, who.job, who.rank, who.ranks); }
+
+bool is(const std::string& link, const Identity& who) {
+  char target[256];
+  const auto length = readlink(link.c_str(), target, sizeof target);
+  return length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == fmt::format("/memfd:{} (deleted)", name_of(who));
+}
+
+std::string link_to(std::uint32_t process, std::uint32_t file) { return fmt::format("/proc/{}/fd/{}", process, file); }
+
+}  // namespace
+
+std::unique_ptr<Memory> Memory::map(int file, std::uint32_t ranks) {
+  const auto begin = data_begin(ranks);
+  void* base = mmap(nullptr, begin + data_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (base == MAP_FAILED) return nullptr;
+  madvise(base, begin + data_size, MADV_DONTDUMP);
+  return std::unique_ptr<Memory>(new Memory(base, begin, file));
+}
+
+std::unique_ptr<Memory> Memory::make(const Identity& self) {
+  rlimit limit;
+  const auto size = data_begin(self.ranks) + data_size;
+  // Growing a file beyond the limit is answered with a signal.
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size) return nullptr;
+  const int made = memfd_create(name_of(self).c_str(), MFD_CLOEXEC);
+  if (made < 0) return nullptr;
+  const int file = fcntl(made, F_DUPFD_CLOEXEC, first_file);
+  close(made);
+  if (file < 0) return nullptr;
+  std::unique_ptr<Memory> memory;
+  if (file < first_file + files && ftruncate(file, static_cast<off_t>(size)) == 0) memory = map(file, self.ranks);
+  if (!memory) {
+    close(file);
+    return nullptr;
+  }
+  auto* greeting = new (memory->base_) Greeting;
+  greeting->process = static_cast<std::uint32_t>(getpid());
+  greeting->rank = self.rank;
+  greeting->ranks = self.ranks;
+  for (std::uint32_t i = 0; i < self.ranks; ++i) new (&memory->letter(i)) Letter;
+  std::atomic_ref(greeting->magic).store(Ticket::known_magic, std::memory_order_release);
+  return memory;
+}
+
+std::unique_ptr<Memory> Memory::open(const Identity& other, std::uint32_t process, std::uint32_t file) {
+  const auto link = link_to(process, file);
+  if (!is(link, other)) return nullptr;
+  const int opened = ::open(link.c_str(), O_RDWR | O_CLOEXEC);
+  if (opened < 0) return nullptr;
+  struct stat status;
+  std::unique_ptr<Memory> memory;
+  if (fstat(opened, &status) == 0 && static_cast<std::size_t>(status.st_size) == data_begin(other.ranks) + data_size) memory = map(opened, other.ranks);
+  close(opened);
+  if (!memory) return nullptr;
+  memory->file_ = -1;
+  const auto& greeting = memory->greeting();
+  // It may be just being made, or another process may have it since a fork.
+  if (std::atomic_ref(const_cast<std::uint64_t&>(greeting.magic)).load(std::memory_order_acquire) != Ticket::known_magic || greeting.rank != other.rank ||
+      greeting.ranks != other.ranks || greeting.process != process)
+    return nullptr;
+  return memory;
+}
+
+std::unique_ptr<Memory> Memory::find(const Identity& other) {
+  DIR* processes = opendir("/proc");
+  if (!processes) return nullptr;
+  std::unique_ptr<Memory> found;
+  bool several = false;
+  while (const auto* entry = readdir(processes)) {
+    char* end = nullptr;
+    const auto number = std::strtoul(entry->d_name, &end, 10);
+    if (*end || number == 0) continue;
+    for (std::uint32_t f = first_file; f < first_file + files; ++f)
+      if (auto memory = open(other, static_cast<std::uint32_t>(number), f)) {
+        several = several || found;
+        found = std::move(memory);
+      }
+  }
+  closedir(processes);
+  return several ? nullptr : std::move(found);
+}
+
+Memory::~Memory() {
+  munmap(base_, data_begin_ + data_size);
+  if (file_ >= 0) close(file_);
+}
+
+void Memory::empty(std::uint64_t begin, std::uint64_t size) const {
+  if (file_ >= 0)
+    fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(data_begin_ + begin), static_cast<off_t>(size));
+}
+
+bool Memory::alive() const {
+  // A process that has ended stays in the table until its parent asks for it, so its state is read.
+  char text[512];
+  const int file = ::open(fmt::format("/proc/{}/stat", greeting().process).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return errno != ENOENT;
+  const auto length = read(file, text, sizeof text);
+  close(file);
+  if (length <= 0) return false;
+  const std::string_view line(text, static_cast<std::size_t>(length));
+  const auto state = line.find(") ", line.rfind(')') == line.npos ? 0 : line.rfind(')'));
+  return state == line.npos || (line[state + 2] != 'Z' && line[state + 2] != 'X');
+}
+
+}  // namespace dunnage::transport::shm

@@ -1,0 +1,35 @@
+// Addresses in a process' own shared memory for the data of its operations.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "transport/shm/memory.hpp"
+
+namespace dunnage::transport::shm {
+
+struct Region {
+  std::uint64_t begin = 0, size = 0;
+  std::uint64_t touched = 0;  // bytes of its beginning that hold memory
+};
+
+/// Not thread-safe. Sizes are rounded up to powers of two; what was used last is used first, since its memory is there and in
+/// the caches.
+class Regions {
+ public:
+  /// `most`: bytes that may be taken at a time. `idle`: bytes of memory that are kept in regions not taken.
+  Regions(const Memory& memory, std::uint64_t most, std::uint64_t idle) : memory_(memory), most_(most), idle_limit_(idle) {}
+
+  std::optional<Region> take(std::uint64_t size);
+  void give_back(Region region);
+  std::uint64_t taken() const { return taken_; }
+
+ private:
+  const Memory& memory_;
+  std::uint64_t most_, idle_limit_, taken_ = 0, idle_ = 0, fresh_ = 0;
+  std::array<std::vector<Region>, 64> shelves_;
+};
+
+}  // namespace dunnage::transport::shm

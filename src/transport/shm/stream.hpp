@@ -1,0 +1,112 @@
+// The two ends of one operation: the sender packs chunks into its shared memory, the receiver unpacks them from there.
+//
+// The sender never depends on the receiver. While that is at work the chunks go round a small ring, which stays in the caches;
+// where it is not there yet, the sender soon goes on to chunks with places of their own, packs all there is, and is done.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "transport/shm/memory.hpp"
+#include "transport/shm/patience.hpp"
+
+namespace dunnage::transport::shm {
+
+/// The sender's end.
+class Outgoing {
+ public:
+  Outgoing() = default;
+  Outgoing(const Memory* own, const Memory* receiver, std::uint32_t slot) : own_(own), receiver_(receiver), slot_(slot) {}
+
+  explicit operator bool() const { return own_ != nullptr; }
+  std::int64_t size() const { return slot().size; }
+  /// Of the ticket, and how much of the data it carries.
+  std::int64_t length() const { return length_of(slot_); }
+  std::int64_t carried() const { return transport::carried(slot_); }
+  Ticket ticket() const {
+    return {Ticket::known_magic, slot().serial, slot().size, own_->greeting().rank, slot().receiver, slot_, {}};
+  }
+  /// Packs what the ticket does not carry: calls pack(to, begin, end) with ranges of the data. Returns when all is packed, or the
+  /// receiver wants no more.
+  template <class Pack>
+  void run(Pack&& pack) const {
+    auto& s = slot();
+    const auto n = chunks_of(s, slot_);
+    std::uint64_t turned = n;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (turned == n && !room(s, i)) {
+        turned = i;
+        s.turned.store(turned, std::memory_order_relaxed);  // seen with the chunk
+      }
+      if (s.state.load(std::memory_order_relaxed) == Slot::done) break;
+      const auto begin = carried() + static_cast<std::int64_t>(i) * chunk;
+      pack(own_->data() + s.region + place_of(i, turned), begin, std::min(begin + chunk, s.size));
+      s.written.store(i + 1, std::memory_order_release);
+    }
+    s.packed.store(1, std::memory_order_release);
+  }
+  /// Nobody will receive it, and nothing is being packed.
+  void cancel() const {
+    slot().packed.store(1, std::memory_order_release);
+    slot().state.store(Slot::done, std::memory_order_release);
+  }
+
+ private:
+  Slot& slot() const { return own_->greeting().slots[slot_]; }
+
+  /// Whether chunk i fits the ring, or soon will.
+  bool room(const Slot& s, std::uint64_t i) const {
+    const auto fits = [&] { return i - s.read.load(std::memory_order_acquire) < ring; };
+    if (fits()) return true;
+    for (Patience patience;;) {
+      patience.wait();
+      if (fits() || s.state.load(std::memory_order_relaxed) == Slot::done) return true;
+      if (s.state.load(std::memory_order_relaxed) != Slot::claimed && patience.long_enough()) return false;
+      if (patience.doubts() && !receiver_->alive()) return false;
+    }
+  }
+
+  const Memory* own_ = nullptr;
+  const Memory* receiver_ = nullptr;
+  std::uint32_t slot_ = 0;
+};
+
+/// The receiver's end. Whoever has one must fetch or discard.
+class Incoming {
+ public:
+  Incoming(const Memory* sender, std::uint32_t slot) : sender_(sender), slot_(slot) {}
+
+  std::int64_t size() const { return slot().size; }
+  std::int64_t carried() const { return transport::carried(slot_); }
+  /// Calls unpack(from, begin, end) for what the ticket did not carry, in order. False where the sender died.
+  template <class Unpack>
+  bool fetch(Unpack&& unpack) const {
+    auto& s = slot();
+    s.state.store(Slot::claimed, std::memory_order_release);
+    const auto n = chunks_of(s, slot_);
+    Patience patience;
+    for (std::uint64_t i = 0; i < n; ++i) {
+      while (s.written.load(std::memory_order_acquire) <= i) {
+        patience.wait();
+        if (patience.doubts() && !sender_->alive()) return false;
+      }
+      patience.rest();
+      const auto begin = carried() + static_cast<std::int64_t>(i) * chunk;
+      unpack(sender_->data() + s.region + place_of(i, s.turned.load(std::memory_order_relaxed)), begin, std::min(begin + chunk, s.size));
+      s.read.store(i + 1, std::memory_order_release);
+    }
+    discard();
+    return true;
+  }
+  /// Wants nothing, or no more.
+  void discard() const { slot().state.store(Slot::done, std::memory_order_release); }
+
+ private:
+  Slot& slot() const { return sender_->greeting().slots[slot_]; }
+
+  const Memory* sender_;
+  std::uint32_t slot_;
+};
+
+}  // namespace dunnage::transport::shm

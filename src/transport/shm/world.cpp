@@ -1,0 +1,147 @@
+#include "transport/shm/world.hpp"
+
+#include <bit>
+
+namespace dunnage::transport::shm {
+
+std::unique_ptr<World> World::join(const Identity& self, std::uint64_t most, std::uint64_t idle) {
+  auto own = Memory::make(self);
+  return own ? std::unique_ptr<World>(new World(self, std::move(own), most, idle)) : nullptr;
+}
+
+World::Peer& World::peer(std::uint32_t rank) {
+  auto& peer = peers_[rank];
+  if (!peer) peer = std::make_unique<Peer>();
+  return *peer;
+}
+
+bool World::reaches(std::uint32_t rank) {
+  if (rank >= self_.ranks || rank == self_.rank) return false;
+  const std::lock_guard lock(mutex_);
+  auto& p = peer(rank);
+  if (p.ready || p.lost) return p.ready;
+  if (!p.memory) {
+    // It may not have started yet, or be elsewhere: it is looked for ever more rarely.
+    if (!std::has_single_bit(++p.asked)) return false;
+    p.memory = Memory::find({self_.job, rank, self_.ranks});
+    if (!p.memory) return false;
+  }
+  auto& letter = p.memory->letter(self_.rank);
+  switch (letter.state.load(std::memory_order_acquire)) {
+    case Letter::none:
+      letter.process = own_->greeting().process;
+      letter.file = own_->file();
+      letter.state.store(Letter::asked, std::memory_order_release);
+      p.memory->greeting().letters.fetch_add(1, std::memory_order_release);
+      return false;
+    case Letter::asked: return false;
+    case Letter::accepted: return p.ready = true;
+    default: p.lost = true; return false;
+  }
+}
+
+void World::open_letters() {
+  const std::lock_guard lock(mutex_);
+  const auto letters = own_->greeting().letters.load(std::memory_order_acquire);
+  for (std::uint32_t rank = 0; rank < self_.ranks; ++rank) {
+    auto& letter = own_->letter(rank);
+    if (letter.state.load(std::memory_order_acquire) != Letter::asked) continue;
+    auto& p = peer(rank);
+    if (!p.memory) p.memory = Memory::open({self_.job, rank, self_.ranks}, letter.process, letter.file);
+    letter.state.store(p.memory ? Letter::accepted : Letter::refused, std::memory_order_release);
+  }
+  answered_.store(letters, std::memory_order_relaxed);
+}
+
+void World::collect() {
+  std::erase_if(offered_, [&](Offered& o) {
+    auto& slot = own_->greeting().slots[o.slot];
+    if (slot.state.load(std::memory_order_acquire) != Slot::done || !slot.packed.load(std::memory_order_acquire)) return false;
+    const auto written = slot.written.load(std::memory_order_relaxed), turned = slot.turned.load(std::memory_order_relaxed);
+    const auto places = written <= turned ? std::min(written, ring) : ring + (written - turned);
+    o.region.touched = std::max(o.region.touched, places * static_cast<std::uint64_t>(chunk));
+    regions_.give_back(o.region);
+    slot.state.store(Slot::free, std::memory_order_relaxed);
+    return true;
+  });
+}
+
+std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, int tag) {
+  const std::lock_guard lock(mutex_);
+  collect();
+  if (offered_.size() == lengths) return std::nullopt;
+  auto& p = peer(receiver);
+  for (std::uint32_t tried = 0; tried < lengths; ++tried) {
+    const auto index = next_slot_++ % lengths;
+    auto& slot = own_->greeting().slots[index];
+    if (slot.state.load(std::memory_order_relaxed) != Slot::free || p.avoided[index]) continue;
+    // Room for the ring, and for every chunk that may come after it.
+    slot.size = size;
+    const auto places = ring + chunks_of(slot, index);
+    const auto region = regions_.take(places * static_cast<std::uint64_t>(chunk));
+    if (!region) return std::nullopt;
+    slot.receiver = receiver;
+    slot.serial = next_serial_++;
+    slot.region = region->begin;
+    slot.tag = tag;
+    slot.packed.store(0, std::memory_order_relaxed);
+    slot.written.store(0, std::memory_order_relaxed);
+    slot.read.store(0, std::memory_order_relaxed);
+    slot.turned.store(~std::uint64_t{0}, std::memory_order_relaxed);
+    slot.state.store(Slot::offered, std::memory_order_release);
+    offered_.push_back({index, *region});
+    return Outgoing(own_.get(), p.memory.get(), index);
+  }
+  return std::nullopt;
+}
+
+void World::avoid(std::uint32_t receiver, std::int64_t length) {
+  if (receiver >= self_.ranks || !ticket_length(length)) return;
+  const std::lock_guard lock(mutex_);
+  peer(receiver).avoided.set(static_cast<std::size_t>(length - least_length));
+}
+
+std::optional<Incoming> World::recognise(const Ticket& ticket, std::int64_t length) {
+  if (ticket.magic != Ticket::known_magic || ticket.receiver != self_.rank || ticket.sender >= self_.ranks || ticket.slot >= lengths ||
+      length != length_of(ticket.slot))
+    return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto& p = peers_[ticket.sender];
+  if (!p || !p->memory) return std::nullopt;
+  const auto& slot = p->memory->greeting().slots[ticket.slot];
+  if (slot.state.load(std::memory_order_acquire) != Slot::offered || slot.receiver != self_.rank || slot.serial != ticket.serial || slot.size != ticket.size)
+    return std::nullopt;
+  return Incoming(p->memory.get(), ticket.slot);
+}
+
+std::int64_t World::size_of(std::uint32_t sender, std::int64_t length, int tag) {
+  if (sender >= self_.ranks || !ticket_length(length)) return length;
+  const std::lock_guard lock(mutex_);
+  const auto& p = peers_[sender];
+  if (!p || !p->memory) return length;
+  const auto& slot = p->memory->greeting().slots[length - least_length];
+  const bool offered = slot.state.load(std::memory_order_acquire) == Slot::offered && slot.receiver == self_.rank && slot.tag == tag;
+  return offered ? slot.size : length;
+}
+
+void World::leave() {
+  own_->greeting().leaving.store(1, std::memory_order_release);
+  Patience patience;
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      collect();
+      std::erase_if(offered_, [&](const Offered& o) {
+        const auto& slot = own_->greeting().slots[o.slot];
+        const auto& memory = peer(slot.receiver).memory;
+        return slot.state.load(std::memory_order_acquire) == Slot::offered && memory->greeting().leaving.load(std::memory_order_acquire);
+      });
+      if (offered_.empty()) return;
+      if (patience.doubts())
+        std::erase_if(offered_, [&](const Offered& o) { return !peer(own_->greeting().slots[o.slot].receiver).memory->alive(); });
+    }
+    patience.wait();
+  }
+}
+
+}  // namespace dunnage::transport::shm

@@ -1,0 +1,74 @@
+// The ranks of this job on this host that speak the protocol, and the operations between them and this process.
+//
+// Two ranks know of each other before the first ticket travels: the sender finds the receiver's memory and asks to be let in;
+// the receiver, when it next receives something large, maps the sender's memory and says so. Until then, and where either has
+// no such memory, messages go the MPI's way.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "transport/shm/regions.hpp"
+#include "transport/shm/stream.hpp"
+
+namespace dunnage::transport::shm {
+
+/// Thread-safe.
+class World {
+ public:
+  /// `most`: bytes of data that may wait for their receivers, `idle`: bytes of memory kept for the next ones. Null where this
+  /// process cannot take part.
+  static std::unique_ptr<World> join(const Identity& self, std::uint64_t most, std::uint64_t idle);
+
+  /// Whether tickets may be sent to a rank; goes a step towards it if not.
+  bool reaches(std::uint32_t rank);
+  /// Lets in who has asked. Costs one load where nobody has.
+  void answer() {
+    if (own_->greeting().letters.load(std::memory_order_relaxed) != answered_.load(std::memory_order_relaxed)) open_letters();
+  }
+
+  /// A new operation for `size` bytes, more than any ticket has; nothing where there is no room.
+  std::optional<Outgoing> offer(std::uint32_t receiver, std::int64_t size, int tag);
+  /// An ordinary message of a ticket's length is about to be sent there: no ticket will be of that length.
+  void avoid(std::uint32_t receiver, std::int64_t length);
+  /// The operation that a ticket names, if that is what these bytes are.
+  std::optional<Incoming> recognise(const Ticket& ticket, std::int64_t length);
+  /// The true size of a message of a ticket's length that can be received but has not been; the length itself if it is no ticket.
+  std::int64_t size_of(std::uint32_t sender, std::int64_t length, int tag);
+
+  /// Receives no more, and waits until all that was sent has been received or never will be.
+  void leave();
+
+ private:
+  struct Peer {
+    std::unique_ptr<Memory> memory;
+    bool ready = false, lost = false;
+    unsigned asked = 0;  // how often it was looked for
+    std::bitset<lengths> avoided;
+  };
+  struct Offered {
+    std::uint32_t slot;
+    Region region;
+  };
+  World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle)
+      : self_(self), own_(std::move(own)), regions_(*own_, most, idle), peers_(self.ranks) {}
+  Peer& peer(std::uint32_t rank);
+  void open_letters();
+  void collect();
+
+  const Identity self_;
+  const std::unique_ptr<Memory> own_;
+  std::mutex mutex_;
+  Regions regions_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<Offered> offered_;
+  std::uint32_t next_slot_ = 0;
+  std::uint64_t next_serial_ = 1;
+  std::atomic<std::uint32_t> answered_{0};
+};
+
+}  // namespace dunnage::transport::shm

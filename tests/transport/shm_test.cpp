@@ -1,0 +1,327 @@
+// Two processes and the shared memory between them. What goes wrong in the child is its exit status.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <set>
+#include <sys/select.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "transport/shm/world.hpp"
+
+namespace dunnage::transport::shm {
+namespace {
+
+std::uint64_t new_job() { return std::random_device{}() * 0x9E3779B97F4A7C15u; }
+
+/// The child as rank 1 of 2; `say` and `hear` are a pipe each way.
+class Child {
+ public:
+  using Body = std::function<bool(World&, int from_parent, int to_parent)>;
+  Child(std::uint64_t job, const Body& body) {
+    int down[2], up[2];
+    if (pipe(down) != 0 || pipe(up) != 0) abort();
+    process_ = fork();
+    if (process_ == 0) {
+      close(down[1]), close(up[0]);
+      const auto world = World::join({job, 1, 2}, std::uint64_t{256} << 20, 64 << 20);
+      _exit(world && body(*world, down[0], up[1]) ? 0 : 1);
+    }
+    close(down[0]), close(up[1]);
+    to_ = down[1], from_ = up[0];
+  }
+  ~Child() {
+    close(to_), close(from_);
+    EXPECT_EQ(wait(), 0);
+  }
+  int wait() {
+    if (process_ < 0) return 0;
+    int status = 0;
+    waitpid(process_, &status, 0);
+    process_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+  }
+  void kill_it() {
+    ::kill(process_, SIGKILL);
+    process_ = -1;
+  }
+  int to() const { return to_; }
+  int from() const { return from_; }
+
+ private:
+  pid_t process_;
+  int to_, from_;
+};
+
+template <class T>
+void say(int pipe, const T& value) {
+  if (write(pipe, &value, sizeof value) != sizeof value) abort();
+}
+template <class T>
+T hear(int pipe) {
+  T value{};
+  if (read(pipe, &value, sizeof value) != sizeof value) _exit(2);
+  return value;
+}
+
+/// The other side of meet().
+void be_met(World& world, int from) {
+  while (hear<char>(from) == 'm') world.answer();
+}
+void meet(World& world, const Child& child) {
+  while (!world.reaches(1)) {
+    say(child.to(), 'm');
+    usleep(1000);
+  }
+  say(child.to(), '.');
+}
+
+std::vector<unsigned char> numbers(std::int64_t size, unsigned seed) {
+  std::vector<unsigned char> bytes(static_cast<std::size_t>(size));
+  std::mt19937 random(seed);
+  for (auto& b : bytes) b = static_cast<unsigned char>(random());
+  return bytes;
+}
+
+void pack(const Outgoing& out, const std::vector<unsigned char>& bytes) {
+  out.run([&](char* to, std::int64_t begin, std::int64_t end) { std::copy(bytes.begin() + begin, bytes.begin() + end, to); });
+}
+/// Whether what comes is `want`, as far as the ticket did not carry it.
+bool fetched(World& world, const Ticket& ticket, const std::vector<unsigned char>& want) {
+  const auto in = world.recognise(ticket, length_of(ticket.slot));
+  if (!in || in->size() != static_cast<std::int64_t>(want.size())) return false;
+  bool right = true;
+  auto next = in->carried();
+  const bool all = in->fetch([&](const char* from, std::int64_t begin, std::int64_t end) {
+    right = right && begin == next && std::equal(want.begin() + begin, want.begin() + end, reinterpret_cast<const unsigned char*>(from));
+    next = end;
+  });
+  return all && right && next == in->size();
+}
+
+TEST(SharedMemory, RanksMeet) {
+  const auto job = new_job();
+  Child child(job, [](World& w, int from, int) { return be_met(w, from), true; });
+  const auto world = World::join({job, 0, 2}, 1 << 20, 1 << 20);
+  ASSERT_TRUE(world);
+  EXPECT_FALSE(world->reaches(0)) << "itself";
+  EXPECT_FALSE(world->reaches(2)) << "not a rank";
+  meet(*world, child);
+  EXPECT_TRUE(world->reaches(1));
+}
+
+TEST(SharedMemory, OtherJobsAndOtherUsersOfTheNameAreNotMet) {
+  const auto job = new_job();
+  Child child(job + 1, [](World&, int from, int) { return hear<char>(from) == '.'; });
+  const auto world = World::join({job, 0, 2}, 1 << 20, 1 << 20);
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(world->reaches(1));
+  say(child.to(), '.');
+}
+
+TEST(SharedMemory, DataOfAllSizesWhileBothAreAtWork) {
+  const auto job = new_job();
+  const std::int64_t sizes[] = {16 << 10, (16 << 10) + 1, 100000, 1 << 20, 3333333, 40 << 20};
+  Child child(job, [&](World& w, int from, int to) {
+    be_met(w, from);
+    bool right = true;
+    for (const auto size : sizes)
+      for (unsigned i = 0; i < 3; ++i) {
+        right = fetched(w, hear<Ticket>(from), numbers(size, i)) && right;
+        say(to, 'x');
+      }
+    return right;
+  });
+  const auto world = World::join({job, 0, 2}, std::uint64_t{256} << 20, 64 << 20);
+  meet(*world, child);
+  for (const auto size : sizes)
+    for (unsigned i = 0; i < 3; ++i) {
+      const auto out = world->offer(1, size, 7);
+      ASSERT_TRUE(out);
+      EXPECT_EQ(out->size(), size);
+      EXPECT_TRUE(ticket_length(out->length()));
+      const auto bytes = numbers(size, i);
+      say(child.to(), out->ticket());
+      pack(*out, bytes);
+      hear<char>(child.from());
+    }
+}
+
+TEST(SharedMemory, SenderEndsThoughNobodyReceivesAndMemoryIsBounded) {
+  const auto job = new_job();
+  constexpr std::int64_t size = 5 << 20;
+  Child child(job, [&](World& w, int from, int to) {
+    be_met(w, from);
+    bool right = true;
+    for (int n = hear<int>(from), i = 0; i < n; ++i) right = fetched(w, hear<Ticket>(from), numbers(size, static_cast<unsigned>(i))) && right;
+    say(to, 'x');
+    return right && hear<char>(from) == '.';
+  });
+  const auto world = World::join({job, 0, 2}, 40 << 20, 4 << 20);
+  meet(*world, child);
+  std::vector<Ticket> tickets;
+  for (unsigned i = 0;; ++i) {
+    const auto out = world->offer(1, size, 7);
+    if (!out) break;
+    pack(*out, numbers(size, i));
+    tickets.push_back(out->ticket());
+  }
+  EXPECT_GE(tickets.size(), 4u);
+  EXPECT_LE(tickets.size(), 16u);
+  say(child.to(), static_cast<int>(tickets.size()));
+  for (const auto& ticket : tickets) say(child.to(), ticket);
+  hear<char>(child.from());
+  EXPECT_TRUE(world->offer(1, size, 7)) << "there is room again";
+  say(child.to(), '.');
+}
+
+TEST(SharedMemory, OperationsAreBounded) {
+  const auto job = new_job();
+  Child child(job, [](World& w, int from, int) { return be_met(w, from), hear<char>(from) == '.'; });
+  const auto world = World::join({job, 0, 2}, std::uint64_t{16} << 30, 1 << 20);
+  meet(*world, child);
+  world->avoid(1, least_length + 5);
+  std::set<std::int64_t> seen;
+  while (const auto out = world->offer(1, 20000, 7)) EXPECT_TRUE(seen.insert(out->length()).second);
+  EXPECT_EQ(seen.size(), lengths - 1);
+  EXPECT_FALSE(seen.contains(least_length + 5));
+  say(child.to(), '.');
+}
+
+TEST(SharedMemory, ReceiverThatWantsNothing) {
+  const auto job = new_job();
+  Child child(job, [](World& w, int from, int to) {
+    be_met(w, from);
+    const auto ticket = hear<Ticket>(from);
+    const auto in = w.recognise(ticket, length_of(ticket.slot));
+    if (in) in->discard();
+    say(to, 'x');
+    return in.has_value() && !w.recognise(ticket, length_of(ticket.slot)) && hear<char>(from) == '.';
+  });
+  const auto world = World::join({job, 0, 2}, 100 << 20, 1 << 20);
+  meet(*world, child);
+  const auto out = world->offer(1, 64 << 20, 7);
+  ASSERT_TRUE(out);
+  say(child.to(), out->ticket());
+  hear<char>(child.from());
+  int chunks = 0;
+  out->run([&](char*, std::int64_t, std::int64_t) { ++chunks; });
+  EXPECT_EQ(chunks, 0);
+  EXPECT_TRUE(world->offer(1, 64 << 20, 7)) << "the room is free";
+  say(child.to(), '.');
+}
+
+TEST(SharedMemory, OnlyWhatIsOfferedIsATicket) {
+  const auto job = new_job();
+  Child child(job, [](World& w, int from, int) {
+    be_met(w, from);
+    const auto ticket = hear<Ticket>(from);
+    const auto refused = [&](auto change) {
+      auto other = ticket;
+      std::int64_t length = length_of(ticket.slot);
+      change(other, length);
+      return !w.recognise(other, length);
+    };
+    const bool size = w.size_of(0, length_of(ticket.slot), 7) == ticket.size && w.size_of(0, length_of(ticket.slot), 8) == length_of(ticket.slot) &&
+                      w.size_of(0, length_of(ticket.slot) + 1, 7) == length_of(ticket.slot) + 1 && w.size_of(0, 100, 7) == 100;
+    return size && refused([](Ticket& t, auto&) { ++t.serial; }) && refused([](Ticket& t, auto&) { ++t.size; }) &&
+           refused([](Ticket& t, auto&) { ++t.slot; }) && refused([](Ticket& t, auto&) { t.slot = 1u << 31; }) &&
+           refused([](Ticket& t, auto&) { t.magic ^= 1; }) && refused([](Ticket& t, auto&) { t.receiver = 0; }) &&
+           refused([](Ticket& t, auto&) { t.sender = 1; }) && refused([](Ticket& t, auto&) { t.sender = 77; }) &&
+           refused([](Ticket&, auto& length) { ++length; }) && w.recognise(ticket, length_of(ticket.slot));
+  });
+  const auto world = World::join({job, 0, 2}, 1 << 24, 1 << 20);
+  meet(*world, child);
+  const auto out = world->offer(1, 20000, 7);
+  say(child.to(), out->ticket());
+  EXPECT_EQ(child.wait(), 0);
+}
+
+TEST(SharedMemory, ReceiverThatDies) {
+  const auto job = new_job();
+  Child child(job, [](World& w, int from, int to) {
+    be_met(w, from);
+    const auto ticket = hear<Ticket>(from);
+    int chunks = 0;
+    w.recognise(ticket, length_of(ticket.slot))->fetch([&](auto...) {
+      if (++chunks == 3) say(to, 'x'), pause();
+    });
+    return false;
+  });
+  const auto world = World::join({job, 0, 2}, 100 << 20, 1 << 20);
+  meet(*world, child);
+  const auto out = world->offer(1, 20 << 20, 7);
+  say(child.to(), out->ticket());
+  bool killed = false;
+  out->run([&](char* to, std::int64_t begin, std::int64_t end) {
+    std::fill(to, to + (end - begin), 'a');
+    if (begin > (1 << 20) && !killed) {
+      hear<char>(child.from());
+      child.kill_it();
+      killed = true;
+    }
+  });
+  EXPECT_TRUE(killed);
+  world->leave();
+}
+
+TEST(SharedMemory, SenderThatDies) {
+  const auto job = new_job();
+  // The child sends here: it is rank 1, and asks to be let in.
+  Child child(job, [](World& w, int, int to) {
+    while (!w.reaches(0)) usleep(1000);
+    const auto out = w.offer(0, 20 << 20, 7);
+    say(to, out->ticket());
+    int chunks = 0;
+    out->run([&](auto...) {
+      if (++chunks == 4) say(to, 'x'), pause();
+    });
+    return false;
+  });
+  const auto world = World::join({job, 0, 2}, 1 << 20, 1 << 20);
+  std::optional<Incoming> in;
+  std::atomic<bool> heard = false;
+  Ticket ticket{};
+  for (std::atomic<bool>* done = &heard; !*done;) {
+    world->answer();
+    fd_set set;
+    FD_ZERO(&set);
+    FD_SET(child.from(), &set);
+    timeval soon{0, 1000};
+    if (select(child.from() + 1, &set, nullptr, nullptr, &soon) == 1) ticket = hear<Ticket>(child.from()), *done = true;
+  }
+  in = world->recognise(ticket, length_of(ticket.slot));
+  ASSERT_TRUE(in);
+  hear<char>(child.from());
+  child.kill_it();
+  int chunks = 0;
+  EXPECT_FALSE(in->fetch([&](auto...) { ++chunks; }));
+  EXPECT_EQ(chunks, 3);
+}
+
+TEST(SharedMemory, LeavingWaitsForWhatWasSent) {
+  const auto job = new_job();
+  constexpr std::int64_t size = 1 << 20;
+  Child child(job, [&](World& w, int from, int) {
+    be_met(w, from);
+    const auto ticket = hear<Ticket>(from);
+    usleep(100000);
+    const bool right = fetched(w, ticket, numbers(size, 3));
+    w.leave();  // the other has one more for us, which we do not want
+    return right;
+  });
+  const auto world = World::join({job, 0, 2}, 100 << 20, 1 << 20);
+  meet(*world, child);
+  const auto out = world->offer(1, size, 7), unwanted = world->offer(1, size, 7);
+  pack(*out, numbers(size, 3));
+  pack(*unwanted, numbers(size, 4));
+  say(child.to(), out->ticket());
+  world->leave();
+}
+
+}  // namespace
+}  // namespace dunnage::transport::shm
