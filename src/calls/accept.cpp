@@ -43,8 +43,7 @@ Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::i
   return accepted;
 }
 
-Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool both) {
-  const auto size = accepted.bytes();
+Message stage_bytes(plan::Operation operation, std::int64_t size, bool both) {
   const auto& model = context->model;
   const bool divided = both ? !plan::contiguous(model, plan::Operation::send, size) || !plan::contiguous(model, plan::Operation::receive, size)
                             : !plan::contiguous(model, operation, size);
@@ -56,6 +55,11 @@ Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool bot
   } else {
     message.parcel = {context->staging.take(size), size, size};
   }
+  return message;
+}
+
+Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool both) {
+  auto message = stage_bytes(operation, accepted.bytes(), both);
   if (!message) {
     context->count(hook, Reason::no_memory);
     accepted.program.reset();

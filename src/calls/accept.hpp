@@ -22,7 +22,8 @@ struct Accepted {
 inline bool goes_straight_through(plan::Operation operation, std::int64_t count, MPI_Datatype type) {
   if (context->attention.load(std::memory_order_relaxed)) return false;
   const auto* known = known_type(type);
-  if (!known) return false;
+  std::int64_t bytes = 0;
+  if (!known || __builtin_mul_overflow(count, known->bytes(), &bytes) || bytes >= context->tickets_from.load(std::memory_order_relaxed)) return false;
   if (known->reason() == plan::Reason::contiguous) return true;
   const auto* variant = known->find(count);
   return variant && (*variant)[operation] != plan::Reason::accelerated;
@@ -56,6 +57,9 @@ struct Message {
   template <class Count>
   Count count() const { return parcel.divided() ? Count{1} : static_cast<Count>(parcel.size); }
 };
+
+/// Staging for `size` bytes; empty where there is no memory.
+Message stage_bytes(plan::Operation operation, std::int64_t size, bool both = false);
 
 /// `both`: the same memory is sent from and received into. Clears `accepted` (and counts) where there is no memory.
 Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool both = false);

@@ -5,16 +5,41 @@
 #include "calls/accept.hpp"
 #include "calls/orphans.hpp"
 #include "calls/status.hpp"
+#include "calls/tickets.hpp"
 
 namespace dunnage::calls {
 
-inline void deliver(const pack::Program& program, const Message& message, void* user, const MPI_Status& status) {
-  message.parcel.deliver(program, user, received_bytes(status));
+/// How a blocking send by ticket begins: nonblocking, so that the data is packed while the ticket travels. Null for buffered
+/// sends, which the program gave memory of its own.
+inline auto begin_ticket(Hook hook) -> decltype(OwnTable::Isend) {
+  switch (hook) {
+    case Hook::MPI_Send: case Hook::MPI_Send_c: case Hook::MPI_Rsend: case Hook::MPI_Rsend_c: return context->own.Isend;
+    case Hook::MPI_Ssend: case Hook::MPI_Ssend_c: return context->own.Issend;
+    default: return nullptr;
+  }
+}
+
+/// What is to be done with a message that a receive has brought. Returns what the receive is to return.
+inline int settle(Landing&& landing, const Message* message, const Accepted& accepted, void* user, MPI_Status& status, MPI_Comm comm) {
+  auto bytes = received_bytes(status);
+  if (const auto rc = redeem(landing, bytes, status)) return *rc == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, *rc);
+  if (message) message->parcel.deliver(*accepted.program, user, bytes);
+  return MPI_SUCCESS;
 }
 
 template <class Fn, class Count>
 [[gnu::noinline]] int staged_send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   progress_orphans();
+  if (const auto begin = begin_ticket(hook))
+    if (auto ticketed = ticketed_send(hook, buf, count, datatype, dest, tag, comm)) {
+      const Accelerated counted(hook, ticketed.bytes());
+      MPI_Request request = MPI_REQUEST_NULL;
+      const auto& message = ticketed.message();
+      const int rc = begin(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, &request);
+      if (rc != MPI_SUCCESS) return rc;
+      ticketed.pack(buf, true);
+      return context->own.Wait(&request, MPI_STATUS_IGNORE);
+    }
   auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
   const Message message = accepted ? stage(hook, plan::Operation::send, accepted) : Message();
   if (!accepted) return next(buf, count, datatype, dest, tag, comm);
@@ -23,19 +48,26 @@ template <class Fn, class Count>
   return next(message.data(), message.count<Count>(), message.type.handle(), dest, tag, comm);
 }
 
-/// The common part of the receives: `call(buffer, count, type, status)` calls the MPI.
+/// The common part of the receives: `call(buffer, count, type, status)` calls the MPI. `comm`: for errors of our own.
 template <class Count, class Call>
-[[gnu::noinline]] int staged_receive(Hook hook, void* buf, Count count, MPI_Datatype datatype, int source,
+[[gnu::noinline]] int staged_receive(Hook hook, void* buf, Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
                                      MPI_Status* users, Call&& call) {
   progress_orphans();
+  answer_letters();
   auto accepted = accept_message(hook, plan::Operation::receive, buf, count, datatype, source);
   const Message message = accepted ? stage(hook, plan::Operation::receive, accepted) : Message();
-  if (!accepted) return call(buf, count, datatype, users);
+  if (!accepted) {
+    if (!context->world) return call(buf, count, datatype, users);
+    StatusOr status(users);
+    const int rc = call(buf, count, datatype, status.get());
+    if (rc != MPI_SUCCESS || source == MPI_PROC_NULL || !transport::ticket_length(received_bytes(*status))) return rc;
+    return settle(Landing::in_place(buf, count, datatype), nullptr, accepted, buf, *status.get(), comm);
+  }
   const Accelerated counted(hook, accepted.bytes());
   StatusOr status(users);
   const int rc = call(message.data(), message.count<Count>(), message.type.handle(), status.get());
-  if (rc == MPI_SUCCESS) deliver(*accepted.program, message, buf, *status);
-  return rc;
+  if (rc != MPI_SUCCESS) return rc;
+  return settle(Landing::staged(message.parcel, accepted.program, buf), &message, accepted, buf, *status.get(), comm);
 }
 
 template <class Fn, class Count>
@@ -48,7 +80,7 @@ template <class Fn, class Count>
 int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
             MPI_Status* status) {
   if (goes_straight_through(plan::Operation::receive, count, datatype)) return next(buf, count, datatype, source, tag, comm, status);
-  return staged_receive(hook, buf, count, datatype, source, status,
+  return staged_receive(hook, buf, count, datatype, source, comm, status,
                         [&](void* b, Count n, MPI_Datatype t, MPI_Status* s) { return next(b, n, t, source, tag, comm, s); });
 }
 
@@ -56,7 +88,8 @@ template <class Fn, class Count>
 int matched_receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                     MPI_Status* status) {
   const int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0;
-  return staged_receive(hook, buf, count, datatype, source, status,
+  // A message does not say which communicator it came by.
+  return staged_receive(hook, buf, count, datatype, source, MPI_COMM_WORLD, status,
                         [&](void* b, Count n, MPI_Datatype t, MPI_Status* s) { return next(b, n, t, message, s); });
 }
 
@@ -66,26 +99,33 @@ template <class Fn, class Count>
              void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
              MPI_Status* users) {
   progress_orphans();
-  auto out = accept_message(hook, plan::Operation::send, sendbuf, sendcount, sendtype, dest);
+  answer_letters();
+  auto ticketed = ticketed_send(hook, sendbuf, sendcount, sendtype, dest, sendtag, comm);
+  auto out = ticketed ? Accepted() : accept_message(hook, plan::Operation::send, sendbuf, sendcount, sendtype, dest);
   auto in = accept_message(hook, plan::Operation::receive, recvbuf, recvcount, recvtype, source);
   const Message out_message = out ? stage(hook, plan::Operation::send, out) : Message();
   const Message in_message = in ? stage(hook, plan::Operation::receive, in) : Message();
-  if (!out && !in)
+  if (!ticketed && !out && !in && !context->world)
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, users);
-  const Accelerated counted(hook, (out ? out.bytes() : 0) + (in ? in.bytes() : 0));
-  if (out) {
-    out_message.parcel.gather(*out.program, sendbuf);
-    sendbuf = out_message.data();
-    sendcount = out_message.count<Count>();
-    sendtype = out_message.type.handle();
+  std::optional<Accelerated> counted;
+  if (ticketed || out || in) counted.emplace(hook, (ticketed ? ticketed.bytes() : out ? out.bytes() : 0) + (in ? in.bytes() : 0));
+  const auto* message = ticketed ? &ticketed.message() : out ? &out_message : nullptr;
+  if (out) out_message.parcel.gather(*out.program, sendbuf);
+  // The MPI keeps us until it has both messages, so all data is packed before.
+  if (ticketed) ticketed.pack(sendbuf, false);
+  if (message) {
+    sendbuf = message->data();
+    sendcount = message->template count<Count>();
+    sendtype = message->type.handle();
   }
-  if (!in)
-    return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, users);
   StatusOr status(users);
-  const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, in_message.data(), in_message.count<Count>(),
-                      in_message.type.handle(), source, recvtag, comm, status.get());
-  if (rc == MPI_SUCCESS) deliver(*in.program, in_message, recvbuf, *status);
-  return rc;
+  void* to = in ? in_message.data() : recvbuf;
+  const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, to, in ? in_message.count<Count>() : recvcount,
+                      in ? in_message.type.handle() : recvtype, source, recvtag, comm, status.get());
+  if (rc != MPI_SUCCESS || source == MPI_PROC_NULL) return rc;
+  if (in) return settle(Landing::staged(in_message.parcel, in.program, recvbuf), &in_message, in, recvbuf, *status.get(), comm);
+  if (!context->world || !transport::ticket_length(received_bytes(*status))) return rc;
+  return settle(Landing::in_place(recvbuf, recvcount, recvtype), nullptr, in, recvbuf, *status.get(), comm);
 }
 
 template <class Fn, class Count>
@@ -103,6 +143,7 @@ template <class Fn, class Count>
 int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag, int source,
                      int recvtag, MPI_Comm comm, MPI_Status* users) {
   progress_orphans();
+  answer_letters();
   // With a null process on one side there is one message; the MPI knows what that means. Otherwise both directions
   // must be trusted with packed bytes.
   const bool receives = source != MPI_PROC_NULL;
@@ -111,14 +152,19 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
   if (accepted && receives && dest != MPI_PROC_NULL)
     accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
   const Message message = accepted ? stage(hook, plan::Operation::send, accepted, true) : Message();
-  if (!accepted) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, users);
-  const Accelerated counted(hook, accepted.bytes());
   StatusOr status(users);
+  if (!accepted) {
+    if (!context->world) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, users);
+    const int rc = next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status.get());
+    if (rc != MPI_SUCCESS || !receives || !transport::ticket_length(received_bytes(*status))) return rc;
+    return settle(Landing::in_place(buf, count, datatype), nullptr, accepted, buf, *status.get(), comm);
+  }
+  const Accelerated counted(hook, accepted.bytes());
   message.parcel.gather(*accepted.program, buf);
   const int rc = next(message.data(), message.count<Count>(), message.type.handle(), dest, sendtag, source, recvtag, comm,
                       status.get());
-  if (rc == MPI_SUCCESS) deliver(*accepted.program, message, buf, *status);
-  return rc;
+  if (rc != MPI_SUCCESS || !receives) return rc;
+  return settle(Landing::staged(message.parcel, accepted.program, buf), &message, accepted, buf, *status.get(), comm);
 }
 
 }  // namespace dunnage::calls

@@ -1,6 +1,6 @@
 #include "calls/completion.hpp"
 
-#include "calls/accept.hpp"
+#include "calls/arrival.hpp"
 #include "calls/orphans.hpp"
 #include "calls/status.hpp"
 
@@ -41,34 +41,52 @@ class Ours {
   bool none() const { return operations_.empty(); }
   Operation* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
 
-  /// The MPI has completed request i. `status` is null where it ended in an error: then nothing is delivered.
-  void complete(int i, const MPI_Status* status) {
+  /// The MPI has completed request i. `status` is null where it ended in an error: then nothing is delivered. Returns an error of
+  /// our own; its communicator is then in failed().
+  int complete(int i, MPI_Status* status) {
     auto*& operation = operations_[static_cast<std::size_t>(i)];
-    if (!operation || !operation->active) return;
-    if (status && operation->kind == Operation::Kind::receive) operation->deliver(received_bytes(*status));
+    if (!operation || !operation->active) return MPI_SUCCESS;
+    const int error = status ? arrive(*operation, *status) : MPI_SUCCESS;
+    if (error != MPI_SUCCESS) failed_ = handle_of<MPI_Comm>(operation->comm);
     operation->active = false;
-    if (operation->persistent) return;
+    if (operation->persistent) return error;
     delete operation;
     operation = nullptr;
+    return error;
   }
-  /// Request i, after a call about one request.
-  void settle_one(int i, int rc, MPI_Request request, const MPI_Status& status) {
+  /// Request i, after a call about one request. Returns what the call is to return.
+  int settle_one(int i, int rc, MPI_Request request, MPI_Status& status) {
     auto* operation = (*this)[i];
-    if (rc == MPI_SUCCESS)
-      complete(i, &status);
-    else if (operation && (operation->persistent || request == MPI_REQUEST_NULL))
+    if (rc == MPI_SUCCESS) {
+      if (const int error = complete(i, &status); error != MPI_SUCCESS) return raise_error(failed_, error);
+    } else if (operation && (operation->persistent || request == MPI_REQUEST_NULL)) {
       complete(i, nullptr);
+    }
+    return rc;
   }
-  /// Request i, after a call about several that returned `rc`.
-  void settle_listed(int i, int rc, const MPI_Status& status) {
-    if (rc == MPI_SUCCESS)
-      complete(i, &status);
-    else if (rc == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_ERR_PENDING)
-      complete(i, status.MPI_ERROR == MPI_SUCCESS ? &status : nullptr);
+  /// Requests that a call about several has completed, and returned `rc`: `index(k)` is the one of status k. Returns what the call is
+  /// to return.
+  template <class Index>
+  int settle_listed(int count, int rc, MPI_Status* statuses, Index&& index) {
+    int result = rc;
+    for (int k = 0; k < count; ++k) {
+      auto& status = statuses[k];
+      const bool listed = rc == MPI_ERR_IN_STATUS;
+      if (rc != MPI_SUCCESS && !(listed && status.MPI_ERROR != MPI_ERR_PENDING)) continue;
+      const bool well = !listed || status.MPI_ERROR == MPI_SUCCESS;
+      const int error = complete(index(k), well ? &status : nullptr);
+      if (error == MPI_SUCCESS) continue;
+      if (result == MPI_SUCCESS)  // now every status tells
+        for (int j = 0; j < count; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
+      status.MPI_ERROR = error;
+      result = MPI_ERR_IN_STATUS;
+    }
+    return result == rc ? rc : raise_error(failed_, result);
   }
 
  private:
   std::vector<Operation*> operations_;
+  MPI_Comm failed_ = MPI_COMM_NULL;
 };
 
 }  // namespace
@@ -79,8 +97,7 @@ int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Sta
   if (operation.none()) return next(request, users);
   StatusOr status(users);
   const int rc = next(request, status.get());
-  operation.settle_one(0, rc, *request, *status);
-  return rc;
+  return operation.settle_one(0, rc, *request, *status.get());
 }
 
 int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* flag, MPI_Status* users) {
@@ -89,8 +106,7 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
   if (operation.none() || !flag) return next(request, flag, users);
   StatusOr status(users);
   const int rc = next(request, flag, status.get());
-  if (rc != MPI_SUCCESS || *flag) operation.settle_one(0, rc, *request, *status);
-  return rc;
+  return rc != MPI_SUCCESS || *flag ? operation.settle_one(0, rc, *request, *status.get()) : rc;
 }
 
 int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* users) {
@@ -99,8 +115,7 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   if (operations.none()) return next(count, requests, users);
   StatusesOr statuses(count, users);
   const int rc = next(count, requests, statuses.get());
-  for (int i = 0; i < count; ++i) operations.settle_listed(i, rc, statuses[i]);
-  return rc;
+  return operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; });
 }
 
 int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request* requests, int* flag, MPI_Status* users) {
@@ -110,9 +125,7 @@ int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request*
   StatusesOr statuses(count, users);
   *flag = 0;  // a call that fails may leave it
   const int rc = next(count, requests, flag, statuses.get());
-  if (*flag || rc == MPI_ERR_IN_STATUS)
-    for (int i = 0; i < count; ++i) operations.settle_listed(i, rc, statuses[i]);
-  return rc;
+  return *flag || rc == MPI_ERR_IN_STATUS ? operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; }) : rc;
 }
 
 int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request* requests, int* index, MPI_Status* users) {
@@ -122,8 +135,7 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
   StatusOr status(users);
   *index = MPI_UNDEFINED;  // a call that fails may leave it
   const int rc = next(count, requests, index, status.get());
-  if (*index >= 0 && *index < count) operations.settle_one(*index, rc, requests[*index], *status);
-  return rc;
+  return *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get()) : rc;
 }
 
 int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request* requests, int* index, int* flag,
@@ -135,8 +147,7 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
   *index = MPI_UNDEFINED;  // a call that fails may leave them
   *flag = 0;
   const int rc = next(count, requests, index, flag, status.get());
-  if (*flag && *index >= 0 && *index < count) operations.settle_one(*index, rc, requests[*index], *status);
-  return rc;
+  return *flag && *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get()) : rc;
 }
 
 int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Request* requests, int* outcount, int* indices,
@@ -147,9 +158,8 @@ int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Requ
   StatusesOr statuses(incount, users);
   *outcount = MPI_UNDEFINED;  // a call that fails may leave it
   const int rc = next(incount, requests, outcount, indices, statuses.get());
-  if ((rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) && *outcount != MPI_UNDEFINED)
-    for (int k = 0; k < *outcount; ++k) operations.settle_listed(indices[k], rc, statuses[k]);
-  return rc;
+  if ((rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) || *outcount == MPI_UNDEFINED) return rc;
+  return operations.settle_listed(*outcount, rc, statuses.get(), [&](int k) { return indices[k]; });
 }
 
 int testsome(Hook hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Request* requests, int* outcount,
@@ -168,10 +178,10 @@ int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* 
 
 namespace {
 
-/// Complete means usable: the data must be in the user's buffer though the request lives on.
-void bring(MPI_Request request, const MPI_Status& status) {
+/// Complete means usable: the data must be in the user's buffer though the request lives on. What went wrong is told when it ends.
+void bring(MPI_Request request, MPI_Status& status) {
   auto* operation = context->operations.find(key_of(request));
-  if (operation && operation->active && operation->kind == Operation::Kind::receive) operation->deliver(received_bytes(status));
+  if (operation && operation->active && operation->receives()) arrive(*operation, status);
 }
 
 }  // namespace
@@ -182,7 +192,7 @@ int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, M
   progress_orphans();
   StatusOr status(users);
   const int rc = next(request, flag, status.get());
-  if (rc == MPI_SUCCESS && *flag) bring(request, *status);
+  if (rc == MPI_SUCCESS && *flag) bring(request, *status.get());
   return rc;
 }
 
@@ -192,7 +202,7 @@ int request_get_status_all(Hook, decltype(NextTable::MPI_Request_get_status_all)
   progress_orphans();
   StatusesOr statuses(count, users);
   const int rc = next(count, requests, flag, statuses.get());
-  for (int i = 0; rc == MPI_SUCCESS && *flag && i < count; ++i) bring(requests[i], statuses[i]);
+  for (int i = 0; rc == MPI_SUCCESS && *flag && i < count; ++i) bring(requests[i], statuses.get()[i]);
   return rc;
 }
 
@@ -202,7 +212,7 @@ int request_get_status_any(Hook, decltype(NextTable::MPI_Request_get_status_any)
   progress_orphans();
   StatusOr status(users);
   const int rc = next(count, requests, index, flag, status.get());
-  if (rc == MPI_SUCCESS && *flag && *index >= 0 && *index < count) bring(requests[*index], *status);
+  if (rc == MPI_SUCCESS && *flag && *index >= 0 && *index < count) bring(requests[*index], *status.get());
   return rc;
 }
 
@@ -213,7 +223,7 @@ int request_get_status_some(Hook, decltype(NextTable::MPI_Request_get_status_som
   StatusesOr statuses(incount, users);
   const int rc = next(incount, requests, outcount, indices, statuses.get());
   if (rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
-    for (int k = 0; k < *outcount; ++k) bring(requests[indices[k]], statuses[k]);
+    for (int k = 0; k < *outcount; ++k) bring(requests[indices[k]], statuses.get()[k]);
   return rc;
 }
 

@@ -3,6 +3,7 @@
 
 #include "calls/context.hpp"
 #include "calls/orphans.hpp"
+#include "calls/tickets.hpp"
 
 namespace dunnage::calls {
 
@@ -27,6 +28,40 @@ int request_get_status_any(Hook, decltype(NextTable::MPI_Request_get_status_any)
                            const MPI_Request* requests, int* index, int* flag, MPI_Status* status);
 int request_get_status_some(Hook, decltype(NextTable::MPI_Request_get_status_some) next, int incount,
                             const MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses);
+
+// Probes: what is found may be a ticket, whose true size is told.
+template <class Fn>
+int probe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  progress_orphans();
+  const int rc = next(source, tag, comm, status);
+  progress_orphans();
+  if (rc == MPI_SUCCESS) correct_probe(comm, status);
+  return rc;
+}
+template <class Fn>
+int mprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+  progress_orphans();
+  const int rc = next(source, tag, comm, message, status);
+  progress_orphans();
+  if (rc == MPI_SUCCESS) correct_probe(comm, status);
+  return rc;
+}
+template <class Fn>
+int iprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  progress_orphans();
+  const int rc = next(source, tag, comm, flag, status);
+  progress_orphans();
+  if (rc == MPI_SUCCESS && flag && *flag) correct_probe(comm, status);
+  return rc;
+}
+template <class Fn>
+int improbe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  progress_orphans();
+  const int rc = next(source, tag, comm, flag, message, status);
+  progress_orphans();
+  if (rc == MPI_SUCCESS && flag && *flag) correct_probe(comm, status);
+  return rc;
+}
 
 /// Calls that have nothing of ours to complete but must let operations go on.
 template <class Fn, class... Arguments>

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "engine/staging.hpp"
 #include "plan/host.hpp"
 #include "plan/library.hpp"
+#include "transport/shm/world.hpp"
 
 namespace dunnage::calls {
 
@@ -51,6 +54,9 @@ struct Context {
   std::atomic<bool> attention{false};
   std::array<Count, hook_count> counts;
   engine::StagingPool staging;
+  std::unique_ptr<transport::shm::World> world;  // the ranks of this host that take tickets; null where none can
+  /// Bytes from which a receive may meet a ticket, and a send must look at the length of its message.
+  std::atomic<std::int64_t> tickets_from{std::numeric_limits<std::int64_t>::max()};
   engine::HandleTable<engine::Operation> operations;
   engine::HandleTable<KnownType> types;
 

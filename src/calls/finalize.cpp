@@ -6,6 +6,7 @@
 #include "calls/orphans.hpp"
 #include "calls/packed_type.hpp"
 #include "calls/report.hpp"
+#include "calls/tickets.hpp"
 #include "calls/types.hpp"
 
 namespace dunnage::calls {
@@ -14,6 +15,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
   static std::atomic<bool> over{false};  // a tool behind us comes by again
   if (!over.exchange(true)) {
     finish_orphans();
+    leave_world();
     report();
     forget_types();
     forget_packed_types();

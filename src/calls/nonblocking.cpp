@@ -18,13 +18,37 @@ std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, 
   return std::unique_ptr<engine::Operation>(operation);
 }
 
+std::unique_ptr<engine::Operation> watch_receive(void* user, std::int64_t count, MPI_Datatype type, int source, MPI_Comm comm, bool persistent) {
+  if (!context->world || source == MPI_PROC_NULL || count <= 0 || !user) return nullptr;
+  const auto* known = known_type(type);
+  MPI_Count size = known ? known->bytes() : 0;
+  if (size == 0 && (type == MPI_DATATYPE_NULL || context->own.Type_size_x(type, &size) != MPI_SUCCESS)) return nullptr;
+  std::int64_t bytes = 0;
+  if (!__builtin_mul_overflow(count, static_cast<std::int64_t>(size), &bytes) && !tickets_concern(bytes)) return nullptr;
+  auto operation = std::make_unique<engine::Operation>();
+  operation->kind = OperationKind::in_place;
+  operation->persistent = persistent;
+  operation->user = user;
+  operation->comm = key_of(comm);
+  operation->kept = std::make_shared<Landing>(Landing::in_place(user, count, type));
+  return operation;
+}
+
+std::unique_ptr<engine::Operation> ticket_operation(TicketedSend& ticketed, const transport::shm::Outgoing& outgoing) {
+  auto operation = std::make_unique<engine::Operation>();
+  operation->kind = OperationKind::ticket;
+  operation->parcel = ticketed.take_parcel();
+  operation->kept = std::make_shared<transport::shm::Outgoing>(outgoing);
+  return operation;
+}
+
 void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
   if (!operation->persistent) {
     // A send that is complete must have no entry: an MPI gives one and the same handle to all sends that complete at once.
     // Receives are not asked: MPICH would raise their errors here, and through the wrong communicator's handler.
     int done = 0;
     MPI_Status status;
-    if (operation->kind != OperationKind::receive &&
+    if (!operation->receives() &&
         context->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
       forget_request(MPI_SUCCESS, &request);
       return;
@@ -47,6 +71,8 @@ void started(engine::Operation* operation) {
   if (!operation) return;
   operation->active = true;
   operation->delivered = false;
+  operation->bytes = -1;
+  operation->error = MPI_SUCCESS;
 }
 
 }  // namespace

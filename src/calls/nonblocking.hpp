@@ -4,6 +4,7 @@
 
 #include "calls/accept.hpp"
 #include "calls/orphans.hpp"
+#include "calls/tickets.hpp"
 
 namespace dunnage::calls {
 
@@ -12,6 +13,10 @@ using OperationKind = engine::Operation::Kind;
 /// A new operation, with the memory of its message; null (and `accepted` cleared) where there is no memory.
 std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, OperationKind kind, const void* user,
                                                  bool persistent, Message& message);
+/// For a receive into the user's buffer, where that may meet a ticket; else null.
+std::unique_ptr<engine::Operation> watch_receive(void* user, std::int64_t count, MPI_Datatype type, int source, MPI_Comm comm, bool persistent);
+/// For the request of a ticket.
+std::unique_ptr<engine::Operation> ticket_operation(TicketedSend& ticketed, const transport::shm::Outgoing& outgoing);
 /// Ties an operation to the request that the MPI has just returned.
 void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation);
 /// A request of an operation that is not ours: whatever was known under a recycled handle is void.
@@ -24,20 +29,24 @@ inline bool goes_straight_through_with_request(plan::Operation operation, std::i
   return goes_straight_through(operation, count, type) && context->operations.empty();
 }
 
-/// The common part: `start(buffer, count, type)` calls the MPI.
+/// The common part: `start(buffer, count, type)` calls the MPI. `watched`: what is to be done where the data is left to it.
 template <class Count, class Start>
-[[gnu::noinline]] int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count count, MPI_Datatype datatype, int peer,
+int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count count, MPI_Datatype datatype, int peer, MPI_Comm comm,
           MPI_Request* request, Start&& start) {
-  progress_orphans();
   const auto direction = kind == OperationKind::send ? plan::Operation::send : plan::Operation::receive;
   auto accepted = accept_message(hook, direction, buf, count, datatype, peer);
   Message message = accepted ? stage(hook, direction, accepted) : Message();
   auto operation = message ? new_operation(hook, accepted, kind, buf, persistent, message) : nullptr;
   if (!operation) {
+    auto watched = kind == OperationKind::receive ? watch_receive(const_cast<void*>(buf), count, datatype, peer, comm, persistent) : nullptr;
     const int rc = start(const_cast<void*>(buf), count, datatype);
-    forget_request(rc, request);
+    if (rc == MPI_SUCCESS && watched)
+      attach(*request, std::move(watched));
+    else
+      forget_request(rc, request);
     return rc;
   }
+  operation->comm = key_of(comm);
   const Accelerated counted(hook, accepted.bytes());
   if (kind == OperationKind::send && !persistent) operation->gather();
   const int rc = start(operation->parcel.data(), message.count<Count>(), message.type.handle());
@@ -45,11 +54,37 @@ template <class Count, class Start>
   return rc;
 }
 
+template <class Count, class Start>
+[[gnu::noinline]] int begin_send(Hook hook, bool persistent, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag,
+                                 MPI_Comm comm, MPI_Request* request, Start&& start) {
+  progress_orphans();
+  const bool buffered = hook == Hook::MPI_Ibsend || hook == Hook::MPI_Ibsend_c;
+  if (!persistent && !buffered)
+    if (auto ticketed = ticketed_send(hook, buf, count, datatype, dest, tag, comm)) {
+      const Accelerated counted(hook, ticketed.bytes());
+      const auto& message = ticketed.message();
+      const int rc = start(message.data(), message.template count<Count>(), message.type.handle());
+      if (rc != MPI_SUCCESS) return rc;
+      const auto outgoing = ticketed.pack(buf, true);
+      attach(*request, ticket_operation(ticketed, outgoing));
+      return rc;
+    }
+  return begin(hook, OperationKind::send, persistent, buf, count, datatype, dest, comm, request, start);
+}
+
+template <class Count, class Start>
+[[gnu::noinline]] int begin_receive(Hook hook, bool persistent, void* buf, Count count, MPI_Datatype datatype, int source, MPI_Comm comm,
+                                    MPI_Request* request, Start&& start) {
+  progress_orphans();
+  answer_letters();
+  return begin(hook, OperationKind::receive, persistent, buf, count, datatype, source, comm, request, start);
+}
+
 template <class Fn, class Count>
 int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
           MPI_Request* request) {
   if (goes_straight_through_with_request(plan::Operation::send, count, datatype)) return next(buf, count, datatype, dest, tag, comm, request);
-  return begin(hook, OperationKind::send, false, buf, count, datatype, dest, request,
+  return begin_send(hook, false, buf, count, datatype, dest, tag, comm, request,
                [&](void* b, Count n, MPI_Datatype t) { return next(b, n, t, dest, tag, comm, request); });
 }
 
@@ -57,7 +92,7 @@ template <class Fn, class Count>
 int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
              MPI_Request* request) {
   if (goes_straight_through_with_request(plan::Operation::receive, count, datatype)) return next(buf, count, datatype, source, tag, comm, request);
-  return begin(hook, OperationKind::receive, false, buf, count, datatype, source, request,
+  return begin_receive(hook, false, buf, count, datatype, source, comm, request,
                [&](void* b, Count n, MPI_Datatype t) { return next(b, n, t, source, tag, comm, request); });
 }
 
@@ -65,22 +100,53 @@ template <class Fn, class Count>
 int matched_ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                      MPI_Request* request) {
   const int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0;
-  return begin(hook, OperationKind::receive, false, buf, count, datatype, source, request,
+  // A message does not say which communicator it came by.
+  return begin_receive(hook, false, buf, count, datatype, source, MPI_COMM_WORLD, request,
                [&](void* b, Count n, MPI_Datatype t) { return next(b, n, t, message, request); });
 }
 
 template <class Fn, class Count>
 int send_init(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
-  return begin(hook, OperationKind::send, true, buf, count, datatype, dest, request,
+  return begin_send(hook, true, buf, count, datatype, dest, tag, comm, request,
                [&](void* b, Count n, MPI_Datatype t) { return next(b, n, t, dest, tag, comm, request); });
 }
 
 template <class Fn, class Count>
 int receive_init(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                  MPI_Request* request) {
-  return begin(hook, OperationKind::receive, true, buf, count, datatype, source, request,
+  return begin_receive(hook, true, buf, count, datatype, source, comm, request,
                [&](void* b, Count n, MPI_Datatype t) { return next(b, n, t, source, tag, comm, request); });
+}
+
+/// Left to the MPI, but what it receives may be a ticket.
+template <class Fn, class Count>
+int isendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+              Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  progress_orphans();
+  answer_letters();
+  context->count(hook, plan::Reason::passed_on);
+  auto watched = watch_receive(recvbuf, recvcount, recvtype, source, comm, false);
+  const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+  if (rc == MPI_SUCCESS && watched)
+    attach(*request, std::move(watched));
+  else
+    forget_request(rc, request);
+  return rc;
+}
+template <class Fn, class Count>
+int isendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
+                      MPI_Comm comm, MPI_Request* request) {
+  progress_orphans();
+  answer_letters();
+  context->count(hook, plan::Reason::passed_on);
+  auto watched = watch_receive(buf, count, datatype, source, comm, false);
+  const int rc = next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+  if (rc == MPI_SUCCESS && watched)
+    attach(*request, std::move(watched));
+  else
+    forget_request(rc, request);
+  return rc;
 }
 
 int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request);

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "calls/accept.hpp"
+#include "calls/arrival.hpp"
 
 namespace dunnage::calls {
 
@@ -35,8 +35,7 @@ void test_orphans() {
     const bool persistent = orphan.operation->persistent;
     const int rc = context->own.Test(&orphan.request, &done, &status);
     if (rc == MPI_SUCCESS && !done) return false;
-    if (rc == MPI_SUCCESS && orphan.operation->kind == engine::Operation::Kind::receive)
-      orphan.operation->deliver(received_bytes(status));
+    if (rc == MPI_SUCCESS) arrive(*orphan.operation, status);  // there is nobody to tell of an error
     if (persistent && orphan.request != MPI_REQUEST_NULL) context->next.MPI_Request_free(&orphan.request);
     return true;
   });

@@ -74,6 +74,19 @@ void know_pair(MPI_Datatype type) {
   delete context->types.insert(key_of(type), new KnownType(std::move(layout), reason, true));
 }
 
+/// Those that are contiguous. Asked at run time: handles of Open MPI are addresses in its library.
+auto plain_types() {
+  return std::array{
+      MPI_BYTE, MPI_PACKED, MPI_CHAR, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_WCHAR, MPI_SHORT, MPI_UNSIGNED_SHORT,
+      MPI_INT, MPI_UNSIGNED, MPI_LONG, MPI_UNSIGNED_LONG, MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG, MPI_FLOAT, MPI_DOUBLE,
+      MPI_LONG_DOUBLE, MPI_C_BOOL, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_UINT8_T, MPI_UINT16_T,
+      MPI_UINT32_T, MPI_UINT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET, MPI_C_COMPLEX, MPI_C_DOUBLE_COMPLEX,
+      MPI_C_LONG_DOUBLE_COMPLEX, MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
+      MPI_LOGICAL, MPI_CHARACTER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8, MPI_REAL4,
+      MPI_REAL8, MPI_REAL16, MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32, MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER,
+      MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_2INT};
+}
+
 }  // namespace
 
 struct KnownType::GpuVariant {
@@ -97,12 +110,13 @@ KnownType::~KnownType() {
 
 Variant KnownType::plan(std::int64_t count) const {
   const auto program = std::make_shared<const pack::Program>(layout_, count);
-  Variant made{count, program, {}, variants_.load(std::memory_order_acquire)};
+  Variant made{count, program, {}, false, variants_.load(std::memory_order_acquire)};
   const plan::Shape shape{program->size(), program->blocks(), program->stores() == pack::Stores::streamed, mixed_};
   for (std::size_t i = 0; i < made.choice.size(); ++i)
     made.choice[i] = context->settings.force == base::Force::always
                          ? Reason::accelerated
                          : plan::choose(context->model, shape, static_cast<plan::Operation>(i));
+  made.ticket = context->settings.tickets == base::Tickets::always || plan::choose_ticket(context->model, shape);
   if (variant_count_.load(std::memory_order_relaxed) < most_variants) {
     variant_count_.fetch_add(1, std::memory_order_relaxed);
     auto* kept = new Variant(made);
@@ -129,22 +143,21 @@ std::shared_ptr<const engine::GpuRecipe> KnownType::recipe(std::int64_t count) c
 #endif
 
 void know_predefined_types() {
-  const MPI_Datatype plain[] = {
-      MPI_BYTE, MPI_PACKED, MPI_CHAR, MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_WCHAR, MPI_SHORT, MPI_UNSIGNED_SHORT,
-      MPI_INT, MPI_UNSIGNED, MPI_LONG, MPI_UNSIGNED_LONG, MPI_LONG_LONG, MPI_UNSIGNED_LONG_LONG, MPI_FLOAT, MPI_DOUBLE,
-      MPI_LONG_DOUBLE, MPI_C_BOOL, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T, MPI_UINT8_T, MPI_UINT16_T,
-      MPI_UINT32_T, MPI_UINT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET, MPI_C_COMPLEX, MPI_C_DOUBLE_COMPLEX,
-      MPI_C_LONG_DOUBLE_COMPLEX, MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
-      MPI_LOGICAL, MPI_CHARACTER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8, MPI_REAL4,
-      MPI_REAL8, MPI_REAL16, MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32, MPI_2REAL, MPI_2DOUBLE_PRECISION, MPI_2INTEGER,
-      MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX, MPI_2INT};
-  for (const auto type : plain)
+  for (const MPI_Datatype type : plain_types())
     if (type != MPI_DATATYPE_NULL) delete context->types.insert(key_of(type), new KnownType({}, Reason::contiguous, false));
   know_pair<float>(MPI_FLOAT_INT);
   know_pair<double>(MPI_DOUBLE_INT);
   know_pair<long>(MPI_LONG_INT);
   know_pair<short>(MPI_SHORT_INT);
   know_pair<long double>(MPI_LONG_DOUBLE_INT);
+}
+
+void learn_predefined_sizes() {
+  for (const MPI_Datatype type : plain_types()) {
+    auto* known = type != MPI_DATATYPE_NULL ? context->types.find(key_of(type)) : nullptr;
+    MPI_Count size = 0;
+    if (known && context->own.Type_size_x(type, &size) == MPI_SUCCESS && size > 0) known->set_bytes(size);
+  }
 }
 
 void know_type(MPI_Datatype type) try {

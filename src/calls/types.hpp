@@ -23,6 +23,7 @@ struct Variant {
   std::int64_t count;
   std::shared_ptr<const pack::Program> program;
   std::array<plan::Reason, plan::operations> choice;  // by plan::Operation; as DUNNAGE_FORCE has it
+  bool ticket;                                        // to be sent by ticket where that can be
   plan::Reason operator[](plan::Operation operation) const { return choice[static_cast<std::size_t>(operation)]; }
   const Variant* next;
 };
@@ -34,7 +35,7 @@ class KnownType {
  public:
   /// `mixed`: elements of more than one basic type.
   KnownType(type::Layout layout, plan::Reason reason, bool mixed)
-      : layout_(std::move(layout)), reason_(reason), mixed_(mixed) {}
+      : layout_(std::move(layout)), reason_(reason), mixed_(mixed), bytes_(layout_.size) {}
   KnownType(const KnownType&) = delete;
   KnownType& operator=(const KnownType&) = delete;
   ~KnownType();
@@ -43,6 +44,9 @@ class KnownType {
   plan::Reason reason() const { return reason_; }
   const type::Layout& layout() const { return layout_; }
   bool mixed() const { return mixed_; }
+  /// Packed bytes of one element; 0 for a predefined type before learn_predefined_sizes().
+  std::int64_t bytes() const { return bytes_; }
+  void set_bytes(std::int64_t bytes) { bytes_ = bytes; }
   /// The plan for `count` elements if there is one yet. Lock-free.
   const Variant* find(std::int64_t count) const {
     const auto* v = variants_.load(std::memory_order_acquire);
@@ -60,6 +64,7 @@ class KnownType {
   type::Layout layout_;
   plan::Reason reason_;
   bool mixed_;
+  std::int64_t bytes_;
   mutable std::atomic<const Variant*> variants_{nullptr};
   mutable std::atomic<int> variant_count_{0};
   mutable std::atomic<const GpuVariant*> gpu_variants_{nullptr};
@@ -68,6 +73,8 @@ class KnownType {
 
 /// Enters the predefined types. Needs no initialised MPI.
 void know_predefined_types();
+/// After MPI_Init, before another thread can look at types.
+void learn_predefined_sizes();
 /// The type, or null where it was not seen being committed.
 inline const KnownType* known_type(MPI_Datatype type) { return context->types.find(key_of(type)); }
 /// Analyses a committed type. Errors inside leave it unknown: it is declined.

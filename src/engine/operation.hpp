@@ -1,4 +1,4 @@
-// A nonblocking or persistent operation whose message goes through staging memory.
+// A nonblocking or persistent operation that has something to be done when its request is complete.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,29 @@ namespace dunnage::engine {
 
 /// Lives beside the MPI's own request. Not thread-safe: MPI lets one thread complete a request.
 struct Operation {
-  enum class Kind { send, receive, memory } kind;  // memory: only kept until the request ends
+  enum class Kind {
+    send,      // from the parcel
+    ticket,    // the same, of a ticket; `kept` tells whose
+    receive,   // into the parcel
+    in_place,  // a receive into the user's buffer that may meet a ticket; `kept` tells how to put things right
+    memory,    // `kept` is only kept until the request ends
+  } kind;
   bool persistent = false;
   bool active = false;     // started and not completed
   bool delivered = false;  // the data is where the user wants it
   std::shared_ptr<const pack::Program> program;  // keeps the plan alive after MPI_Type_free
   void* user = nullptr;
   Parcel parcel;
-  std::shared_ptr<void> kept;  // memory
+  std::shared_ptr<void> kept;
+  std::uint64_t comm = 0;  // the communicator's handle, for errors
   std::uint64_t key = 0;  // of the request
+  // Of a ticket that was redeemed before its request ended: its true size, and what the receive returns.
+  std::int64_t bytes = -1;
+  int error = 0;
 
+  bool receives() const { return kind == Kind::receive || kind == Kind::in_place; }
   /// Packs the user's buffer, before the MPI starts the operation.
   void gather() const { parcel.gather(*program, user); }
-  /// Unpacks what arrived, once.
-  void deliver(std::int64_t bytes) {
-    if (delivered) return;
-    delivered = true;
-    parcel.deliver(*program, user, bytes);
-  }
 };
 
 }  // namespace dunnage::engine

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 
 #include "engine/staging.hpp"
 #include "pack/cpu/program.hpp"
@@ -23,16 +24,31 @@ struct Parcel {
   char* data() const { return staging.data(); }
   bool divided() const { return first != size; }
 
-  /// Packs the user's buffer. Stores are cached ones: the MPI reads the staging memory at once.
-  void gather(const pack::Program& program, const void* user) const {
-    program.pack(user, data(), 0, first, pack::Stores::cached);
-    if (divided()) program.pack(user, data() + first + gap, first, size, pack::Stores::cached);
+  /// Calls f(memory, begin, end) for the pieces of a range of the packed bytes.
+  template <class F>
+  void each_piece(std::int64_t begin, std::int64_t end, F&& f) const {
+    if (begin < std::min(end, first)) f(data() + begin, begin, std::min(end, first));
+    if (end > first) f(data() + std::max(begin, first) + gap, std::max(begin, first), end);
   }
+  /// Packs the first `bytes` bytes of the user's buffer, or all. Stores are cached ones: the MPI reads the staging memory at once.
+  void gather(const pack::Program& program, const void* user, std::int64_t bytes) const {
+    each_piece(0, bytes, [&](char* to, std::int64_t begin, std::int64_t end) { program.pack(user, to, begin, end, pack::Stores::cached); });
+  }
+  void gather(const pack::Program& program, const void* user) const { gather(program, user, size); }
   /// Unpacks the first `bytes` bytes of the message, or all where there are fewer.
   void deliver(const pack::Program& program, void* user, std::int64_t bytes) const {
-    bytes = std::min(bytes, size);
-    program.unpack(data(), user, 0, std::min(bytes, first), pack::Stores::cached);
-    if (bytes > first) program.unpack(data() + first + gap, user, first, bytes, pack::Stores::cached);
+    each_piece(0, std::min(bytes, size),
+               [&](const char* from, std::int64_t begin, std::int64_t end) { program.unpack(from, user, begin, end, pack::Stores::cached); });
+  }
+  void write(const void* bytes, std::int64_t begin, std::int64_t end) const {
+    each_piece(begin, end, [&](char* to, std::int64_t b, std::int64_t e) {
+      std::memcpy(to, static_cast<const char*>(bytes) + (b - begin), static_cast<std::size_t>(e - b));
+    });
+  }
+  void read(void* bytes, std::int64_t begin, std::int64_t end) const {
+    each_piece(begin, end, [&](const char* from, std::int64_t b, std::int64_t e) {
+      std::memcpy(static_cast<char*>(bytes) + (b - begin), from, static_cast<std::size_t>(e - b));
+    });
   }
 };
 

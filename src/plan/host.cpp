@@ -54,6 +54,8 @@ Prediction predict(const Model& m, const Shape& shape, Operation operation) {
   return {engine.time(shape, far), library.time(shape, far)};
 }
 
+bool choose_ticket(const Model&, const Shape& shape) { return shape.size >= 128 << 10; }
+
 Reason choose(const Model& m, const Shape& shape, Operation operation) {
   if (!predict(m, shape, operation).gain()) return Reason::no_gain;
   const bool message = operation == Operation::send || operation == Operation::receive;

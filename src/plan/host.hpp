@@ -53,6 +53,9 @@ struct Prediction {
   bool gain() const { return 1.1 * engine < library; }
 };
 
+/// Whether a message between ranks of one host is to travel by ticket, packed and unpacked at the same time.
+bool choose_ticket(const Model& model, const Shape& shape);
+
 /// Predicts both engines for one call.
 Prediction predict(const Model& model, const Shape& shape, Operation operation);
 

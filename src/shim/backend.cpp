@@ -19,6 +19,7 @@
 #include "calls/narrowed.hpp"
 #include "calls/nonblocking.hpp"
 #include "calls/pack.hpp"
+#include "calls/tickets.hpp"
 #include "shim/caller.hpp"
 
 namespace dunnage::calls {

@@ -89,7 +89,7 @@ std::vector<unsigned char> numbers(std::int64_t size, unsigned seed) {
 }
 
 void pack(const Outgoing& out, const std::vector<unsigned char>& bytes) {
-  out.run([&](char* to, std::int64_t begin, std::int64_t end) { std::copy(bytes.begin() + begin, bytes.begin() + end, to); });
+  out.run(true, [&](char* to, std::int64_t begin, std::int64_t end) { std::copy(bytes.begin() + begin, bytes.begin() + end, to); });
 }
 /// Whether what comes is `want`, as far as the ticket did not carry it.
 bool fetched(World& world, const Ticket& ticket, const std::vector<unsigned char>& want) {
@@ -184,11 +184,11 @@ TEST(SharedMemory, OperationsAreBounded) {
   Child child(job, [](World& w, int from, int) { return be_met(w, from), hear<char>(from) == '.'; });
   const auto world = World::join({job, 0, 2}, std::uint64_t{16} << 30, 1 << 20);
   meet(*world, child);
-  world->avoid(1, least_length + 5);
+  world->avoid(1, length_of(5));
   std::set<std::int64_t> seen;
   while (const auto out = world->offer(1, 20000, 7)) EXPECT_TRUE(seen.insert(out->length()).second);
-  EXPECT_EQ(seen.size(), lengths - 1);
-  EXPECT_FALSE(seen.contains(least_length + 5));
+  EXPECT_EQ(seen.size(), slots - 1u);
+  EXPECT_FALSE(seen.contains(length_of(5)));
   say(child.to(), '.');
 }
 
@@ -209,7 +209,7 @@ TEST(SharedMemory, ReceiverThatWantsNothing) {
   say(child.to(), out->ticket());
   hear<char>(child.from());
   int chunks = 0;
-  out->run([&](char*, std::int64_t, std::int64_t) { ++chunks; });
+  out->run(true, [&](char*, std::int64_t, std::int64_t) { ++chunks; });
   EXPECT_EQ(chunks, 0);
   EXPECT_TRUE(world->offer(1, 64 << 20, 7)) << "the room is free";
   say(child.to(), '.');
@@ -227,7 +227,7 @@ TEST(SharedMemory, OnlyWhatIsOfferedIsATicket) {
       return !w.recognise(other, length);
     };
     const bool size = w.size_of(0, length_of(ticket.slot), 7) == ticket.size && w.size_of(0, length_of(ticket.slot), 8) == length_of(ticket.slot) &&
-                      w.size_of(0, length_of(ticket.slot) + 1, 7) == length_of(ticket.slot) + 1 && w.size_of(0, 100, 7) == 100;
+                      w.size_of(0, length_of(ticket.slot) + step, 7) == length_of(ticket.slot) + step && w.size_of(0, 100, 7) == 100;
     return size && refused([](Ticket& t, auto&) { ++t.serial; }) && refused([](Ticket& t, auto&) { ++t.size; }) &&
            refused([](Ticket& t, auto&) { ++t.slot; }) && refused([](Ticket& t, auto&) { t.slot = 1u << 31; }) &&
            refused([](Ticket& t, auto&) { t.magic ^= 1; }) && refused([](Ticket& t, auto&) { t.receiver = 0; }) &&
@@ -257,7 +257,7 @@ TEST(SharedMemory, ReceiverThatDies) {
   const auto out = world->offer(1, 20 << 20, 7);
   say(child.to(), out->ticket());
   bool killed = false;
-  out->run([&](char* to, std::int64_t begin, std::int64_t end) {
+  out->run(true, [&](char* to, std::int64_t begin, std::int64_t end) {
     std::fill(to, to + (end - begin), 'a');
     if (begin > (1 << 20) && !killed) {
       hear<char>(child.from());
@@ -277,7 +277,7 @@ TEST(SharedMemory, SenderThatDies) {
     const auto out = w.offer(0, 20 << 20, 7);
     say(to, out->ticket());
     int chunks = 0;
-    out->run([&](auto...) {
+    out->run(true, [&](auto...) {
       if (++chunks == 4) say(to, 'x'), pause();
     });
     return false;

@@ -40,7 +40,7 @@ struct Greeting {
   std::uint32_t process = 0, rank = 0, ranks = 0;
   std::atomic<std::uint32_t> leaving{0};  // it receives nothing any more
   alignas(64) std::atomic<std::uint32_t> letters{0};  // by others: asked so far
-  alignas(64) Slot slots[lengths];
+  alignas(64) Slot slots[transport::slots];
 };
 
 /// Data moves in chunks that the second cache holds with room for the user's; the ring is as many of them as let both sides work

@@ -28,14 +28,14 @@ class Outgoing {
     return {Ticket::known_magic, slot().serial, slot().size, own_->greeting().rank, slot().receiver, slot_, {}};
   }
   /// Packs what the ticket does not carry: calls pack(to, begin, end) with ranges of the data. Returns when all is packed, or the
-  /// receiver wants no more.
+  /// receiver wants no more. `patient`: waits a little for a receiver that is not there yet.
   template <class Pack>
-  void run(Pack&& pack) const {
+  void run(bool patient, Pack&& pack) const {
     auto& s = slot();
     const auto n = chunks_of(s, slot_);
     std::uint64_t turned = n;
     for (std::uint64_t i = 0; i < n; ++i) {
-      if (turned == n && !room(s, i)) {
+      if (turned == n && !room(s, i, patient)) {
         turned = i;
         s.turned.store(turned, std::memory_order_relaxed);  // seen with the chunk
       }
@@ -56,13 +56,13 @@ class Outgoing {
   Slot& slot() const { return own_->greeting().slots[slot_]; }
 
   /// Whether chunk i fits the ring, or soon will.
-  bool room(const Slot& s, std::uint64_t i) const {
+  bool room(const Slot& s, std::uint64_t i, bool patient) const {
     const auto fits = [&] { return i - s.read.load(std::memory_order_acquire) < ring; };
     if (fits()) return true;
     for (Patience patience;;) {
       patience.wait();
       if (fits() || s.state.load(std::memory_order_relaxed) == Slot::done) return true;
-      if (s.state.load(std::memory_order_relaxed) != Slot::claimed && patience.long_enough()) return false;
+      if (s.state.load(std::memory_order_relaxed) != Slot::claimed && (!patient || patience.long_enough())) return false;
       if (patience.doubts() && !receiver_->alive()) return false;
     }
   }

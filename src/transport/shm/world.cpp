@@ -69,10 +69,10 @@ void World::collect() {
 std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, int tag) {
   const std::lock_guard lock(mutex_);
   collect();
-  if (offered_.size() == lengths) return std::nullopt;
+  if (offered_.size() == slots) return std::nullopt;
   auto& p = peer(receiver);
-  for (std::uint32_t tried = 0; tried < lengths; ++tried) {
-    const auto index = next_slot_++ % lengths;
+  for (std::uint32_t tried = 0; tried < slots; ++tried) {
+    const auto index = next_slot_++ % slots;
     auto& slot = own_->greeting().slots[index];
     if (slot.state.load(std::memory_order_relaxed) != Slot::free || p.avoided[index]) continue;
     // Room for the ring, and for every chunk that may come after it.
@@ -98,11 +98,11 @@ std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, 
 void World::avoid(std::uint32_t receiver, std::int64_t length) {
   if (receiver >= self_.ranks || !ticket_length(length)) return;
   const std::lock_guard lock(mutex_);
-  peer(receiver).avoided.set(static_cast<std::size_t>(length - least_length));
+  peer(receiver).avoided.set(slot_of(length));
 }
 
 std::optional<Incoming> World::recognise(const Ticket& ticket, std::int64_t length) {
-  if (ticket.magic != Ticket::known_magic || ticket.receiver != self_.rank || ticket.sender >= self_.ranks || ticket.slot >= lengths ||
+  if (ticket.magic != Ticket::known_magic || ticket.receiver != self_.rank || ticket.sender >= self_.ranks || ticket.slot >= slots ||
       length != length_of(ticket.slot))
     return std::nullopt;
   const std::lock_guard lock(mutex_);
@@ -119,7 +119,7 @@ std::int64_t World::size_of(std::uint32_t sender, std::int64_t length, int tag) 
   const std::lock_guard lock(mutex_);
   const auto& p = peers_[sender];
   if (!p || !p->memory) return length;
-  const auto& slot = p->memory->greeting().slots[length - least_length];
+  const auto& slot = p->memory->greeting().slots[slot_of(length)];
   const bool offered = slot.state.load(std::memory_order_acquire) == Slot::offered && slot.receiver == self_.rank && slot.tag == tag;
   return offered ? slot.size : length;
 }

@@ -48,7 +48,7 @@ class World {
     std::unique_ptr<Memory> memory;
     bool ready = false, lost = false;
     unsigned asked = 0;  // how often it was looked for
-    std::bitset<lengths> avoided;
+    std::bitset<slots> avoided;
   };
   struct Offered {
     std::uint32_t slot;

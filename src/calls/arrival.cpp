@@ -1,0 +1,32 @@
+#include "calls/arrival.hpp"
+
+namespace dunnage::calls {
+
+using Kind = engine::Operation::Kind;
+
+int arrive(engine::Operation& operation, MPI_Status& status) {
+  if (operation.kind == Kind::ticket) {
+    int cancelled = 0;
+    context->own.Test_cancelled(&status, &cancelled);
+    if (cancelled) static_cast<const transport::shm::Outgoing*>(operation.kept.get())->cancel();
+  }
+  if (!operation.receives()) return MPI_SUCCESS;
+  if (operation.delivered) {
+    if (operation.bytes >= 0) context->own.Status_set_elements_x(&status, MPI_BYTE, operation.bytes);
+    return operation.error;
+  }
+  operation.delivered = true;
+  auto bytes = received_bytes(status);
+  if (context->world && transport::ticket_length(bytes)) {
+    auto staged = operation.kind == Kind::receive ? Landing::staged(operation.parcel, operation.program, operation.user) : Landing();
+    auto& landing = operation.kind == Kind::receive ? staged : *static_cast<Landing*>(operation.kept.get());
+    if (const auto rc = redeem(landing, bytes, status)) {
+      operation.bytes = bytes;
+      return operation.error = *rc;
+    }
+  }
+  if (operation.kind == Kind::receive) operation.parcel.deliver(*operation.program, operation.user, bytes);
+  return MPI_SUCCESS;
+}
+
+}  // namespace dunnage::calls

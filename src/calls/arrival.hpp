@@ -1,0 +1,22 @@
+// What is done when the MPI has completed an operation of ours.
+#pragma once
+
+#include "calls/tickets.hpp"
+#include "engine/operation.hpp"
+
+namespace dunnage::calls {
+
+/// The handle that key_of() was made from.
+template <class Handle>
+Handle handle_of(std::uint64_t key) {
+  if constexpr (std::is_pointer_v<Handle>)
+    return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(key));
+  else
+    return static_cast<Handle>(static_cast<std::uint32_t>(key));
+}
+
+/// Puts what a receive brought where the user wants it, once, and corrects the status where that is of a ticket. Of a send,
+/// takes the data of a cancelled ticket away. Returns what the operation is to return, with no handler called.
+int arrive(engine::Operation& operation, MPI_Status& status);
+
+}  // namespace dunnage::calls

@@ -1,0 +1,104 @@
+#include "calls/landing.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "calls/types.hpp"
+
+namespace dunnage::calls {
+
+using plan::Reason;
+
+Landing Landing::in_place(void* user, std::int64_t count, MPI_Datatype type) {
+  Landing landing;
+  landing.user_ = static_cast<char*>(user);
+  const auto* known = known_type(type);
+  if (known && known->reason() == Reason::contiguous) {
+    landing.capacity_ = type::times(count, known->bytes());
+    return landing;
+  }
+  MPI_Count size = 0;
+  context->own.Type_size_x(type, &size);
+  landing.element_ = std::max<std::int64_t>(size, 1);
+  landing.capacity_ = size > std::numeric_limits<std::int64_t>::max() / std::max<std::int64_t>(count, 1) ? std::numeric_limits<std::int64_t>::max() : count * size;
+  try {
+    if (known && known->reason() == Reason::accelerated) {
+      const auto* variant = known->find(count);
+      landing.program_ = variant ? variant->program : known->plan(count).program;
+      return landing;
+    }
+    if (!known) {  // committed where we could not see it
+      landing.program_ = std::make_shared<const pack::Program>(type::layout_of(*decode(type)), count);
+      return landing;
+    }
+  } catch (const type::SpecError&) {  // then the MPI's own functions serve
+  }
+  context->own.Type_dup(type, &landing.type_);
+  return landing;
+}
+
+Landing Landing::staged(const engine::Parcel& parcel, std::shared_ptr<const pack::Program> program, void* user) {
+  Landing landing;
+  landing.user_ = static_cast<char*>(user);
+  landing.capacity_ = parcel.size;
+  landing.program_ = std::move(program);
+  landing.parcel_ = &parcel;
+  return landing;
+}
+
+Landing& Landing::operator=(Landing&& other) noexcept {
+  std::swap(user_, other.user_);
+  std::swap(capacity_, other.capacity_);
+  std::swap(program_, other.program_);
+  std::swap(parcel_, other.parcel_);
+  std::swap(type_, other.type_);
+  std::swap(element_, other.element_);
+  std::swap(packed_, other.packed_);
+  return *this;
+}
+
+Landing::~Landing() {
+  if (type_ != MPI_DATATYPE_NULL) context->own.Type_free(&type_);
+}
+
+void Landing::read(void* bytes, std::int64_t begin, std::int64_t end) const {
+  if (parcel_) return parcel_->read(bytes, begin, end);
+  if (program_) return program_->pack(user_, bytes, begin, end);
+  if (type_ == MPI_DATATYPE_NULL) {
+    std::memcpy(bytes, user_ + begin, static_cast<std::size_t>(end - begin));
+    return;
+  }
+  const auto elements = (end + element_ - 1) / element_;
+  std::vector<char> packed(static_cast<std::size_t>(elements * element_));
+  int at = 0;
+  context->own.Pack(user_, static_cast<int>(elements), type_, packed.data(), static_cast<int>(packed.size()), &at, MPI_COMM_SELF);
+  std::memcpy(bytes, packed.data() + begin, static_cast<std::size_t>(end - begin));
+}
+
+void Landing::settle(std::int64_t end) {
+  if (parcel_) {
+    parcel_->deliver(*program_, user_, end);
+  } else if (type_ != MPI_DATATYPE_NULL) {
+    packed_.resize(static_cast<std::size_t>(end));
+    read(packed_.data(), 0, end);
+  }
+}
+
+void Landing::place(const char* from, std::int64_t begin, std::int64_t end) {
+  if (program_)
+    program_->unpack(from, user_, begin, end, pack::Stores::cached);
+  else if (type_ == MPI_DATATYPE_NULL)
+    std::memcpy(user_ + begin, from, static_cast<std::size_t>(end - begin));
+  else
+    packed_.insert(packed_.end(), from, from + (end - begin));
+}
+
+void Landing::finish() {
+  if (packed_.empty()) return;
+  int at = 0;
+  const auto elements = static_cast<std::int64_t>(packed_.size()) / element_;
+  context->own.Unpack(packed_.data(), static_cast<int>(packed_.size()), &at, user_, static_cast<int>(elements), type_, MPI_COMM_SELF);
+}
+
+}  // namespace dunnage::calls

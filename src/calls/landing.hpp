@@ -1,0 +1,46 @@
+// Where a receive has put a message of a ticket's length, so that the ticket can be read from there and the data put in place.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "calls/mpi_table.hpp"
+#include "engine/parcel.hpp"
+
+namespace dunnage::calls {
+
+/// In the user's buffer: contiguous, or through a program, or, for datatypes that are packed the MPI's way, through the MPI. Or
+/// in staging memory, and to be put into the user's buffer. Movable.
+class Landing {
+ public:
+  Landing() = default;
+  /// In the user's buffer. Nothing of it is touched. Throws std::bad_alloc.
+  static Landing in_place(void* user, std::int64_t count, MPI_Datatype type);
+  /// In a parcel, which must live as long.
+  static Landing staged(const engine::Parcel& parcel, std::shared_ptr<const pack::Program> program, void* user);
+  Landing(Landing&& other) noexcept { *this = std::move(other); }
+  Landing& operator=(Landing&& other) noexcept;
+  ~Landing();
+
+  /// Bytes that the receive has room for.
+  std::int64_t capacity() const { return capacity_; }
+  /// A range of the message as it came.
+  void read(void* bytes, std::int64_t begin, std::int64_t end) const;
+  /// Puts bytes of the data in their place. In order, from the first that is not there.
+  void place(const char* from, std::int64_t begin, std::int64_t end);
+  /// What came in the message itself is in its place up to `end`, once this has returned.
+  void settle(std::int64_t end);
+  /// After the last bytes.
+  void finish();
+
+ private:
+  char* user_ = nullptr;
+  std::int64_t capacity_ = 0;
+  std::shared_ptr<const pack::Program> program_;
+  const engine::Parcel* parcel_ = nullptr;
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;  // a duplicate: the user may free theirs
+  std::int64_t element_ = 1;               // its bytes
+  std::vector<char> packed_;               // of data that the MPI puts in place
+};
+
+}  // namespace dunnage::calls

@@ -1,0 +1,136 @@
+#include "calls/tickets.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "calls/communicators.hpp"
+#include "transport/shm/job.hpp"
+
+namespace dunnage::calls {
+
+using plan::Operation;
+using plan::Reason;
+using transport::Ticket;
+
+void join_world() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (context->settings.tickets == base::Tickets::off || context->settings.force == base::Force::never) return;
+    int rank = 0, ranks = 0;
+    if (context->own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || context->own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks < 2) return;
+    const auto job = transport::shm::job();
+    if (!job) return;
+    learn_predefined_sizes();
+    context->world = transport::shm::World::join({*job, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)},
+                                                 context->settings.ticket_memory, context->settings.staging_pool);
+    if (context->world) context->tickets_from = transport::least_length;
+  });
+}
+
+void leave_world() {
+  if (!context->world) return;
+  context->tickets_from = std::numeric_limits<std::int64_t>::max();
+  context->world->leave();
+  context->world.reset();
+  forget_communicators();
+}
+
+void answer_letters() {
+  if (context->world) context->world->answer();
+}
+
+TicketedSend& TicketedSend::operator=(TicketedSend&& other) noexcept {
+  std::swap(outgoing_, other.outgoing_);
+  std::swap(program_, other.program_);
+  std::swap(message_, other.message_);
+  return *this;
+}
+
+TicketedSend::~TicketedSend() {
+  if (outgoing_) outgoing_.cancel();
+}
+
+transport::shm::Outgoing TicketedSend::pack(const void* buffer, bool on_its_way) {
+  outgoing_.run(on_its_way, [&](char* to, std::int64_t begin, std::int64_t end) { program_->pack(buffer, to, begin, end, pack::Stores::cached); });
+  return std::exchange(outgoing_, {});
+}
+
+TicketedSend ticketed_send(Hook hook, const void* buffer, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+  TicketedSend made;
+  auto* world = context->world.get();
+  if (!world || dest < 0 || count <= 0) return made;
+  const auto* known = known_type(type);
+  std::int64_t bytes = 0;
+  if (!known || __builtin_mul_overflow(count, known->bytes(), &bytes) || !tickets_concern(bytes)) return made;
+  world->answer();
+  const bool wanted = known->reason() == Reason::accelerated && bytes >= transport::least_size && (buffer || known->layout().true_lb != 0) &&
+                      (!known->mixed() || context->model.trusted_mixed);
+  try {
+    if (wanted) {
+      const auto* variant = known->find(count);
+      const auto& choice = variant ? *variant : known->plan(count);
+      if (choice.ticket && static_cast<std::uint64_t>(bytes) <= context->settings.ticket_memory) {
+        const auto there = world_rank(comm, dest);
+        if (there >= 0 && world->reaches(static_cast<std::uint32_t>(there))) {
+          const auto outgoing = world->offer(static_cast<std::uint32_t>(there), bytes, tag);
+          if (outgoing) made.outgoing_ = *outgoing;
+        }
+      }
+      if (made) made.program_ = choice.program;
+    } else if (transport::ticket_length(bytes)) {
+      const auto there = world_rank(comm, dest);
+      if (there >= 0) world->avoid(static_cast<std::uint32_t>(there), bytes);
+    }
+    if (!made) return made;
+    made.message_ = stage_bytes(Operation::send, made.outgoing_.length());
+    if (!made.message_) return {};
+    const auto& parcel = made.message_.parcel;
+    const auto carried = made.outgoing_.carried();
+    parcel.gather(*made.program_, buffer, carried);
+    const Ticket ticket = made.outgoing_.ticket();
+    parcel.write(&ticket, carried, parcel.size);
+    return made;
+  } catch (const type::SpecError&) {
+  } catch (const std::bad_alloc&) {
+    context->count(hook, Reason::no_memory);
+  }
+  return {};
+}
+
+std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& status) {
+  if (!context->world || !transport::ticket_length(bytes) || bytes > landing.capacity()) return std::nullopt;
+  const auto at = bytes - static_cast<std::int64_t>(sizeof(Ticket));
+  Ticket ticket;
+  landing.read(&ticket, at, bytes);
+  const auto incoming = context->world->recognise(ticket, bytes);
+  if (!incoming) return std::nullopt;
+  bytes = incoming->size();
+  if (bytes > landing.capacity()) {
+    incoming->discard();
+    bytes = landing.capacity();
+    context->own.Status_set_elements_x(&status, MPI_BYTE, bytes);
+    return MPI_ERR_TRUNCATE;
+  }
+  landing.settle(at);
+  const bool all = incoming->fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); });
+  landing.finish();
+  context->own.Status_set_elements_x(&status, MPI_BYTE, bytes);
+  return all ? MPI_SUCCESS : MPI_ERR_OTHER;  // the sender died
+}
+
+int raise_error(MPI_Comm comm, int code) {
+  context->own.Comm_call_errhandler(comm, code);
+  return code;
+}
+
+void correct_probe(MPI_Comm comm, MPI_Status* status) {
+  if (!context->world || status == MPI_STATUS_IGNORE) return;
+  const auto bytes = received_bytes(*status);
+  if (!transport::ticket_length(bytes)) return;
+  const auto sender = world_rank(comm, status->MPI_SOURCE);
+  if (sender < 0) return;
+  const auto size = context->world->size_of(static_cast<std::uint32_t>(sender), bytes, status->MPI_TAG);
+  if (size != bytes) context->own.Status_set_elements_x(status, MPI_BYTE, size);
+}
+
+}  // namespace dunnage::calls

@@ -1,0 +1,69 @@
+// Large non-contiguous messages between ranks of one host, by ticket (transport/ticket.hpp): the MPI matches the ticket in the
+// message's place, and its data travels through shared memory.
+#pragma once
+
+#include <limits>
+#include <optional>
+
+#include "calls/accept.hpp"
+#include "calls/landing.hpp"
+#include "transport/shm/world.hpp"
+
+namespace dunnage::calls {
+
+/// After MPI_Init: from now on this process can be sent tickets. Does nothing where that cannot be.
+void join_world();
+/// Before MPI_Finalize: waits until others have what was sent to them.
+void leave_world();
+
+/// Whether a receive with room for so many bytes may meet a ticket, or a send of as many may have the length of one.
+inline bool tickets_concern(std::int64_t bytes) { return bytes >= context->tickets_from.load(std::memory_order_relaxed); }
+/// Lets in who has asked. Called by everything that receives something large.
+void answer_letters();
+
+/// A message that is about to travel by ticket. Movable; cancels the operation unless pack() was called.
+class TicketedSend {
+ public:
+  explicit operator bool() const { return static_cast<bool>(outgoing_); }
+  const Message& message() const { return message_; }
+  std::int64_t bytes() const { return program_->size(); }
+  /// Packs the rest of the data into shared memory. `on_its_way`: the MPI has the ticket, so the receiver may come soon. After
+  /// this the operation is the receiver's: without a receiver it must be cancelled.
+  transport::shm::Outgoing pack(const void* buffer, bool on_its_way);
+  /// The ticket's memory, which must live until its request has completed.
+  engine::Parcel take_parcel() { return std::move(message_.parcel); }
+  std::shared_ptr<const pack::Program> program() const { return program_; }
+
+  TicketedSend() = default;
+  TicketedSend(TicketedSend&& other) noexcept { *this = std::move(other); }
+  TicketedSend& operator=(TicketedSend&& other) noexcept;
+  ~TicketedSend();
+
+ private:
+  friend TicketedSend ticketed_send(Hook, const void*, std::int64_t, MPI_Datatype, int, int, MPI_Comm);
+  transport::shm::Outgoing outgoing_;
+  std::shared_ptr<const pack::Program> program_;
+  Message message_;
+};
+
+/// The ticket for a message, its own bytes packed; empty where the message is to go the MPI's way.
+TicketedSend ticketed_send(Hook hook, const void* buffer, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm);
+
+/// After a receive that brought `bytes`, as its status says: fetches what a ticket stands for and corrects the status. Returns
+/// what the receive is to return, and the true bytes in `bytes`; nothing where the message is no ticket.
+std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& status);
+
+/// An error of our own, through the handler of the communicator.
+int raise_error(MPI_Comm comm, int code);
+
+/// After a probe that found a message: the true size in its status.
+void correct_probe(MPI_Comm comm, MPI_Status* status);
+
+template <class... Arguments>
+int init(Hook, int (*next)(Arguments...), Arguments... arguments) {
+  const int rc = next(arguments...);
+  if (rc == MPI_SUCCESS) join_world();
+  return rc;
+}
+
+}  // namespace dunnage::calls
