@@ -279,6 +279,7 @@ void errors() {
   // Memory that is no more: an error, and no crash.
   {
     auto gone = std::make_unique<CudaMemory>(Kind::device, 1592);
+    gone->write(Bytes(1592).data());
     auto* address = gone->data();
     position = 0;
     check_ok(MPI_Pack(address, 1, type, packed.data(), 800, &position, comm), "memory that will be freed");
