@@ -70,7 +70,10 @@ Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool bot
 std::int64_t received_bytes(const MPI_Status& status) {
   int cancelled = 0;
   context->own.Test_cancelled(&status, &cancelled);
-  if (cancelled) return 0;
+  return cancelled ? 0 : probed_bytes(status);
+}
+
+std::int64_t probed_bytes(const MPI_Status& status) {
   MPI_Count bytes = 0;
   if (context->own.Get_elements_x(&status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes == MPI_UNDEFINED) return 0;
   return bytes;

@@ -66,5 +66,7 @@ Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool bot
 
 /// Bytes that a receive with this status brought.
 std::int64_t received_bytes(const MPI_Status& status);
+/// Of a message that a probe found. MPICH's probes leave it open whether the status is of something cancelled.
+std::int64_t probed_bytes(const MPI_Status& status);
 
 }  // namespace dunnage::calls

@@ -1,8 +1,6 @@
 // MPI_Pack and MPI_Unpack where one of the buffers is in a GPU's memory.
 #pragma once
 
-#include <unistd.h>
-
 #include <optional>
 
 #include "calls/context.hpp"
@@ -34,15 +32,21 @@ std::optional<int> pack_on_gpu(const device::Driver& driver, const PackingCall& 
 void forget_gpus();
 #endif
 
+#ifdef DUNNAGE_CUDA
+/// The end of the heap, as the C library knows it. Asking by sbrk(0) costs a system call where UCX is loaded, which replaces it.
+extern "C" __attribute__((weak)) void* __curbrk;
+#endif
+
 /// Whether an address is certainly the host's, told without asking anyone: in the heap that grows from the program's end, or in
 /// the frames above this one. Others may be the host's too. A few nanoseconds, where asking whether there is a driver takes 20.
 inline bool surely_host(const void* address) {
 #ifdef DUNNAGE_CUDA
-  static const auto heap = reinterpret_cast<std::uintptr_t>(sbrk(0));  // what was there before cannot be a device's either
+  if (!&__curbrk) return false;
+  static const auto heap = reinterpret_cast<std::uintptr_t>(__curbrk);  // what was there before cannot be a device's either
   constexpr std::uintptr_t frames = 256 << 10;
   const auto at = reinterpret_cast<std::uintptr_t>(address), here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   constexpr std::uintptr_t before = 16 << 20;
-  return at - here < frames || (at >= heap - before && at < reinterpret_cast<std::uintptr_t>(sbrk(0)));
+  return at - here < frames || (at >= heap - before && at < reinterpret_cast<std::uintptr_t>(__curbrk));
 #else
   (void)address;
   return true;

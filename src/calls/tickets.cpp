@@ -125,7 +125,7 @@ int raise_error(MPI_Comm comm, int code) {
 
 void correct_probe(MPI_Comm comm, MPI_Status* status) {
   if (!context->world || status == MPI_STATUS_IGNORE) return;
-  const auto bytes = received_bytes(*status);
+  const auto bytes = probed_bytes(*status);
   if (!transport::ticket_length(bytes)) return;
   const auto sender = world_rank(comm, status->MPI_SOURCE);
   if (sender < 0) return;
