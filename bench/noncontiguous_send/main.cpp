@@ -9,11 +9,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
-#include <numeric>
 #include <regex>
 #include <string>
 
 #include "common/record.hpp"
+#include "common/statistics.hpp"
 #include "noncontiguous_send/cores.hpp"
 #include "noncontiguous_send/measure.hpp"
 
@@ -90,8 +90,7 @@ bool run(const Options& o, int rank, bool dunnage) {
       }
       const bench::Measurement found = bench::measure(scheme, payload, flush, o.exchanges, dunnage);
       right &= found.dunnage.right;
-      const auto& seconds = found.plain.seconds;
-      before = std::accumulate(seconds.begin(), seconds.end(), 0.0) / o.exchanges;
+      before = bench::summarize(found.plain.seconds).median;
       record["series"]["plain"] = to_json(found.plain);
       if (dunnage) record["series"]["dunnage"] = to_json(found.dunnage);
       if (rank == 0) bench::print(record);

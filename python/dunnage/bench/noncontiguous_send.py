@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from statistics import median
 from typing import Any, Dict, List
 
 from tabulate import tabulate
@@ -16,6 +17,8 @@ from .runner import Run, RunError
 from .sends import Send, references, sends, size, slowdown, slower_sends, summarize_sends
 from .sends_plot import plot_sends
 from .summary import wrong
+
+DISTURBED = 0.15  # quiet machines have 2 to 4 %, busy ones 30 %
 
 
 def _slowdown_tables(results: List[Send]) -> str:
@@ -75,6 +78,9 @@ def _notes(results: List[Send], run: Run, head: Record) -> List[str]:
     samples = sum(len(series["samples"]) for send in results for series in send.series.values())
     dropped = sum(send.dropped(name) for send in results for name in send.series)
     notes.append(f"{dropped} of {samples} samples were more than one standard deviation from their mean, and dropped")
+    spread = median(send.spread(name) for send in results for name in send.series)
+    disturbed = ": other work disturbed the ranks, so the figures mean little" if spread > DISTURBED else ""
+    notes.append(f"the spread of the rest is {spread:.1%} of the mean, in the median over all series{disturbed}")
     left_out = dict.fromkeys(f"{record['pattern']} (too much {record['reason']})" for record in run.skipped)
     if left_out:
         notes.append(f"left out at some payloads (-): {', '.join(left_out)}")
