@@ -3,7 +3,7 @@
 #
 #   bin/dunnage
 #   lib/libdunnage.so  lib/dunnage/{backends and what they need}  lib/cmake/dunnage  lib/pkgconfig
-#   libexec/dunnage/mpi/<flavour>/{benchmark programs}
+#   libexec/dunnage/mpi/<flavour>/{benchmark programs}  libexec/dunnage/two-hosts.sh
 #   share/dunnage/{python,experiments}
 include(CMakePackageConfigHelpers)
 
@@ -50,6 +50,7 @@ install(DIRECTORY python/ DESTINATION share/dunnage/python
         FILES_MATCHING PATTERN "*.py" PATTERN "requirements.txt" PATTERN "__pycache__" EXCLUDE)
 
 install(DIRECTORY bench/experiments DESTINATION share/dunnage)
+install(PROGRAMS scripts/two-hosts.sh DESTINATION libexec/dunnage)
 
 configure_package_config_file(cmake/dunnageConfig.cmake.in "${CMAKE_BINARY_DIR}/dunnageConfig.cmake"
   INSTALL_DESTINATION lib/cmake/dunnage NO_CHECK_REQUIRED_COMPONENTS_MACRO)

@@ -59,6 +59,12 @@ def execute(words, limit):
 
 
 @pytest.fixture(scope="session")
+def run_words():
+    """run_words(words, limit) for what `launch` does not know."""
+    return execute
+
+
+@pytest.fixture(scope="session")
 def launch():
     """launch("mpich", "contract_pack", ranks=1, mode="always"); what was run before is not run again."""
     done = {}

@@ -1,4 +1,4 @@
-"""Command line: ``python -m dunnage.bench pack --memory host``, ``message``, ``commit``, or ``--all``."""
+"""Command line: ``python -m dunnage.bench pack --memory host``, ``message``, ``noncontiguous-send``, or ``--all``."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import sys
 from pathlib import Path
 from typing import List, Optional
 
-from . import commit, device, machine, message, report
+from . import commit, device, machine, message, noncontiguous_send, report
 from .device_run import require_device, run_cases
 from .experiment import Experiment, load
 from .home import Home, experiment_files, find_home
-from .runner import NoDevice, RunError, default_core, run_experiment
+from .runner import NoDevice, NotHere, RunError, default_core, run_experiment
 
 REPORTS = {
     "bench_pack": report.report,
     "bench_pack_device": device.report,
     "bench_message": message.report,
     "bench_commit": commit.report,
+    "bench_noncontiguous_send": noncontiguous_send.report,
 }
 
 
@@ -62,7 +63,7 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
     on_device = bool(experiment.cases)
     adjust(experiment, options)
     built = home.mpis(experiment.program)
-    mpis = options.mpi.split(",") if options.mpi else built
+    mpis = options.mpi.split(",") if options.mpi else [mpi for mpi in built if mpi not in experiment.leave_out]
     missing = [mpi for mpi in mpis if mpi not in built]
     if missing or not mpis:
         raise (NoDevice if on_device else RunError)(
@@ -85,15 +86,21 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
     return REPORTS[experiment.program](experiment, run, head, options.output or home.path / "results")
 
 
+def _asked_for(stem: str) -> str:
+    """The words that ask for the experiment of a file."""
+    return stem.replace("pack_", "pack --memory ").replace("_", "-")
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
     """Exit status 0: done; 1: Dunnage gave wrong bytes; 2: could not run."""
     options = parse(arguments)
     home = find_home()
     files = experiment_files(home)
     if not options.all:
-        files = [path for path in files if path.stem in (options.name, f"{options.name}_{options.memory}")]
+        name = options.name.replace("-", "_")
+        files = [path for path in files if path.stem in (name, f"{name}_{options.memory}")]
     if not files:
-        known = ", ".join(path.stem.replace("_", " --memory ") for path in experiment_files(home))
+        known = ", ".join(_asked_for(path.stem) for path in experiment_files(home))
         asked = f"{options.name} --memory {options.memory}"
         print(f"dunnage bench: no experiment '{asked}'; there are: {known}", file=sys.stderr)
         return 2
@@ -103,8 +110,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
             right = run_one(home, path, options) and right
         except RunError as error:
             print(f"dunnage bench: {path.stem}: {error}" if options.all else f"dunnage bench: {error}", file=sys.stderr)
-            # A machine without a GPU has done all that it can without the experiments for one.
-            if not (options.all and isinstance(error, NoDevice)):
+            # A machine without a GPU, for example, has done all that it can without the experiments for one.
+            if not (options.all and isinstance(error, NotHere)):
                 return 2
     return 0 if right else 1
 

@@ -26,6 +26,9 @@ class Experiment:
     # What the program is given, and on how many ranks; the pack benchmark has a table of its own instead.
     ranks: int = 1
     arguments: List[str] = field(default_factory=list)
+    more_arguments: Dict[str, List[str]] = field(default_factory=dict)  # with one MPI
+    link: str = ""  # the speed of the network between the two hosts that they run on; empty: one host
+    leave_out: List[str] = field(default_factory=list)  # MPIs, unless asked for
 
     # Of the pack benchmark.
     pattern: str = ".*"

@@ -33,6 +33,11 @@ class Home:
         """A benchmark program as built for one MPI."""
         return self.programs / mpi / name
 
+    def script(self, name: str) -> Path:
+        """One of the scripts that benchmarks need, in the repository or as installed."""
+        own = ROOT / "scripts" / name
+        return own if own.exists() else self.path / "libexec" / "dunnage" / name
+
     def mpis(self, program: str) -> List[str]:
         """The MPIs for which the program was built, in alphabetical order."""
         return sorted(found.parent.name for found in self.programs.glob(f"*/{program}"))

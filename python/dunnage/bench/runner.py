@@ -12,6 +12,7 @@ from .experiment import Experiment
 from .home import Home
 from .results import Record
 
+CANNOT = 77  # the status of a script that cannot do its work on this machine
 Say = Callable[[str], None]
 
 
@@ -19,7 +20,11 @@ class RunError(RuntimeError):
     """A benchmark program did not finish."""
 
 
-class NoDevice(RunError):
+class NotHere(RunError):
+    """This machine has not what it takes."""
+
+
+class NoDevice(NotHere):
     """There is no GPU to measure on, or no program for it."""
 
 
@@ -40,24 +45,36 @@ def run_program(home: Home, program: str, mpi: str, arguments: List[str], core: 
     return _records(command, preload, preexec_fn=lambda: os.sched_setaffinity(0, {core}))
 
 
-def launch_program(home: Home, program: str, mpi: str, arguments: List[str], ranks: int) -> List[Record]:
-    """Runs the program under the launcher of its MPI, which also places the ranks. Only these are preloaded."""
+def launch_program(home: Home, program: str, mpi: str, arguments: List[str], ranks: int, link: str = "") -> List[Record]:
+    """Runs the program under the launcher of its MPI, which also places the ranks. Only these are preloaded.
+
+    With a link, on two hosts made of this one, connected by that.
+    """
     launcher = home.launcher(mpi)
     if launcher is None:
         raise RunError(f"no launcher for {mpi}: put mpirun.{mpi} on PATH")
+    words = [str(home.program(mpi, program)), *arguments]
+    preload = f"LD_PRELOAD={home.library}"
+    if link:
+        hosts = [str(home.script("two-hosts.sh")), "--rate", link, "--mpi", mpi, "--launcher", launcher]
+        return _records([*hosts, "--env", preload, "--", *words], {})
     command = [launcher, "-n", str(ranks)]
-    if mpi == "openmpi":
-        command += ["--oversubscribe", "-x", f"LD_PRELOAD={home.library}"]
-    else:
-        command += ["-genv", "LD_PRELOAD", str(home.library)]
-    return _records([*command, str(home.program(mpi, program)), *arguments], {})
+    if mpi.startswith("openmpi"):
+        command += ["--oversubscribe", "-x", preload]
+        # Of Open MPI 5, one-sided calls over UCX fail by themselves.
+        return _records([*command, *words], {"OMPI_MCA_osc": "^ucx"})
+    return _records([*command, "-genv", *preload.split("=", 1), *words], {})
 
 
 def _records(command: List[str], variables: Dict[str, str], **options: Any) -> List[Record]:
     """Wrong bytes are in the records and make the program's status 1; any other status is an error."""
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **variables)
+    environment = dict(os.environ, **variables)
+    for launcher in ("OMPI", "PRTE"):  # of Open MPI 4 and 5
+        environment[f"{launcher}_ALLOW_RUN_AS_ROOT"] = environment[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)
     records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode == CANNOT:
+        raise NotHere(done.stderr.strip())
     if done.returncode not in (0, 1) or not records:
         raise RunError(f"{' '.join(command)} ended with status {done.returncode}:\n{done.stderr}")
     return records
@@ -77,10 +94,11 @@ def run_experiment(home: Home, experiment: Experiment, mpis: List[str], core: in
     run = Run()
     for turn, mpi in turns(mpis, experiment.rounds):
         say(f"{mpi}, round {turn + 1}")
+        arguments = experiment.arguments + experiment.more_arguments.get(mpi, [])
         if experiment.ranks == 1:
-            records = run_program(home, experiment.program, mpi, experiment.arguments, core)
+            records = run_program(home, experiment.program, mpi, arguments, core)
         else:
-            records = launch_program(home, experiment.program, mpi, experiment.arguments, experiment.ranks)
+            records = launch_program(home, experiment.program, mpi, arguments, experiment.ranks, experiment.link)
         collect(run, mpi, records)
     return run
 

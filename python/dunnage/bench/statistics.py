@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Sequence
+from typing import Dict, List, Sequence
 
 import numpy
 
@@ -32,3 +32,9 @@ def consistently_slower(plain: Sequence[float], tested: Sequence[float]) -> bool
     """
     slower = sum(mine > theirs for theirs, mine in zip(plain, tested))
     return bool(slower > len(plain) / 2 + 1.5 * len(plain) ** 0.5)
+
+
+def without_outliers(samples: Sequence[float]) -> List[float]:
+    """The samples that are at most one standard deviation from the mean of all."""
+    values = numpy.asarray(samples, dtype=float)
+    return [float(value) for value in values[abs(values - values.mean()) <= values.std() * (1 + 1e-9)]]

@@ -1,0 +1,35 @@
+#include "noncontiguous_send/cores.hpp"
+
+#include <sched.h>
+
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+int bind_to_core(int rank) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
+  std::vector<int> cores;
+  std::set<std::string> seen;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    std::string siblings = "only " + std::to_string(cpu);  // where the system does not say
+    std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
+    std::getline(file, siblings);
+    if (seen.insert(siblings).second) cores.push_back(cpu);
+  }
+  // A single one is what the launcher has chosen.
+  const std::size_t index = cores.size() == 1 ? 0 : static_cast<std::size_t>(rank);
+  if (index >= cores.size()) return -1;
+  const int core = cores[index];
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  CPU_SET(core, &mine);
+  return sched_setaffinity(0, sizeof mine, &mine) == 0 ? core : -1;
+}
+
+}  // namespace bench

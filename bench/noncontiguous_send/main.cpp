@@ -1,0 +1,130 @@
+// Sends of every other double by several schemes, after "Performance of MPI sends of non-contiguous data", on two ranks,
+// past the preload and through it. Writes one JSON object per line; see docs/guide/benchmarks.md.
+//
+//   bench_noncontiguous_send [--least BYTES] [--most BYTES] [--step FACTOR] [--exchanges N] [--flush BYTES]
+//                            [--schemes REGEX] [--seconds S] [--element-seconds S] [--one-sided-most BYTES]
+#include <mpi.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+#include <regex>
+#include <string>
+
+#include "common/record.hpp"
+#include "common/statistics.hpp"
+#include "noncontiguous_send/cores.hpp"
+#include "noncontiguous_send/measure.hpp"
+
+namespace {
+
+struct Options {
+  long least = 1 << 10, most = 256L << 20, step = 2, flush = 50'000'000, one_sided_most = 1L << 30;
+  int exchanges = 20;
+  double seconds = 60, element_seconds = 10;
+  std::string schemes = ".*";
+};
+
+void add_options(CLI::App& app, Options& o) {
+  const auto payload = CLI::Range(long(sizeof(double)), 1L << 30);  // counts are ints
+  app.add_option("--least", o.least, "smallest payload in bytes")->check(payload);
+  app.add_option("--most", o.most, "largest payload in bytes")->check(payload);
+  app.add_option("--step", o.step, "from one payload to the next")->check(CLI::Range(2L, 1L << 30));
+  app.add_option("--exchanges", o.exchanges, "ping-pongs of each series")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--flush", o.flush, "bytes rewritten before each, more than the last-level cache holds; 0: none")
+      ->check(CLI::Range(0L, 1L << 40));
+  app.add_option("--schemes", o.schemes, "only those whose name this regular expression is found in");
+  app.add_option("--seconds", o.seconds, "leave out what would take longer: one scheme, one payload");
+  app.add_option("--element-seconds", o.element_seconds, "the same for packing by element");
+  app.add_option("--one-sided-most", o.one_sided_most, "largest payload of one-sided transfers");
+}
+
+nlohmann::json header(const Options& o, int rank, bool& dunnage) {
+  char host[2][256] = {};
+  gethostname(host[rank], sizeof host[rank] - 1);
+  int core[2] = {-1, -1};
+  core[rank] = bench::bind_to_core(rank);
+  MPI_Bcast(host[1], sizeof host[1], MPI_CHAR, 1, MPI_COMM_WORLD);
+  MPI_Bcast(&core[1], 1, MPI_INT, 1, MPI_COMM_WORLD);
+  nlohmann::json record = bench::header();
+  dunnage = record["dunnage"];
+  record["hosts"] = {static_cast<const char*>(host[0]), static_cast<const char*>(host[1])};
+  record["cores"] = core;
+  record["exchanges"] = o.exchanges;
+  record["flush"] = o.flush;
+  return record;
+}
+
+nlohmann::json to_json(const bench::Series& series) {
+  nlohmann::json json = bench::to_json(series.seconds);
+  json["verified"] = series.right;
+  return json;
+}
+
+/// Why a scheme is left out at a payload, the same on both ranks; null where it is not. `expected` seconds it would take.
+const char* reason(const Options& o, bench::Effort effort, long bytes, double expected) {
+  if (effort == bench::Effort::one_sided && bytes > o.one_sided_most) return "memory";
+  return bench::agreed(expected > (effort == bench::Effort::by_element ? o.element_seconds : o.seconds), 0) ? "time" : nullptr;
+}
+
+/// Every scheme at every payload. Returns whether all bytes that Dunnage delivered were right.
+bool run(const Options& o, int rank, bool dunnage) {
+  const std::regex wanted(o.schemes);
+  const bench::Flush flush(static_cast<std::size_t>(o.flush));
+  std::map<std::string, double> took;  // one ping-pong of each scheme at the payload before, on rank 0
+  bool right = true;
+  for (long bytes = o.least / 8 * 8; bytes <= o.most; bytes *= o.step) {
+    const bench::Payload payload(rank, static_cast<int>(bytes / static_cast<long>(sizeof(double))));
+    for (const bench::Scheme& scheme : bench::schemes()) {
+      if (!std::regex_search(scheme.name, wanted)) continue;
+      double& before = took[scheme.name];
+      nlohmann::json record = {{"record", "result"}, {"pattern", scheme.name}, {"bytes", bytes}};
+      const double expected = before * static_cast<double>(o.step * o.exchanges) * (dunnage ? 2 : 1);
+      if (const char* why = reason(o, scheme.effort, bytes, expected)) {
+        before *= static_cast<double>(o.step);  // larger ones neither
+        record["record"] = "skipped";
+        record["reason"] = why;
+        if (rank == 0) bench::print(record);
+        continue;
+      }
+      const bench::Measurement found = bench::measure(scheme, payload, flush, o.exchanges, dunnage);
+      right &= found.dunnage.right;
+      before = bench::summarize(found.plain.seconds).median;
+      record["series"]["plain"] = to_json(found.plain);
+      if (dunnage) record["series"]["dunnage"] = to_json(found.dunnage);
+      if (rank == 0) bench::print(record);
+    }
+  }
+  return right;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, ranks;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  CLI::App app("Sends of non-contiguous data with and without Dunnage");
+  Options options;
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int rc = rank == 0 ? app.exit(e) : 0;
+    MPI_Finalize();
+    return rc;
+  }
+  if (ranks != 2) {
+    if (rank == 0) std::fprintf(stderr, "bench_noncontiguous_send: needs 2 ranks, has %d\n", ranks);
+    MPI_Finalize();
+    return 2;
+  }
+  bool dunnage;
+  const nlohmann::json first = header(options, rank, dunnage);
+  if (rank == 0) bench::print(first);
+  const bool right = run(options, rank, dunnage);
+  MPI_Finalize();
+  return right ? 0 : 1;
+}

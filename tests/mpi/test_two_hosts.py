@@ -1,0 +1,162 @@
+"""scripts/two-hosts.sh: MPI programs between two network namespaces, over TCP."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import uuid
+
+import pytest
+
+from installed import BUILD, MPIS, environment
+from test_contract import judge, skip_unless_finished
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "two-hosts.sh"
+NAMES = [name for name, mpi in MPIS.items() if mpi.kind in ("openmpi", "mpich", "impi") and name == mpi.programs]
+# The errors that contract_blocking provokes make MPICH 5 and Intel MPI hang over TCP by themselves.
+CONTRACT = [name for name in NAMES if name in ("openmpi", "mpich")]
+PRELOAD = BUILD / "lib" / "libdunnage.so"
+ONE_MPI = NAMES[:1]
+PAYLOAD = 1 << 20
+
+
+def words(name, *options):
+    mpi = MPIS[name]
+    return [SCRIPT, "--mpi", mpi.kind, "--launcher", mpi.launcher, *options]
+
+
+@pytest.fixture(scope="session")
+def hosts(run_words):
+    """Runs words with a limit; skips where this machine cannot be two hosts, with the script's own reason."""
+    if not NAMES:
+        pytest.skip("no MPI here")
+    done = subprocess.run([SCRIPT, "--mpi", "openmpi", "--launcher", "/bin/true", "--", "nothing"],
+                          capture_output=True, text=True, check=False, timeout=60)
+    if done.returncode == 77:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    return run_words
+
+
+def contract(hosts, name, *options):
+    path = BUILD / "mpi" / MPIS[name].programs / "contract_blocking"
+    if not path.exists():
+        pytest.skip(f"{path} is not built")
+    return hosts([*words(name, "--rate", "none", "--expect", str(10 * PAYLOAD), *options), "--", path], 200)
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_the_contract_holds_over_tcp(hosts, name):
+    plain = contract(hosts, name)
+    skip_unless_finished(plain)
+    judge(contract(hosts, name, "--env", f"LD_PRELOAD={PRELOAD}"), plain)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_messages_cross_the_link(hosts, name):
+    path = BUILD / "mpi" / MPIS[name].programs / "bench_noncontiguous_send"
+    if not path.exists():
+        pytest.skip(f"{path} is not built")
+    sizes = ["--least", str(PAYLOAD), "--most", str(PAYLOAD), "--exchanges", "1", "--flush", "0", "--schemes", "vector|both"]
+    # Two schemes, plain and with Dunnage, are sent three times each.
+    run = hosts([*words(name, "--expect", str(12 * PAYLOAD), "--env", f"LD_PRELOAD={PRELOAD}"), "--", path, *sizes], 100)
+    assert run.code == 0, run
+    header, *results = [json.loads(line) for line in run.output.splitlines() if line.startswith("{")]
+    assert header["hosts"] == ["dunnage-a", "dunnage-b"] and header["dunnage"]
+    assert [series["verified"] for one in results for series in one["series"].values()] == [True] * 4
+
+
+@pytest.mark.parametrize("name", ONE_MPI)
+def test_a_program_that_sends_little_is_noticed(hosts, name):
+    run = hosts([*words(name, "--expect", str(1 << 30)), "--", "hostname"], 60)
+    assert run.code == 3 and "did not talk" in run.errors
+    assert sorted(run.output.split()) == ["dunnage-a", "dunnage-b"]
+
+
+@pytest.mark.parametrize("name", ONE_MPI)
+def test_the_hosts_share_no_memory_and_no_processes(hosts, name, tmp_path):
+    program = tmp_path / "look"
+    program.write_text("#!/bin/sh\nname=$(hostname)\ntouch /dev/shm/seen-$name\nsleep 1\n"
+                       "echo $name sees $(ls /dev/shm | grep seen-), $(readlink /proc/self/ns/ipc) $(readlink /proc/self/ns/net)\n")
+    program.chmod(0o755)
+    run = hosts([*words(name), "--", program], 60)
+    assert run.code == 0, run
+    seen = sorted(line for line in run.output.splitlines() if " sees " in line)
+    assert [line.split(",")[0] for line in seen] == [f"{host} sees seen-{host}" for host in ("dunnage-a", "dunnage-b")]
+    assert len({word for line in seen for word in line.split(", ")[1].split()}) == 4  # two namespaces of each kind
+
+
+def alive(marker):
+    """The processes with a variable in their environment."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if marker.encode() in path.read_bytes():
+                found.append(path.parent.name)
+        except OSError:
+            pass
+    return found
+
+
+@pytest.mark.parametrize("name", ONE_MPI)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_behind(hosts, name, number):
+    marker = f"TWO_HOSTS_TEST={uuid.uuid4()}"
+    process = subprocess.Popen([*words(name), "--", "sh", "-c", "echo started; sleep 1000"], text=True, start_new_session=True,
+                               env={**environment(), **dict([marker.split("=")])}, stdout=subprocess.PIPE)
+    with process:
+        assert process.stdout.readline() == "started\n"
+        assert len(alive(marker)) > 2
+        os.kill(process.pid, number)
+        process.wait(timeout=20)
+        deadline = time.monotonic() + 20
+        while alive(marker) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert alive(marker) == []
+
+
+def refused(arguments, **variables):
+    done = subprocess.run([SCRIPT, *arguments], env={**environment(), **variables}, capture_output=True, text=True,
+                          check=False, timeout=20)
+    return done.returncode, done.stderr
+
+
+USUAL = ["--mpi", "openmpi", "--launcher", "/bin/true", "--", "nothing"]
+
+
+def fake(folder, name, text):
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def test_without_root_it_says_so(tmp_path):
+    fake(tmp_path, "id", "echo 1000")
+    code, said = refused(USUAL, PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert (code, said) == (77, "two-hosts: cannot run here: needs root\n")
+
+
+def test_a_missing_tool_is_named(tmp_path):
+    fake(tmp_path, "id", "echo 0")
+    for name in ("bash", "env", "readlink"):
+        (tmp_path / name).symlink_to(f"/bin/{name}" if os.path.exists(f"/bin/{name}") else f"/usr/bin/{name}")
+    code, said = refused(USUAL, PATH=str(tmp_path))
+    assert code == 77 and "cannot run here: no ip " in said
+
+
+def test_a_rate_that_is_none_is_refused(hosts):
+    code, said = refused(["--rate", "10furlongs", *USUAL])
+    assert code == 77 and "cannot be shaped to '10furlongs'" in said
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--mpi", "openmpi"], "no program"),
+    (["--", "x"], "--mpi must be"),
+    (["--mpi", "lam", "--", "x"], "not 'lam'"),
+    (["--speed", "1", "--", "x"], "unknown option --speed"),
+    (["--rate"], "--rate"),
+])
+def test_a_wrong_command_line_is_explained(arguments, said):
+    code, words_said = refused(arguments)
+    assert code == 2 and said in words_said
