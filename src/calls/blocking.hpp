@@ -37,7 +37,7 @@ template <class Fn, class Count>
       const auto& message = ticketed.message();
       const int rc = begin(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, &request);
       if (rc != MPI_SUCCESS) return rc;
-      ticketed.pack(buf, true);
+      ticketed.pack(buf, request);
       return context->own.Wait(&request, MPI_STATUS_IGNORE);
     }
   auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
@@ -112,7 +112,7 @@ template <class Fn, class Count>
   const auto* message = ticketed ? &ticketed.message() : out ? &out_message : nullptr;
   if (out) out_message.parcel.gather(*out.program, sendbuf);
   // The MPI keeps us until it has both messages, so all data is packed before.
-  if (ticketed) ticketed.pack(sendbuf, false);
+  if (ticketed) ticketed.pack(sendbuf, MPI_REQUEST_NULL);
   if (message) {
     sendbuf = message->data();
     sendcount = message->template count<Count>();

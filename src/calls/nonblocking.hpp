@@ -65,7 +65,7 @@ template <class Count, class Start>
       const auto& message = ticketed.message();
       const int rc = start(message.data(), message.template count<Count>(), message.type.handle());
       if (rc != MPI_SUCCESS) return rc;
-      const auto outgoing = ticketed.pack(buf, true);
+      const auto outgoing = ticketed.pack(buf, *request);
       attach(*request, ticket_operation(ticketed, outgoing));
       return rc;
     }

@@ -50,8 +50,15 @@ TicketedSend::~TicketedSend() {
   if (outgoing_) outgoing_.cancel();
 }
 
-transport::shm::Outgoing TicketedSend::pack(const void* buffer, bool on_its_way) {
-  outgoing_.run(on_its_way, [&](char* to, std::int64_t begin, std::int64_t end) { program_->pack(buffer, to, begin, end, pack::Stores::cached); });
+transport::shm::Outgoing TicketedSend::pack(const void* buffer, MPI_Request request) {
+  bool travels = request != MPI_REQUEST_NULL;
+  outgoing_.run(
+      travels, [&](char* to, std::int64_t begin, std::int64_t end) { program_->pack(buffer, to, begin, end, pack::Stores::cached); },
+      [&] {  // an MPI may want the sender's help to move even the ticket
+        int done = 0;
+        MPI_Status status;
+        if (travels && (context->own.Request_get_status(request, &done, &status) != MPI_SUCCESS || done)) travels = false;
+      });
   return std::exchange(outgoing_, {});
 }
 

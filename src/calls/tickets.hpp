@@ -27,9 +27,9 @@ class TicketedSend {
   explicit operator bool() const { return static_cast<bool>(outgoing_); }
   const Message& message() const { return message_; }
   std::int64_t bytes() const { return program_->size(); }
-  /// Packs the rest of the data into shared memory. `on_its_way`: the MPI has the ticket, so the receiver may come soon. After
-  /// this the operation is the receiver's: without a receiver it must be cancelled.
-  transport::shm::Outgoing pack(const void* buffer, bool on_its_way);
+  /// Packs the rest of the data into shared memory. `request`: the ticket's, which travels in the meantime; null where it will be
+  /// sent later. After this the operation is the receiver's: without a receiver it must be cancelled.
+  transport::shm::Outgoing pack(const void* buffer, MPI_Request request);
   /// The ticket's memory, which must live until its request has completed.
   engine::Parcel take_parcel() { return std::move(message_.parcel); }
   std::shared_ptr<const pack::Program> program() const { return program_; }

@@ -18,7 +18,8 @@ PRELOAD = BUILD / "lib" / "libdunnage.so"
 MODES = {
     "plain": {},
     "dunnage": {"LD_PRELOAD": str(PRELOAD)},
-    "always": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_FORCE": "always"},
+    "always": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "always"},
+    "staged": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "off"},
 }
 
 

@@ -10,19 +10,20 @@ import pytest
 from installed import MPIS
 
 PROGRAMS = [  # with the numbers of ranks that bring something new
-    ("arguments", 1), ("blocking", 2), ("blocking", 3), ("communicators", 4), ("mixed", 2), ("nonblocking", 2), ("nonblocking", 4),
+    ("arguments", 1), ("blocking", 2), ("blocking", 3), ("communicators", 4), ("large", 2), ("large", 5), ("mixed", 2), ("nonblocking", 2), ("nonblocking", 4),
     ("pack", 1), ("persistent", 2), ("probe", 2), ("threads", 2),
 ]
 SURFACE = [  # calls that Dunnage leaves to the MPI: there is nothing to force
     ("collectives", 2), ("collectives", 3), ("files", 2), ("files", 3), ("neighbours", 2), ("neighbours", 3),
     ("onesided", 2), ("onesided", 3), ("partitioned", 2),
 ]
+STAGED = {("blocking", 2), ("nonblocking", 2), ("persistent", 2), ("probe", 2)}  # large messages too, without tickets
 WORLDS = [("sessions", 2), ("spawn", 2)]  # messages again, between other processes than those of one MPI_Init
 FLAVOURS = list(MPIS) or ["openmpi", "mpich"]
 # One Open MPI and one MPICH run everything. The others are of the same ABI families; what may differ between the
 # libraries of one is the types that they pack, the requests and the messages.
 ALL_OF_IT = {"openmpi", "mpich"} if "TEST_ALL_MPIS" not in os.environ else set(FLAVOURS)
-PART_OF_IT = {("arguments", 1), ("blocking", 2), ("mixed", 2), ("nonblocking", 2), ("pack", 1), ("persistent", 2), ("probe", 2)}
+PART_OF_IT = {("arguments", 1), ("blocking", 2), ("large", 2), ("mixed", 2), ("nonblocking", 2), ("pack", 1), ("persistent", 2), ("probe", 2)}
 CASES = [(flavour, *case) for flavour in FLAVOURS for case in PROGRAMS + WORLDS + SURFACE
          if flavour in ALL_OF_IT or case in PART_OF_IT]
 # Intel MPI 2021.18 has the standard ABI's MPI_ERRORS_RETURN and MPI_ERRORS_ABORT the wrong way round: a program that
@@ -33,6 +34,8 @@ CASES = [case for case in CASES if case[0] != "mpi_abi_on_impi" or case[1] in {"
 def modes(flavour, case=None):
     if case in SURFACE:
         return ["dunnage"]
+    if case in STAGED and flavour in ALL_OF_IT:
+        return ["dunnage", "always", "staged"]
     return ["dunnage", "always"] if flavour in ALL_OF_IT else ["always"]
 
 

@@ -89,7 +89,7 @@ std::vector<unsigned char> numbers(std::int64_t size, unsigned seed) {
 }
 
 void pack(const Outgoing& out, const std::vector<unsigned char>& bytes) {
-  out.run(true, [&](char* to, std::int64_t begin, std::int64_t end) { std::copy(bytes.begin() + begin, bytes.begin() + end, to); });
+  out.run(true, [&](char* to, std::int64_t begin, std::int64_t end) { std::copy(bytes.begin() + begin, bytes.begin() + end, to); }, [] {});
 }
 /// Whether what comes is `want`, as far as the ticket did not carry it.
 bool fetched(World& world, const Ticket& ticket, const std::vector<unsigned char>& want) {
@@ -209,7 +209,7 @@ TEST(SharedMemory, ReceiverThatWantsNothing) {
   say(child.to(), out->ticket());
   hear<char>(child.from());
   int chunks = 0;
-  out->run(true, [&](char*, std::int64_t, std::int64_t) { ++chunks; });
+  out->run(true, [&](char*, std::int64_t, std::int64_t) { ++chunks; }, [] {});
   EXPECT_EQ(chunks, 0);
   EXPECT_TRUE(world->offer(1, 64 << 20, 7)) << "the room is free";
   say(child.to(), '.');
@@ -264,7 +264,7 @@ TEST(SharedMemory, ReceiverThatDies) {
       child.kill_it();
       killed = true;
     }
-  });
+  }, [] {});
   EXPECT_TRUE(killed);
   world->leave();
 }
@@ -279,7 +279,7 @@ TEST(SharedMemory, SenderThatDies) {
     int chunks = 0;
     out->run(true, [&](auto...) {
       if (++chunks == 4) say(to, 'x'), pause();
-    });
+    }, [] {});
     return false;
   });
   const auto world = World::join({job, 0, 2}, 1 << 20, 1 << 20);

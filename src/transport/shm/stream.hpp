@@ -28,14 +28,15 @@ class Outgoing {
     return {Ticket::known_magic, slot().serial, slot().size, own_->greeting().rank, slot().receiver, slot_, {}};
   }
   /// Packs what the ticket does not carry: calls pack(to, begin, end) with ranges of the data. Returns when all is packed, or the
-  /// receiver wants no more. `patient`: waits a little for a receiver that is not there yet.
-  template <class Pack>
-  void run(bool patient, Pack&& pack) const {
+  /// receiver wants no more. `patient`: waits a little for a receiver that is not there yet. `let_go_on()` is called all the
+  /// time, for what the ticket itself needs.
+  template <class Pack, class LetGoOn>
+  void run(bool patient, Pack&& pack, LetGoOn&& let_go_on) const {
     auto& s = slot();
     const auto n = chunks_of(s, slot_);
     std::uint64_t turned = n;
     for (std::uint64_t i = 0; i < n; ++i) {
-      if (turned == n && !room(s, i, patient)) {
+      if (turned == n && !room(s, i, patient, let_go_on)) {
         turned = i;
         s.turned.store(turned, std::memory_order_relaxed);  // seen with the chunk
       }
@@ -43,6 +44,7 @@ class Outgoing {
       const auto begin = carried() + static_cast<std::int64_t>(i) * chunk;
       pack(own_->data() + s.region + place_of(i, turned), begin, std::min(begin + chunk, s.size));
       s.written.store(i + 1, std::memory_order_release);
+      let_go_on();
     }
     s.packed.store(1, std::memory_order_release);
   }
@@ -56,11 +58,13 @@ class Outgoing {
   Slot& slot() const { return own_->greeting().slots[slot_]; }
 
   /// Whether chunk i fits the ring, or soon will.
-  bool room(const Slot& s, std::uint64_t i, bool patient) const {
+  template <class LetGoOn>
+  bool room(const Slot& s, std::uint64_t i, bool patient, LetGoOn&& let_go_on) const {
     const auto fits = [&] { return i - s.read.load(std::memory_order_acquire) < ring; };
     if (fits()) return true;
     for (Patience patience;;) {
       patience.wait();
+      let_go_on();
       if (fits() || s.state.load(std::memory_order_relaxed) == Slot::done) return true;
       if (s.state.load(std::memory_order_relaxed) != Slot::claimed && (!patient || patience.long_enough())) return false;
       if (patience.doubts() && !receiver_->alive()) return false;
