@@ -5,10 +5,12 @@ namespace dunnage::calls {
 using Kind = engine::Operation::Kind;
 
 int arrive(engine::Operation& operation, MPI_Status& status) {
-  if (operation.kind == Kind::ticket) {
+  if (auto* ticket = ticket_of(operation); ticket && ticket->outgoing) {
     int cancelled = 0;
     context->own.Test_cancelled(&status, &cancelled);
-    if (cancelled) static_cast<const transport::shm::Outgoing*>(operation.kept.get())->cancel();
+    if (cancelled) ticket->outgoing.cancel();
+    ticket->outgoing = {};
+    ticket->parcel = {};
   }
   if (!operation.receives()) return MPI_SUCCESS;
   if (operation.delivered) {

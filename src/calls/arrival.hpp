@@ -15,6 +15,11 @@ Handle handle_of(std::uint64_t key) {
     return static_cast<Handle>(static_cast<std::uint32_t>(key));
 }
 
+/// What is kept beside the request of a send that may go by ticket; else null.
+inline TicketOperation* ticket_of(engine::Operation& operation) {
+  return operation.kind == engine::Operation::Kind::ticket ? static_cast<TicketOperation*>(operation.kept.get()) : nullptr;
+}
+
 /// Puts what a receive brought where the user wants it, once, and corrects the status where that is of a ticket. Of a send,
 /// takes the data of a cancelled ticket away. Returns what the operation is to return, with no handler called.
 int arrive(engine::Operation& operation, MPI_Status& status);

@@ -21,7 +21,7 @@ bool nothing_of_ours() {
 /// handle stays what it is until it is freed, so its operation stays too.
 class Ours {
  public:
-  Ours(int count, const MPI_Request* requests) {
+  Ours(int count, MPI_Request* requests) : requests_(requests) {
     progress_orphans();
     if (context->operations.empty() || !requests) return;
     for (int i = 0; i < count; ++i) {
@@ -30,15 +30,28 @@ class Ours {
       if (operations_.empty()) operations_.resize(static_cast<std::size_t>(count));
       operations_[static_cast<std::size_t>(i)] = operation;
     }
-    if (!none()) context->operations.take_out(operations_, [](const Operation& o) { return !o.persistent; });
+    if (none()) return;
+    context->operations.take_out(operations_, [](const Operation& o) { return !o.persistent; });
+    for (int i = 0; i < count; ++i)
+      if (auto* operation = (*this)[i]; operation && operation->by_ticket) requests[i] = handle_of<MPI_Request>(operation->inner);
   }
   Ours(const Ours&) = delete;
   Ours& operator=(const Ours&) = delete;
   ~Ours() {
+    restore();
     if (!none()) context->operations.put_back(operations_, [](const Operation& o) { return !o.persistent; });
     progress_orphans();
   }
   bool none() const { return operations_.empty(); }
+  /// After the MPI's call: the requests that it was shown in place of the user's are the user's again.
+  void restore() {
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      auto* operation = operations_[i];
+      if (!operation || !operation->by_ticket || key_of(requests_[i]) == operation->key) continue;
+      if (requests_[i] == MPI_REQUEST_NULL) operation->by_ticket = false;
+      requests_[i] = handle_of<MPI_Request>(operation->key);
+    }
+  }
   Operation* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
 
   /// The MPI has completed request i. `status` is null where it ended in an error: then nothing is delivered. Returns an error of
@@ -85,6 +98,7 @@ class Ours {
   }
 
  private:
+  MPI_Request* requests_;
   std::vector<Operation*> operations_;
   MPI_Comm failed_ = MPI_COMM_NULL;
 };
@@ -97,6 +111,7 @@ int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Sta
   if (operation.none()) return next(request, users);
   StatusOr status(users);
   const int rc = next(request, status.get());
+  operation.restore();
   return operation.settle_one(0, rc, *request, *status.get());
 }
 
@@ -106,6 +121,7 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
   if (operation.none() || !flag) return next(request, flag, users);
   StatusOr status(users);
   const int rc = next(request, flag, status.get());
+  operation.restore();
   return rc != MPI_SUCCESS || *flag ? operation.settle_one(0, rc, *request, *status.get()) : rc;
 }
 
@@ -115,6 +131,7 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   if (operations.none()) return next(count, requests, users);
   StatusesOr statuses(count, users);
   const int rc = next(count, requests, statuses.get());
+  operations.restore();
   return operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; });
 }
 
@@ -125,6 +142,7 @@ int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request*
   StatusesOr statuses(count, users);
   *flag = 0;  // a call that fails may leave it
   const int rc = next(count, requests, flag, statuses.get());
+  operations.restore();
   return *flag || rc == MPI_ERR_IN_STATUS ? operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; }) : rc;
 }
 
@@ -135,6 +153,7 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
   StatusOr status(users);
   *index = MPI_UNDEFINED;  // a call that fails may leave it
   const int rc = next(count, requests, index, status.get());
+  operations.restore();
   return *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get()) : rc;
 }
 
@@ -147,6 +166,7 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
   *index = MPI_UNDEFINED;  // a call that fails may leave them
   *flag = 0;
   const int rc = next(count, requests, index, flag, status.get());
+  operations.restore();
   return *flag && *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get()) : rc;
 }
 
@@ -158,6 +178,7 @@ int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Requ
   StatusesOr statuses(incount, users);
   *outcount = MPI_UNDEFINED;  // a call that fails may leave it
   const int rc = next(incount, requests, outcount, indices, statuses.get());
+  operations.restore();
   if ((rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) || *outcount == MPI_UNDEFINED) return rc;
   return operations.settle_listed(*outcount, rc, statuses.get(), [&](int k) { return indices[k]; });
 }
@@ -171,12 +192,29 @@ int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* 
   progress_orphans();
   std::unique_ptr<Operation> operation(request ? context->operations.erase(key_of(*request)) : nullptr);
   if (!operation || !operation->active) return next(request);
+  if (operation->by_ticket) {  // the MPI's persistent request has not been started
+    operation->persistent = operation->by_ticket = false;
+    const auto inner = handle_of<MPI_Request>(operation->inner);
+    adopt_orphan(inner, std::move(operation));
+    return next(request);
+  }
   adopt_orphan(*request, std::move(operation));
   *request = MPI_REQUEST_NULL;
   return MPI_SUCCESS;
 }
 
 namespace {
+
+/// A request as the MPI is to be asked about it.
+MPI_Request shown(MPI_Request request) {
+  const auto* operation = context->operations.find(key_of(request));
+  return operation && operation->by_ticket ? handle_of<MPI_Request>(operation->inner) : request;
+}
+std::vector<MPI_Request> shown(int count, const MPI_Request* requests) {
+  std::vector<MPI_Request> all(requests, requests + std::max(count, 0));
+  for (auto& request : all) request = shown(request);
+  return all;
+}
 
 /// Complete means usable: the data must be in the user's buffer though the request lives on. What went wrong is told when it ends.
 void bring(MPI_Request request, MPI_Status& status) {
@@ -191,7 +229,7 @@ int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, M
   if (nothing_of_ours()) return next(request, flag, users);
   progress_orphans();
   StatusOr status(users);
-  const int rc = next(request, flag, status.get());
+  const int rc = next(shown(request), flag, status.get());
   if (rc == MPI_SUCCESS && *flag) bring(request, *status.get());
   return rc;
 }
@@ -201,7 +239,7 @@ int request_get_status_all(Hook, decltype(NextTable::MPI_Request_get_status_all)
   if (nothing_of_ours()) return next(count, requests, flag, users);
   progress_orphans();
   StatusesOr statuses(count, users);
-  const int rc = next(count, requests, flag, statuses.get());
+  const int rc = next(count, shown(count, requests).data(), flag, statuses.get());
   for (int i = 0; rc == MPI_SUCCESS && *flag && i < count; ++i) bring(requests[i], statuses.get()[i]);
   return rc;
 }
@@ -211,7 +249,7 @@ int request_get_status_any(Hook, decltype(NextTable::MPI_Request_get_status_any)
   if (nothing_of_ours()) return next(count, requests, index, flag, users);
   progress_orphans();
   StatusOr status(users);
-  const int rc = next(count, requests, index, flag, status.get());
+  const int rc = next(count, shown(count, requests).data(), index, flag, status.get());
   if (rc == MPI_SUCCESS && *flag && *index >= 0 && *index < count) bring(requests[*index], *status.get());
   return rc;
 }
@@ -221,7 +259,7 @@ int request_get_status_some(Hook, decltype(NextTable::MPI_Request_get_status_som
   if (nothing_of_ours()) return next(incount, requests, outcount, indices, users);
   progress_orphans();
   StatusesOr statuses(incount, users);
-  const int rc = next(incount, requests, outcount, indices, statuses.get());
+  const int rc = next(incount, shown(incount, requests).data(), outcount, indices, statuses.get());
   if (rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
     for (int k = 0; k < *outcount; ++k) bring(requests[indices[k]], statuses.get()[k]);
   return rc;

@@ -1,5 +1,7 @@
 #include "calls/nonblocking.hpp"
 
+#include "calls/arrival.hpp"
+
 namespace dunnage::calls {
 
 std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, OperationKind kind, const void* user,
@@ -36,10 +38,33 @@ std::unique_ptr<engine::Operation> watch_receive(void* user, std::int64_t count,
 
 std::unique_ptr<engine::Operation> ticket_operation(TicketedSend& ticketed, const transport::shm::Outgoing& outgoing) {
   auto operation = std::make_unique<engine::Operation>();
+  auto kept = std::make_shared<TicketOperation>();
+  kept->outgoing = outgoing;
+  kept->parcel = ticketed.take_parcel();
   operation->kind = OperationKind::ticket;
-  operation->parcel = ticketed.take_parcel();
-  operation->kept = std::make_shared<transport::shm::Outgoing>(outgoing);
+  operation->kept = std::move(kept);
   return operation;
+}
+
+void repeat_by_ticket(Hook hook, decltype(OwnTable::Isend) begin, MPI_Request request, const TicketRoute& route, const void* buffer, int dest,
+                      int tag, MPI_Comm comm) {
+  auto kept = std::make_shared<TicketOperation>();
+  kept->route = route;
+  kept->comm = comm;
+  kept->dest = dest;
+  kept->tag = tag;
+  kept->begin = begin;
+  kept->hook = hook;
+  auto* operation = context->operations.find(key_of(request));
+  if (!operation) {
+    auto made = std::make_unique<engine::Operation>();
+    operation = made.get();
+    operation->persistent = true;
+    operation->user = const_cast<void*>(buffer);
+    attach(request, std::move(made));
+  }
+  operation->kind = OperationKind::ticket;
+  operation->kept = std::move(kept);
 }
 
 void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
@@ -62,9 +87,26 @@ void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
 
 namespace {
 
-/// Before the MPI starts a persistent operation of ours.
-void prepare(engine::Operation* operation) {
-  if (operation && operation->kind == OperationKind::send) operation->gather();
+/// Before the MPI starts a persistent operation of ours. Whether it need not be started, since a send by ticket has taken its place;
+/// `rc` is then what that returned.
+bool prepare(engine::Operation* operation, int& rc) {
+  if (!operation || operation->receives()) return false;
+  if (auto* kept = ticket_of(*operation)) {
+    if (auto ticketed = ticketed_send(kept->hook, kept->route, operation->user, kept->tag)) {
+      const Accelerated counted(kept->hook, ticketed.bytes());
+      MPI_Request inner = MPI_REQUEST_NULL;
+      const auto& message = ticketed.message();
+      rc = kept->begin(message.data(), message.count<int>(), message.type.handle(), kept->dest, kept->tag, kept->comm, &inner);
+      if (rc != MPI_SUCCESS) return true;
+      kept->outgoing = ticketed.pack(operation->user, inner);
+      kept->parcel = ticketed.take_parcel();
+      operation->inner = key_of(inner);
+      operation->by_ticket = true;
+      return true;
+    }
+  }
+  operation->gather();
+  return false;
 }
 
 void started(engine::Operation* operation) {
@@ -80,18 +122,30 @@ void started(engine::Operation* operation) {
 int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request) {
   progress_orphans();
   auto* operation = request ? context->operations.find(key_of(*request)) : nullptr;
-  prepare(operation);
-  const int rc = next(request);
+  int rc = MPI_SUCCESS;
+  if (!prepare(operation, rc)) rc = next(request);
   if (rc == MPI_SUCCESS) started(operation);
   return rc;
 }
 
 int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Request* requests) {
   progress_orphans();
-  const bool ours = !context->operations.empty() && requests;
-  for (int i = 0; ours && i < count; ++i) prepare(context->operations.find(key_of(requests[i])));
-  const int rc = next(count, requests);
-  for (int i = 0; ours && rc == MPI_SUCCESS && i < count; ++i) started(context->operations.find(key_of(requests[i])));
+  if (context->operations.empty() || !requests || count <= 0) return next(count, requests);
+  std::vector<MPI_Request> others;  // persistent requests keep their handles when they are started
+  std::vector<engine::Operation*> ours;
+  int rc = MPI_SUCCESS;
+  for (int i = 0; rc == MPI_SUCCESS && i < count; ++i) {
+    auto* operation = context->operations.find(key_of(requests[i]));
+    if (prepare(operation, rc)) {
+      if (rc == MPI_SUCCESS) started(operation);
+      continue;
+    }
+    others.push_back(requests[i]);
+    if (operation) ours.push_back(operation);
+  }
+  if (rc == MPI_SUCCESS && (!others.empty() || count == 0)) rc = next(static_cast<int>(others.size()), others.data());
+  for (auto* operation : ours)
+    if (rc == MPI_SUCCESS) started(operation);
   return rc;
 }
 

@@ -17,6 +17,9 @@ std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, 
 std::unique_ptr<engine::Operation> watch_receive(void* user, std::int64_t count, MPI_Datatype type, int source, MPI_Comm comm, bool persistent);
 /// For the request of a ticket.
 std::unique_ptr<engine::Operation> ticket_operation(TicketedSend& ticketed, const transport::shm::Outgoing& outgoing);
+/// A persistent send, whose request the MPI has made, may go by ticket at each start. `begin`: how.
+void repeat_by_ticket(Hook hook, decltype(OwnTable::Isend) begin, MPI_Request request, const TicketRoute& route, const void* buffer, int dest,
+                      int tag, MPI_Comm comm);
 /// Ties an operation to the request that the MPI has just returned.
 void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation);
 /// A request of an operation that is not ours: whatever was known under a recycled handle is void.
@@ -69,7 +72,12 @@ template <class Count, class Start>
       attach(*request, ticket_operation(ticketed, outgoing));
       return rc;
     }
-  return begin(hook, OperationKind::send, persistent, buf, count, datatype, dest, comm, request, start);
+  std::optional<TicketRoute> route;
+  const bool synchronous = hook == Hook::MPI_Ssend_init || hook == Hook::MPI_Ssend_init_c;
+  if (persistent && hook != Hook::MPI_Bsend_init && hook != Hook::MPI_Bsend_init_c) route = ticket_route(buf, count, datatype, dest, comm);
+  const int rc = begin(hook, OperationKind::send, persistent, buf, count, datatype, dest, comm, request, start);
+  if (rc == MPI_SUCCESS && route) repeat_by_ticket(hook, synchronous ? context->own.Issend : context->own.Isend, *request, *route, buf, dest, tag, comm);
+  return rc;
 }
 
 template <class Count, class Start>

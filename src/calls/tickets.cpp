@@ -62,46 +62,52 @@ transport::shm::Outgoing TicketedSend::pack(const void* buffer, MPI_Request requ
   return std::exchange(outgoing_, {});
 }
 
-TicketedSend ticketed_send(Hook hook, const void* buffer, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-  TicketedSend made;
+std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm) {
   auto* world = context->world.get();
-  if (!world || dest < 0 || count <= 0) return made;
+  if (!world || dest < 0 || count <= 0) return std::nullopt;
   const auto* known = known_type(type);
   std::int64_t bytes = 0;
-  if (!known || __builtin_mul_overflow(count, known->bytes(), &bytes) || !tickets_concern(bytes)) return made;
+  if (!known || __builtin_mul_overflow(count, known->bytes(), &bytes) || !tickets_concern(bytes)) return std::nullopt;
   world->answer();
-  const bool wanted = known->reason() == Reason::accelerated && bytes >= transport::least_size && (buffer || known->layout().true_lb != 0) &&
-                      (!known->mixed() || context->model.trusted_mixed);
+  const bool possible = known->reason() == Reason::accelerated && bytes >= transport::least_size && (buffer || known->layout().true_lb != 0) &&
+                        (!known->mixed() || context->model.trusted_mixed) && static_cast<std::uint64_t>(bytes) <= context->settings.ticket_memory;
+  if (!possible && !transport::ticket_length(bytes)) return std::nullopt;
+  const auto there = world_rank(comm, dest);
+  if (there < 0) return std::nullopt;
+  const auto receiver = static_cast<std::uint32_t>(there);
+  if (transport::ticket_length(bytes)) {
+    world->avoid(receiver, bytes);
+    return std::nullopt;
+  }
   try {
-    if (wanted) {
-      const auto* variant = known->find(count);
-      const auto& choice = variant ? *variant : known->plan(count);
-      if (choice.ticket && static_cast<std::uint64_t>(bytes) <= context->settings.ticket_memory) {
-        const auto there = world_rank(comm, dest);
-        if (there >= 0 && world->reaches(static_cast<std::uint32_t>(there))) {
-          const auto outgoing = world->offer(static_cast<std::uint32_t>(there), bytes, tag);
-          if (outgoing) made.outgoing_ = *outgoing;
-        }
-      }
-      if (made) made.program_ = choice.program;
-    } else if (transport::ticket_length(bytes)) {
-      const auto there = world_rank(comm, dest);
-      if (there >= 0) world->avoid(static_cast<std::uint32_t>(there), bytes);
-    }
-    if (!made) return made;
-    made.message_ = stage_bytes(Operation::send, made.outgoing_.length());
-    if (!made.message_) return {};
-    const auto& parcel = made.message_.parcel;
-    const auto carried = made.outgoing_.carried();
-    parcel.gather(*made.program_, buffer, carried);
-    const Ticket ticket = made.outgoing_.ticket();
-    parcel.write(&ticket, carried, parcel.size);
-    return made;
+    const auto* variant = known->find(count);
+    if (variant) return variant->ticket ? std::optional(TicketRoute{receiver, variant->program}) : std::nullopt;
+    const auto made = known->plan(count);
+    return made.ticket ? std::optional(TicketRoute{receiver, made.program}) : std::nullopt;
   } catch (const type::SpecError&) {
   } catch (const std::bad_alloc&) {
-    context->count(hook, Reason::no_memory);
   }
-  return {};
+  return std::nullopt;
+}
+
+TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buffer, int tag) {
+  TicketedSend made;
+  auto* world = context->world.get();
+  if (!world || !world->reaches(route.receiver)) return made;
+  const auto outgoing = world->offer(route.receiver, route.program->size(), tag);
+  if (!outgoing) return made;
+  made.outgoing_ = *outgoing;
+  made.program_ = route.program;
+  made.message_ = stage_bytes(Operation::send, outgoing->length());
+  if (!made.message_) {
+    context->count(hook, Reason::no_memory);
+    return {};
+  }
+  const auto& parcel = made.message_.parcel;
+  parcel.gather(*made.program_, buffer, outgoing->carried());
+  const Ticket ticket = outgoing->ticket();
+  parcel.write(&ticket, outgoing->carried(), parcel.size);
+  return made;
 }
 
 std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& status) {

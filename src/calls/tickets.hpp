@@ -21,6 +21,12 @@ inline bool tickets_concern(std::int64_t bytes) { return bytes >= context->ticke
 /// Lets in who has asked. Called by everything that receives something large.
 void answer_letters();
 
+/// Where a message goes by ticket, and what of it.
+struct TicketRoute {
+  std::uint32_t receiver;  // rank of MPI_COMM_WORLD
+  std::shared_ptr<const pack::Program> program;
+};
+
 /// A message that is about to travel by ticket. Movable; cancels the operation unless pack() was called.
 class TicketedSend {
  public:
@@ -40,14 +46,32 @@ class TicketedSend {
   ~TicketedSend();
 
  private:
-  friend TicketedSend ticketed_send(Hook, const void*, std::int64_t, MPI_Datatype, int, int, MPI_Comm);
+  friend TicketedSend ticketed_send(Hook, const TicketRoute&, const void*, int);
   transport::shm::Outgoing outgoing_;
   std::shared_ptr<const pack::Program> program_;
   Message message_;
 };
 
-/// The ticket for a message, its own bytes packed; empty where the message is to go the MPI's way.
-TicketedSend ticketed_send(Hook hook, const void* buffer, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm);
+/// Whether such messages are to go by ticket where they can.
+std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm);
+/// The ticket for a message, its own bytes packed; empty where the message must go the MPI's way.
+TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buffer, int tag);
+inline TicketedSend ticketed_send(Hook hook, const void* buffer, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+  const auto route = ticket_route(buffer, count, type, dest, comm);
+  return route ? ticketed_send(hook, *route, buffer, tag) : TicketedSend();
+}
+
+/// What is kept beside the request of a send by ticket.
+struct TicketOperation {
+  transport::shm::Outgoing outgoing;
+  engine::Parcel parcel;
+  // Of a persistent send, each start of which is a nonblocking one of its own, behind the user's request.
+  TicketRoute route{};
+  MPI_Comm comm = MPI_COMM_NULL;
+  int dest = 0, tag = 0;
+  decltype(OwnTable::Isend) begin = nullptr;
+  Hook hook{};
+};
 
 /// After a receive that brought `bytes`, as its status says: fetches what a ticket stands for and corrects the status. Returns
 /// what the receive is to return, and the true bytes in `bytes`; nothing where the message is no ticket.

@@ -12,7 +12,7 @@ namespace dunnage::engine {
 struct Operation {
   enum class Kind {
     send,      // from the parcel
-    ticket,    // the same, of a ticket; `kept` tells whose
+    ticket,    // by ticket, or if persistent perhaps; `kept` tells the rest
     receive,   // into the parcel
     in_place,  // a receive into the user's buffer that may meet a ticket; `kept` tells how to put things right
     memory,    // `kept` is only kept until the request ends
@@ -26,13 +26,17 @@ struct Operation {
   std::shared_ptr<void> kept;
   std::uint64_t comm = 0;  // the communicator's handle, for errors
   std::uint64_t key = 0;  // of the request
+  std::uint64_t inner = 0;  // of the request that stands behind it while a persistent send goes by ticket
+  bool by_ticket = false;   // whether one does
   // Of a ticket that was redeemed before its request ended: its true size, and what the receive returns.
   std::int64_t bytes = -1;
   int error = 0;
 
   bool receives() const { return kind == Kind::receive || kind == Kind::in_place; }
   /// Packs the user's buffer, before the MPI starts the operation.
-  void gather() const { parcel.gather(*program, user); }
+  void gather() const {
+    if (parcel) parcel.gather(*program, user);
+  }
 };
 
 }  // namespace dunnage::engine
