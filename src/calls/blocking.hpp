@@ -32,7 +32,7 @@ template <class Fn, class Count>
   progress_orphans();
   if (const auto begin = begin_ticket(hook))
     if (auto ticketed = ticketed_send(hook, buf, count, datatype, dest, tag, comm)) {
-      const Accelerated counted(hook, ticketed.bytes());
+      const Accelerated counted(hook, ticketed.bytes(), true);
       MPI_Request request = MPI_REQUEST_NULL;
       const auto& message = ticketed.message();
       const int rc = begin(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, &request);
@@ -108,7 +108,8 @@ template <class Fn, class Count>
   if (!ticketed && !out && !in && !context->world)
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, users);
   std::optional<Accelerated> counted;
-  if (ticketed || out || in) counted.emplace(hook, (ticketed ? ticketed.bytes() : out ? out.bytes() : 0) + (in ? in.bytes() : 0));
+  if (ticketed || out || in)
+    counted.emplace(hook, (ticketed ? ticketed.bytes() : out ? out.bytes() : 0) + (in ? in.bytes() : 0), static_cast<bool>(ticketed));
   const auto* message = ticketed ? &ticketed.message() : out ? &out_message : nullptr;
   if (out) out_message.parcel.gather(*out.program, sendbuf);
   // The MPI keeps us until it has both messages, so all data is packed before.

@@ -39,6 +39,7 @@ struct Count {
   std::array<std::atomic<std::uint64_t>, plan::reasons> calls{};
   std::atomic<std::uint64_t> bytes{0};        // accelerated
   std::atomic<std::uint64_t> nanoseconds{0};  // in accelerated calls
+  std::atomic<std::uint64_t> tickets{0};      // accelerated sends that went by ticket
 };
 
 struct Context {
@@ -75,9 +76,10 @@ extern Context* context;
 /// Counts one accelerated call and its time, where a report is wanted.
 class Accelerated {
  public:
-  Accelerated(Hook hook, std::int64_t bytes) {
+  Accelerated(Hook hook, std::int64_t bytes, bool by_ticket = false) {
     if (!context->reporting) return;
     count_ = &context->counts[static_cast<std::size_t>(hook)];
+    if (by_ticket) count_->tickets.fetch_add(1, std::memory_order_relaxed);
     count_->bytes.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
     context->count(hook, plan::Reason::accelerated);
     start_ = std::chrono::steady_clock::now();

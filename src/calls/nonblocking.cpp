@@ -93,7 +93,7 @@ bool prepare(engine::Operation* operation, int& rc) {
   if (!operation || operation->receives()) return false;
   if (auto* kept = ticket_of(*operation)) {
     if (auto ticketed = ticketed_send(kept->hook, kept->route, operation->user, kept->tag)) {
-      const Accelerated counted(kept->hook, ticketed.bytes());
+      const Accelerated counted(kept->hook, ticketed.bytes(), true);
       MPI_Request inner = MPI_REQUEST_NULL;
       const auto& message = ticketed.message();
       rc = kept->begin(message.data(), message.count<int>(), message.type.handle(), kept->dest, kept->tag, kept->comm, &inner);

@@ -64,7 +64,7 @@ template <class Count, class Start>
   const bool buffered = hook == Hook::MPI_Ibsend || hook == Hook::MPI_Ibsend_c;
   if (!persistent && !buffered)
     if (auto ticketed = ticketed_send(hook, buf, count, datatype, dest, tag, comm)) {
-      const Accelerated counted(hook, ticketed.bytes());
+      const Accelerated counted(hook, ticketed.bytes(), true);
       const auto& message = ticketed.message();
       const int rc = start(message.data(), message.template count<Count>(), message.type.handle());
       if (rc != MPI_SUCCESS) return rc;

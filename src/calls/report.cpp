@@ -16,8 +16,8 @@
 namespace dunnage::calls {
 namespace {
 
-// Per hook: calls by reason, then bytes, then nanoseconds.
-constexpr std::size_t row = plan::reasons + 2;
+// Per hook: calls by reason, then bytes, nanoseconds and tickets.
+constexpr std::size_t row = plan::reasons + 3;
 using Totals = std::vector<std::uint64_t>;
 
 Totals local_totals() {
@@ -26,6 +26,7 @@ Totals local_totals() {
     for (const auto& calls : count.calls) totals.push_back(calls.load());
     totals.push_back(count.bytes.load());
     totals.push_back(count.nanoseconds.load());
+    totals.push_back(count.tickets.load());
   }
   return totals;
 }
@@ -51,7 +52,8 @@ nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
     calls[hook_names[h]] = {{"accelerated", t[0]},
                             {"declined", declined},
                             {"bytes", t[plan::reasons]},
-                            {"seconds", static_cast<double>(t[plan::reasons + 1]) * 1e-9}};
+                            {"seconds", static_cast<double>(t[plan::reasons + 1]) * 1e-9},
+                            {"by ticket", t[plan::reasons + 2]}};
   }
   return {{"mpi", short_version()}, {"ranks", ranks}, {"calls", calls}};
 }
@@ -65,6 +67,7 @@ std::string to_text(const nlohmann::ordered_json& report) {
     text += fmt::format("  {:<22} {:>10} accelerated", name, accelerated);
     if (const auto bytes = call["bytes"].get<std::uint64_t>(); bytes)
       text += fmt::format(", {} in {}", base::format_bytes(bytes), base::format_seconds(call["seconds"].get<double>()));
+    if (const auto tickets = call["by ticket"].get<std::uint64_t>(); tickets) text += fmt::format(", {} by ticket", tickets);
     text += '\n';
     for (const auto& [reason, n] : call["declined"].items())
       text += fmt::format("  {:<22} {:>10} declined: {}\n", "", n.get<std::uint64_t>(), reason);

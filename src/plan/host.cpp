@@ -10,6 +10,7 @@ Model default_model(Library::Kind library, int major) {
   m.engine_eager_byte = 0.01;
   m.eager_limit = 4096;
   m.far_message = 512 << 10;
+  m.least_ticket = 128 << 10;
   if (library == Library::Kind::open_mpi) {
     m.library_pack = {25, 1.7, 0.018, 0.13};
     // Staging memory and an extra pass over the payload, while the MPI's own packing overlaps its transfer.
@@ -26,6 +27,7 @@ Model default_model(Library::Kind library, int major) {
       // Its packing is fast but for messages that travel at once.
       m.library_message.block = 0.3;
       m.eager_limit = 4000;
+      m.least_ticket = 1 << 20;
     }
   } else {
     m.library_pack = {25, 1.7, 0.03, 0.13};
@@ -54,7 +56,7 @@ Prediction predict(const Model& m, const Shape& shape, Operation operation) {
   return {engine.time(shape, far), library.time(shape, far)};
 }
 
-bool choose_ticket(const Model&, const Shape& shape) { return shape.size >= 128 << 10; }
+bool choose_ticket(const Model& m, const Shape& shape) { return shape.size >= m.least_ticket; }
 
 Reason choose(const Model& m, const Shape& shape, Operation operation) {
   if (!predict(m, shape, operation).gain()) return Reason::no_gain;

@@ -37,6 +37,7 @@ struct Model {
   std::int64_t far_message;     // bytes from which staging memory no longer stays cached
   std::int64_t most_contiguous_send;  // bytes; a larger packed message must not look contiguous to this MPI
   bool contiguous_receives;           // whether this MPI never writes past the end of a contiguous receive buffer
+  std::int64_t least_ticket;        // bytes from which a message that is not contiguous gains by a ticket between ranks of one host
   bool trusted_mixed;               // whether packed mixed elements can be received by the MPI itself
 };
 

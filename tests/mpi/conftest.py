@@ -19,6 +19,7 @@ MODES = {
     "plain": {},
     "dunnage": {"LD_PRELOAD": str(PRELOAD)},
     "always": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "always"},
+    "tickets": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_TICKETS": "always"},
     "staged": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "off"},
 }
 
@@ -67,10 +68,11 @@ def run_words():
 
 @pytest.fixture(scope="session")
 def launch():
-    """launch("mpich", "contract_pack", ranks=1, mode="always"); what was run before is not run again."""
+    """launch("mpich", "contract_pack", ranks=1, mode="always"); what was run before is not run again. `through`: words that
+    each rank's program is started by."""
     done = {}
 
-    def call(name, program, *arguments, ranks=2, mode="plain", limit=200, **variables):
+    def call(name, program, *arguments, ranks=2, mode="plain", limit=200, through=(), **variables):
         mpi = MPIS.get(name)
         if not mpi:
             pytest.skip(f"no {name} here")
@@ -79,10 +81,10 @@ def launch():
             pytest.skip(f"{path} is not built")
         if mode != "plain" and not PRELOAD.exists():
             pytest.skip(f"{PRELOAD} is not built")
-        key = name, program, arguments, ranks, mode, tuple(variables.items())
+        key = name, program, arguments, ranks, mode, through, tuple(variables.items())
         if key not in done:
             words = command(mpi, ranks, {**MODES[mode], **variables})
-            done[key] = execute([*words, path, *map(str, arguments)], limit)
+            done[key] = execute([*words, *through, path, *map(str, arguments)], limit)
         return done[key]
 
     return call

@@ -70,6 +70,20 @@ class TestContract:
         judge(launch(flavour, f"contract_{program}", ranks=ranks, mode=mode), plain)
 
 
+SOME_RANKS = """case ${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}} in %s) unset LD_PRELOAD ;; esac; exec "$@" """
+
+
+@pytest.mark.parametrize("without", ["0|3", "1|2"])  # senders, receivers, both
+@pytest.mark.parametrize("flavour", FLAVOURS)
+@pytest.mark.parametrize("program", ["large", "blocking"])
+def test_not_all_ranks_have_it(launch, flavour, program, without):
+    if flavour not in ALL_OF_IT and (program, without) != ("large", "1|2"):
+        pytest.skip("tried with others of the family")
+    plain = launch(flavour, f"contract_{program}", ranks=4)
+    skip_unless_finished(plain)
+    judge(launch(flavour, f"contract_{program}", ranks=4, mode="tickets", through=("sh", "-c", SOME_RANKS % without, "sh")), plain)
+
+
 @pytest.mark.parametrize("flavour, mode, ranks, share", [
     (flavour, mode, ranks, share) for mode, ranks, share in [("dunnage", 1, 0.2), ("always", 1, 0.4), ("always", 2, 0.4)]
     for flavour in FLAVOURS if mode in modes(flavour)])
@@ -112,6 +126,19 @@ def test_programs_are_preloaded(launch, flavour, tmp_path):
     report = json.loads(report.read_text())
     assert report["ranks"] == 2 and report["calls"]["MPI_Isend"]["accelerated"] > 0
     assert MPIS[flavour].version[:6] in report["mpi"] or MPIS[flavour].kind == "mpi_abi"
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_large_messages_go_by_ticket(launch, flavour, tmp_path):
+    """Nor would the contract of large messages prove much."""
+    calls = {}
+    for mode in ["tickets", "staged"]:
+        report = tmp_path / f"{mode}.json"
+        run = launch(flavour, "contract_large", ranks=2, mode=mode, DUNNAGE_REPORT=str(report))
+        assert run.finished, run
+        calls[mode] = json.loads(report.read_text())["calls"]
+    for call in ["MPI_Send", "MPI_Isend", "MPI_Issend", "MPI_Sendrecv"]:
+        assert calls["tickets"][call]["by ticket"] > 0 and calls["staged"][call]["by ticket"] == 0, call
 
 
 @pytest.mark.parametrize("flavour, mode, ranks", [

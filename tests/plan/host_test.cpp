@@ -51,6 +51,17 @@ TEST(OpenMpi5, PacksLongMessagesFastItself) {
   EXPECT_EQ(choose(model, {32768, 4096}, Operation::pack), yes);
 }
 
+TEST(Ticket, FromASizeOfTheMpis) {
+  const auto open_mpi = default_model(Library::Kind::open_mpi), open_mpi_5 = default_model(Library::Kind::open_mpi, 5),
+             mpich = default_model(Library::Kind::mpich);
+  for (const auto& model : {open_mpi, mpich}) {
+    EXPECT_FALSE(choose_ticket(model, {64 << 10, 8192}));
+    EXPECT_TRUE(choose_ticket(model, {128 << 10, 16384}));
+  }
+  EXPECT_FALSE(choose_ticket(open_mpi_5, {512 << 10, 65536}));
+  EXPECT_TRUE(choose_ticket(open_mpi_5, {1 << 20, 1 << 17}));
+}
+
 TEST(Contiguous, OnlyWhereTheMpiKeepsToTheBuffer) {
   const auto open_mpi = default_model(Library::Kind::open_mpi), mpich = default_model(Library::Kind::mpich);
   EXPECT_TRUE(contiguous(open_mpi, Operation::send, 4000));
