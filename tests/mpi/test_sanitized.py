@@ -15,10 +15,10 @@ def runtime():
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
-@pytest.mark.parametrize("program, ranks", [("blocking", 2), ("nonblocking", 2), ("persistent", 2), ("pack", 1), ("communicators", 2)])
+@pytest.mark.parametrize("program, ranks", [("blocking", 2), ("nonblocking", 2), ("persistent", 2), ("large", 3), ("pack", 1), ("communicators", 2)])
 def test_nothing_is_found(launch, flavour, program, ranks):
     plain = launch(flavour, f"contract_{program}", ranks=ranks)
-    run = sanitized(launch, flavour, program, ranks, DUNNAGE_FORCE="always")
+    run = sanitized(launch, flavour, program, ranks, DUNNAGE_FORCE="always", DUNNAGE_TICKETS="always")
     assert run.finished and run.failures <= plain.failures, run
 
 
