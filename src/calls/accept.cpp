@@ -1,8 +1,17 @@
 #include "calls/accept.hpp"
 
+#ifdef DUNNAGE_CUDA
+#include "device/place.hpp"
+#endif
+
 namespace dunnage::calls {
 namespace {
 using plan::Reason;
+
+/// What a GPU has only the MPI can send, if anyone can.
+bool in_device_memory(const void* buffer, const KnownType& known) {
+  return on_device(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(known.layout().data.offset)));
+}
 
 Reason decide(plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type, std::int64_t most,
               Accepted& accepted) {
@@ -11,6 +20,8 @@ Reason decide(plan::Operation operation, const void* buffer, std::int64_t count,
   if (known->reason() != Reason::accelerated) return known->reason();
   if (count == 0 || known->layout().size == 0) return Reason::empty;
   // A null buffer is right with absolute addresses only; those types begin far from zero.
+  const bool message = operation == plan::Operation::send || operation == plan::Operation::receive;
+  if (message && in_device_memory(buffer, *known)) return Reason::passed_on;
   if (count < 0 || (buffer == nullptr && known->layout().true_lb == 0)) return Reason::bad_argument;
   if (known->layout().size > most / count) return Reason::too_large;
   if (context->settings.force == base::Force::never) return Reason::never;
@@ -24,6 +35,16 @@ Reason decide(plan::Operation operation, const void* buffer, std::int64_t count,
 }
 
 }  // namespace
+
+bool on_device(const void* address) {
+#ifdef DUNNAGE_CUDA
+  const auto* driver = device::driver();
+  return driver && device::known_place(*driver, address).memory == device::Memory::device;
+#else
+  (void)address;
+  return false;
+#endif
+}
 
 Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
                 std::int64_t most) {

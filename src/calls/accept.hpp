@@ -24,7 +24,7 @@ inline bool goes_straight_through(plan::Operation operation, std::int64_t count,
   const auto* known = known_type(type);
   std::int64_t bytes = 0;
   if (!known || __builtin_mul_overflow(count, known->bytes(), &bytes) || bytes >= context->tickets_from.load(std::memory_order_relaxed)) return false;
-  if (known->reason() == plan::Reason::contiguous) return true;
+  if (known->reason() == plan::Reason::contiguous) return known->bytes() != 0 || context->world == nullptr;
   const auto* variant = known->find(count);
   return variant && (*variant)[operation] != plan::Reason::accelerated;
 }
@@ -57,6 +57,9 @@ struct Message {
   template <class Count>
   Count count() const { return parcel.divided() ? Count{1} : static_cast<Count>(parcel.size); }
 };
+
+/// Whether the host must not touch an address. 20 ns where no driver is loaded.
+bool on_device(const void* address);
 
 /// Staging for `size` bytes; empty where there is no memory.
 Message stage_bytes(plan::Operation operation, std::int64_t size, bool both = false);

@@ -40,6 +40,7 @@ template <class Fn, class Count>
       ticketed.pack(buf, request);
       return context->own.Wait(&request, MPI_STATUS_IGNORE);
     }
+  if (!begin_ticket(hook)) avoid_length(count, datatype, dest, comm);
   auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
   const Message message = accepted ? stage(hook, plan::Operation::send, accepted) : Message();
   if (!accepted) return next(buf, count, datatype, dest, tag, comm);
@@ -148,6 +149,7 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
   // With a null process on one side there is one message; the MPI knows what that means. Otherwise both directions
   // must be trusted with packed bytes.
   const bool receives = source != MPI_PROC_NULL;
+  avoid_length(count, datatype, dest, comm);
   auto accepted = accept_message(hook, receives ? plan::Operation::receive : plan::Operation::send, buf, count, datatype,
                                  receives ? source : dest);
   if (accepted && receives && dest != MPI_PROC_NULL)

@@ -44,6 +44,7 @@ bool translate(MPI_Comm comm, Ranks& ranks) {
 
 int world_rank(MPI_Comm comm, int rank) {
   if (comm == MPI_COMM_WORLD) return rank;
+  if (comm == MPI_COMM_NULL) return -1;
   const auto& own = context->own;
   std::call_once(keyval_once, [&] {
     if (own.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, nullptr) != MPI_SUCCESS) keyval = MPI_KEYVAL_INVALID;

@@ -188,6 +188,12 @@ int testsome(Hook hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI
   return waitsome(hook, next, incount, requests, outcount, indices, users);  // alike but for the waiting
 }
 
+int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {
+  const auto* operation = request ? context->operations.find(key_of(*request)) : nullptr;
+  // The MPI's own request has not been started. A cancelled send may still succeed, and this one does.
+  return operation && operation->by_ticket ? MPI_SUCCESS : next(request);
+}
+
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request) {
   progress_orphans();
   std::unique_ptr<Operation> operation(request ? context->operations.erase(key_of(*request)) : nullptr);

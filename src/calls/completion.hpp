@@ -18,6 +18,7 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
             MPI_Status* status);
 int testsome(Hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Request* requests, int* outcount, int* indices,
              MPI_Status* statuses);
+int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request);
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request);
 int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, MPI_Request request, int* flag,
                        MPI_Status* status);

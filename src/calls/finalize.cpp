@@ -23,7 +23,9 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
     forget_gpus();
 #endif
   }
-  return next();
+  const int rc = next();
+  forget_world();
+  return rc;
 }
 
 }  // namespace dunnage::calls

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "calls/accept.hpp"
 #include "calls/types.hpp"
 
 namespace dunnage::calls {
@@ -14,6 +15,14 @@ Landing Landing::in_place(void* user, std::int64_t count, MPI_Datatype type) {
   Landing landing;
   landing.user_ = static_cast<char*>(user);
   const auto* known = known_type(type);
+  if (on_device(user)) {
+    MPI_Count size = 0;
+    context->own.Type_size_x(type, &size);
+    landing.element_ = std::max<std::int64_t>(size, 1);
+    landing.capacity_ = type::times(count, landing.element_);
+    landing.keep(type);
+    return landing;
+  }
   if (known && known->reason() == Reason::contiguous) {
     landing.capacity_ = type::times(count, known->bytes());
     return landing;
@@ -34,8 +43,13 @@ Landing Landing::in_place(void* user, std::int64_t count, MPI_Datatype type) {
     }
   } catch (const type::SpecError&) {  // then the MPI's own functions serve
   }
-  context->own.Type_dup(type, &landing.type_);
+  landing.keep(type);
   return landing;
+}
+
+void Landing::keep(MPI_Datatype type) {
+  // Not a duplicate, which would call the program's attribute functions.
+  if (context->own.Type_contiguous(1, type, &type_) != MPI_SUCCESS || context->own.Type_commit(&type_) != MPI_SUCCESS) throw std::bad_alloc();
 }
 
 Landing Landing::staged(const engine::Parcel& parcel, std::shared_ptr<const pack::Program> program, void* user) {
@@ -97,7 +111,10 @@ void Landing::place(const char* from, std::int64_t begin, std::int64_t end) {
 void Landing::finish() {
   if (packed_.empty()) return;
   int at = 0;
-  const auto elements = static_cast<std::int64_t>(packed_.size()) / element_;
+  const auto size = static_cast<std::int64_t>(packed_.size()), elements = (size + element_ - 1) / element_;
+  packed_.resize(static_cast<std::size_t>(elements * element_));
+  // Of the last element what did not come stays as it is.
+  if (size < elements * element_) read(packed_.data() + size, size, elements * element_);
   context->own.Unpack(packed_.data(), static_cast<int>(packed_.size()), &at, user_, static_cast<int>(elements), type_, MPI_COMM_SELF);
 }
 

@@ -34,11 +34,13 @@ class Landing {
   void finish();
 
  private:
+  void keep(MPI_Datatype type);
+
   char* user_ = nullptr;
   std::int64_t capacity_ = 0;
   std::shared_ptr<const pack::Program> program_;
   const engine::Parcel* parcel_ = nullptr;
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;  // a duplicate: the user may free theirs
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;  // one of theirs: the user may free it
   std::int64_t element_ = 1;               // its bytes
   std::vector<char> packed_;               // of data that the MPI puts in place
 };

@@ -21,7 +21,7 @@ std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, 
 }
 
 std::unique_ptr<engine::Operation> watch_receive(void* user, std::int64_t count, MPI_Datatype type, int source, MPI_Comm comm, bool persistent) {
-  if (!context->world || source == MPI_PROC_NULL || count <= 0 || !user) return nullptr;
+  if (!context->world || source == MPI_PROC_NULL || count <= 0) return nullptr;
   const auto* known = known_type(type);
   MPI_Count size = known ? known->bytes() : 0;
   if (size == 0 && (type == MPI_DATATYPE_NULL || context->own.Type_size_x(type, &size) != MPI_SUCCESS)) return nullptr;
@@ -32,7 +32,11 @@ std::unique_ptr<engine::Operation> watch_receive(void* user, std::int64_t count,
   operation->persistent = persistent;
   operation->user = user;
   operation->comm = key_of(comm);
-  operation->kept = std::make_shared<Landing>(Landing::in_place(user, count, type));
+  try {
+    operation->kept = std::make_shared<Landing>(Landing::in_place(user, count, type));
+  } catch (const std::exception&) {
+    return nullptr;  // no memory: nothing can be done where a ticket comes
+  }
   return operation;
 }
 
@@ -109,12 +113,17 @@ bool prepare(engine::Operation* operation, int& rc) {
   return false;
 }
 
-void started(engine::Operation* operation) {
+/// `request`: as the MPI has left it. Some give another handle for what is still under way inside.
+void started(engine::Operation* operation, MPI_Request request) {
   if (!operation) return;
   operation->active = true;
   operation->delivered = false;
   operation->bytes = -1;
   operation->error = MPI_SUCCESS;
+  if (operation->by_ticket || key_of(request) == operation->key) return;
+  context->operations.erase(operation->key);
+  operation->key = key_of(request);
+  delete context->operations.insert(operation->key, operation);
 }
 
 }  // namespace
@@ -124,28 +133,35 @@ int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request) {
   auto* operation = request ? context->operations.find(key_of(*request)) : nullptr;
   int rc = MPI_SUCCESS;
   if (!prepare(operation, rc)) rc = next(request);
-  if (rc == MPI_SUCCESS) started(operation);
+  if (rc == MPI_SUCCESS && request) started(operation, *request);
   return rc;
 }
 
 int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Request* requests) {
   progress_orphans();
   if (context->operations.empty() || !requests || count <= 0) return next(count, requests);
-  std::vector<MPI_Request> others;  // persistent requests keep their handles when they are started
-  std::vector<engine::Operation*> ours;
+  std::vector<engine::Operation*> operations(static_cast<std::size_t>(count));
+  std::vector<int> others;  // that are left to the MPI
   int rc = MPI_SUCCESS;
   for (int i = 0; rc == MPI_SUCCESS && i < count; ++i) {
-    auto* operation = context->operations.find(key_of(requests[i]));
-    if (prepare(operation, rc)) {
-      if (rc == MPI_SUCCESS) started(operation);
-      continue;
-    }
-    others.push_back(requests[i]);
-    if (operation) ours.push_back(operation);
+    auto*& operation = operations[static_cast<std::size_t>(i)];
+    operation = context->operations.find(key_of(requests[i]));
+    if (!prepare(operation, rc))
+      others.push_back(i);
+    else if (rc == MPI_SUCCESS)
+      started(operation, requests[i]);
   }
-  if (rc == MPI_SUCCESS && (!others.empty() || count == 0)) rc = next(static_cast<int>(others.size()), others.data());
-  for (auto* operation : ours)
-    if (rc == MPI_SUCCESS) started(operation);
+  if (rc != MPI_SUCCESS || others.empty()) return rc;
+  if (static_cast<int>(others.size()) == count) {
+    rc = next(count, requests);
+  } else {
+    std::vector<MPI_Request> some;
+    for (const int i : others) some.push_back(requests[i]);
+    rc = next(static_cast<int>(some.size()), some.data());
+    for (std::size_t k = 0; k < others.size(); ++k) requests[others[k]] = some[k];
+  }
+  for (const int i : others)
+    if (rc == MPI_SUCCESS) started(operations[static_cast<std::size_t>(i)], requests[i]);
   return rc;
 }
 

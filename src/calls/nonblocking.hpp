@@ -72,6 +72,7 @@ template <class Count, class Start>
       attach(*request, ticket_operation(ticketed, outgoing));
       return rc;
     }
+  if (buffered || hook == Hook::MPI_Bsend_init || hook == Hook::MPI_Bsend_init_c) avoid_length(count, datatype, dest, comm);
   std::optional<TicketRoute> route;
   const bool synchronous = hook == Hook::MPI_Ssend_init || hook == Hook::MPI_Ssend_init_c;
   if (persistent && hook != Hook::MPI_Bsend_init && hook != Hook::MPI_Bsend_init_c) route = ticket_route(buf, count, datatype, dest, comm);
@@ -134,6 +135,7 @@ int isendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Data
   progress_orphans();
   answer_letters();
   context->count(hook, plan::Reason::passed_on);
+  avoid_length(sendcount, sendtype, dest, comm);
   auto watched = watch_receive(recvbuf, recvcount, recvtype, source, comm, false);
   const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
   if (rc == MPI_SUCCESS && watched)
@@ -148,6 +150,7 @@ int isendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype d
   progress_orphans();
   answer_letters();
   context->count(hook, plan::Reason::passed_on);
+  avoid_length(count, datatype, dest, comm);
   auto watched = watch_receive(buf, count, datatype, source, comm, false);
   const int rc = next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
   if (rc == MPI_SUCCESS && watched)

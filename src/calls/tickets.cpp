@@ -29,10 +29,17 @@ void join_world() {
 
 void leave_world() {
   if (!context->world) return;
-  context->tickets_from = std::numeric_limits<std::int64_t>::max();
-  context->world->leave();
-  context->world.reset();
+  context->world->leave([] {  // the MPI may have to move what comes before, or the ticket itself
+    int there = 0;
+    MPI_Status status;
+    context->own.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, &status);
+  });
   forget_communicators();
+}
+
+void forget_world() {
+  context->tickets_from = std::numeric_limits<std::int64_t>::max();
+  context->world.reset();
 }
 
 void answer_letters() {
@@ -62,14 +69,29 @@ transport::shm::Outgoing TicketedSend::pack(const void* buffer, MPI_Request requ
   return std::exchange(outgoing_, {});
 }
 
+void avoid_length(std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm) {
+  if (!context->world || dest < 0 || count <= 0 || type == MPI_DATATYPE_NULL) return;
+  const auto* known = known_type(type);
+  MPI_Count size = known ? known->bytes() : 0;
+  std::int64_t bytes = 0;
+  if ((size == 0 && context->own.Type_size_x(type, &size) != MPI_SUCCESS) || __builtin_mul_overflow(count, static_cast<std::int64_t>(size), &bytes)) return;
+  if (!transport::ticket_length(bytes)) return;
+  if (const auto there = world_rank(comm, dest); there >= 0) context->world->avoid(static_cast<std::uint32_t>(there), bytes);
+}
+
 std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm) {
   auto* world = context->world.get();
   if (!world || dest < 0 || count <= 0) return std::nullopt;
   const auto* known = known_type(type);
   std::int64_t bytes = 0;
-  if (!known || __builtin_mul_overflow(count, known->bytes(), &bytes) || !tickets_concern(bytes)) return std::nullopt;
+  if (!known || known->bytes() == 0) {
+    avoid_length(count, type, dest, comm);
+    return std::nullopt;
+  }
+  if (__builtin_mul_overflow(count, known->bytes(), &bytes) || !tickets_concern(bytes)) return std::nullopt;
   world->answer();
   const bool possible = known->reason() == Reason::accelerated && bytes >= transport::least_size && (buffer || known->layout().true_lb != 0) &&
+                        !on_device(static_cast<const char*>(buffer) + known->layout().data.offset) &&
                         (!known->mixed() || context->model.trusted_mixed) && static_cast<std::uint64_t>(bytes) <= context->settings.ticket_memory;
   if (!possible && !transport::ticket_length(bytes)) return std::nullopt;
   const auto there = world_rank(comm, dest);
@@ -111,7 +133,7 @@ TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buff
 }
 
 std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& status) {
-  if (!context->world || !transport::ticket_length(bytes) || bytes > landing.capacity()) return std::nullopt;
+  if (!context->world || !transport::ticket_length(bytes) || bytes > landing.capacity() || !context->world->expects(bytes)) return std::nullopt;
   const auto at = bytes - static_cast<std::int64_t>(sizeof(Ticket));
   Ticket ticket;
   landing.read(&ticket, at, bytes);

@@ -15,6 +15,8 @@ namespace dunnage::calls {
 void join_world();
 /// Before MPI_Finalize: waits until others have what was sent to them.
 void leave_world();
+/// After it: until then callbacks of the program's may still receive.
+void forget_world();
 
 /// Whether a receive with room for so many bytes may meet a ticket, or a send of as many may have the length of one.
 inline bool tickets_concern(std::int64_t bytes) { return bytes >= context->tickets_from.load(std::memory_order_relaxed); }
@@ -52,6 +54,8 @@ class TicketedSend {
   Message message_;
 };
 
+/// A message is about to go the MPI's way whatever it is: if it has a ticket's length, no ticket to that rank will.
+void avoid_length(std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm);
 /// Whether such messages are to go by ticket where they can.
 std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm);
 /// The ticket for a message, its own bytes packed; empty where the message must go the MPI's way.

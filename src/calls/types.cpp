@@ -171,8 +171,11 @@ void know_type(MPI_Datatype type) try {
 }
 
 void know_duplicate(MPI_Datatype old, MPI_Datatype copy) {
-  if (const auto* known = known_type(old))
-    remember(copy, std::make_unique<KnownType>(known->layout(), known->reason(), known->mixed()));
+  if (const auto* known = known_type(old)) {
+    auto same = std::make_unique<KnownType>(known->layout(), known->reason(), known->mixed());
+    same->set_bytes(known->bytes());  // of a predefined type the layout does not tell
+    remember(copy, std::move(same));
+  }
 }
 
 void forget_types() {

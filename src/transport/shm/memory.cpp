@@ -51,10 +51,12 @@ std::unique_ptr<Memory> Memory::make(const Identity& self) {
   if (file < 0) return nullptr;
   std::unique_ptr<Memory> memory;
   if (file < first_file + files && ftruncate(file, static_cast<off_t>(size)) == 0) memory = map(file, self.ranks);
-  if (!memory) {
+  struct stat status;
+  if (!memory || fstat(file, &status) != 0) {
     close(file);
     return nullptr;
   }
+  memory->inode_ = status.st_ino;
   auto* greeting = new (memory->base_) Greeting;
   greeting->process = static_cast<std::uint32_t>(getpid());
   greeting->rank = self.rank;
@@ -104,25 +106,31 @@ std::unique_ptr<Memory> Memory::find(const Identity& other) {
 
 Memory::~Memory() {
   munmap(base_, data_begin_ + data_size);
-  if (file_ >= 0) close(file_);
+  struct stat status;
+  if (file_ >= 0 && fstat(file_, &status) == 0 && status.st_ino == inode_) close(file_);
 }
 
 void Memory::empty(std::uint64_t begin, std::uint64_t size) const {
-  if (file_ >= 0)
-    fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(data_begin_ + begin), static_cast<off_t>(size));
+  madvise(data() + begin, size, MADV_REMOVE);
 }
 
 bool Memory::alive() const {
   // A process that has ended stays in the table until its parent asks for it, so its state is read.
-  char text[512];
+  char text[512] = "";
   const int file = ::open(fmt::format("/proc/{}/stat", greeting().process).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return errno != ENOENT;
-  const auto length = read(file, text, sizeof text);
+  const auto length = read(file, text, sizeof text - 1);
   close(file);
   if (length <= 0) return false;
   const std::string_view line(text, static_cast<std::size_t>(length));
-  const auto state = line.find(") ", line.rfind(')') == line.npos ? 0 : line.rfind(')'));
-  return state == line.npos || (line[state + 2] != 'Z' && line[state + 2] != 'X');
+  // After the name, which may have anything in it: the state, and 17 fields on the number of threads, of which the first may
+  // have ended before the others.
+  auto at = line.rfind(')');
+  if (at == line.npos || at + 2 >= line.size()) return true;
+  const char state = line[at + 2];
+  for (int field = 2; field < 20 && at != line.npos; ++field) at = line.find(' ', at + 1);
+  const int threads = at == line.npos ? 0 : std::atoi(line.data() + at + 1);
+  return (state != 'Z' && state != 'X') || threads > 1;
 }
 
 }  // namespace dunnage::transport::shm

@@ -43,6 +43,7 @@ class Memory {
   void* base_;
   std::size_t data_begin_;
   int file_;  // -1: closed
+  std::uint64_t inode_ = 0;  // by which the file is known: a program may close what it does not know and take the number
 };
 
 }  // namespace dunnage::transport::shm

@@ -11,7 +11,8 @@ namespace dunnage::transport::shm {
 class Patience {
  public:
   void wait() {
-    if (++turns_ < spins) {
+    turns_ = turns_ < spins + 1024 ? turns_ + 1 : spins;
+    if (turns_ < spins) {
       __builtin_ia32_pause();
       return;
     }
@@ -31,7 +32,7 @@ class Patience {
 
  private:
   static constexpr int spins = 2000;
-  int turns_ = 0;
+  int turns_ = 0;  // round and round once it has begun to yield
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
 };
 

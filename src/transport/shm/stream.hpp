@@ -17,7 +17,7 @@ namespace dunnage::transport::shm {
 class Outgoing {
  public:
   Outgoing() = default;
-  Outgoing(const Memory* own, const Memory* receiver, std::uint32_t slot) : own_(own), receiver_(receiver), slot_(slot) {}
+  Outgoing(const Memory* own, const Memory* receiver, std::uint32_t slot) : own_(own), receiver_(receiver), slot_(slot), serial_(this->slot().serial) {}
 
   explicit operator bool() const { return own_ != nullptr; }
   std::int64_t size() const { return slot().size; }
@@ -50,6 +50,7 @@ class Outgoing {
   }
   /// Nobody will receive it, and nothing is being packed.
   void cancel() const {
+    if (slot().serial != serial_) return;  // received, and the slot is another's
     slot().packed.store(1, std::memory_order_release);
     slot().state.store(Slot::done, std::memory_order_release);
   }
@@ -74,6 +75,7 @@ class Outgoing {
   const Memory* own_ = nullptr;
   const Memory* receiver_ = nullptr;
   std::uint32_t slot_ = 0;
+  std::uint64_t serial_ = 0;
 };
 
 /// The receiver's end. Whoever has one must fetch or discard.

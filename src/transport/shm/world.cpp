@@ -19,7 +19,9 @@ bool World::reaches(std::uint32_t rank) {
   if (rank >= self_.ranks || rank == self_.rank) return false;
   const std::lock_guard lock(mutex_);
   auto& p = peer(rank);
-  if (p.ready || p.lost) return p.ready;
+  if (own_->greeting().leaving.load(std::memory_order_relaxed)) return false;
+  if (p.ready) return !p.memory->greeting().leaving.load(std::memory_order_acquire);
+  if (p.lost) return false;
   if (!p.memory) {
     // It may not have started yet, or be elsewhere: it is looked for ever more rarely.
     if (!std::has_single_bit(++p.asked)) return false;
@@ -124,24 +126,26 @@ std::int64_t World::size_of(std::uint32_t sender, std::int64_t length, int tag) 
   return offered ? slot.size : length;
 }
 
-void World::leave() {
-  own_->greeting().leaving.store(1, std::memory_order_release);
-  Patience patience;
-  for (;;) {
-    {
-      const std::lock_guard lock(mutex_);
-      collect();
-      std::erase_if(offered_, [&](const Offered& o) {
-        const auto& slot = own_->greeting().slots[o.slot];
-        const auto& memory = peer(slot.receiver).memory;
-        return slot.state.load(std::memory_order_acquire) == Slot::offered && memory->greeting().leaving.load(std::memory_order_acquire);
-      });
-      if (offered_.empty()) return;
-      if (patience.doubts())
-        std::erase_if(offered_, [&](const Offered& o) { return !peer(own_->greeting().slots[o.slot].receiver).memory->alive(); });
-    }
-    patience.wait();
+bool World::expects(std::int64_t length) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& p : peers_) {
+    if (!p || !p->memory) continue;
+    const auto& slot = p->memory->greeting().slots[slot_of(length)];
+    if (slot.state.load(std::memory_order_acquire) == Slot::offered && slot.receiver == self_.rank) return true;
   }
+  return false;
+}
+
+bool World::all_received(bool in_doubt) {
+  const std::lock_guard lock(mutex_);
+  collect();
+  std::erase_if(offered_, [&](const Offered& o) {
+    const auto& slot = own_->greeting().slots[o.slot];
+    const auto& memory = peer(slot.receiver).memory;
+    const bool unwanted = slot.state.load(std::memory_order_acquire) == Slot::offered && memory->greeting().leaving.load(std::memory_order_acquire);
+    return unwanted || (in_doubt && !memory->alive());
+  });
+  return offered_.empty();
 }
 
 }  // namespace dunnage::transport::shm

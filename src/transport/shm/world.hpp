@@ -40,8 +40,20 @@ class World {
   /// The true size of a message of a ticket's length that can be received but has not been; the length itself if it is no ticket.
   std::int64_t size_of(std::uint32_t sender, std::int64_t length, int tag);
 
-  /// Receives no more, and waits until all that was sent has been received or never will be.
-  void leave();
+  /// Whether anybody has an operation open to this process that a message of this length may be the ticket of. Looks at no message.
+  bool expects(std::int64_t length);
+
+  /// Wants no more tickets, sends none, and waits until all that was sent has been received or never will be; `let_go_on()` is called
+  /// all the time.
+  template <class LetGoOn>
+  void leave(LetGoOn&& let_go_on) {
+    own_->greeting().leaving.store(1, std::memory_order_release);
+    Patience patience;
+    while (!all_received(patience.doubts())) {
+      patience.wait();
+      let_go_on();
+    }
+  }
 
  private:
   struct Peer {
@@ -59,6 +71,7 @@ class World {
   Peer& peer(std::uint32_t rank);
   void open_letters();
   void collect();
+  bool all_received(bool in_doubt);
 
   const Identity self_;
   const std::unique_ptr<Memory> own_;

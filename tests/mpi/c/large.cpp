@@ -296,6 +296,82 @@ void room_to_spare(const Partners& p) {
   }
 }
 
+// Receives into what is described in some other way: duplicates of predefined types, absolute addresses.
+void described_otherwise(const Pair& p) {
+  contract().section("described otherwise");
+  constexpr int n = 30000;
+  const char* ways[] = {"duplicate of double", "absolute, contiguous", "absolute, blocks"};
+  for (int way = 0; way < 3; ++way)
+    for (const bool blocking : {true, false}) {
+      const std::string what = std::string(ways[way]) + (blocking ? ", Recv" : ", Irecv");
+      if (p.sends) {
+        auto out = strided(n);
+        out->fill(way);
+        check_ok(MPI_Send(out->address, 1, out->type, p.peer, 1, world), what);
+        continue;
+      }
+      std::vector<double> memory(3 * n);
+      MPI_Datatype type;
+      if (way == 0) {
+        MPI_Type_dup(MPI_DOUBLE, &type);
+      } else {
+        MPI_Aint at;
+        MPI_Get_address(memory.data(), &at);
+        MPI_Type_create_hvector(way == 1 ? 1 : n / 100, way == 1 ? n : 100, 2400, MPI_DOUBLE, &type);
+        MPI_Datatype placed;
+        const int one = 1;
+        MPI_Type_create_struct(1, &one, &at, &type, &placed);
+        MPI_Type_free(&type);
+        type = placed;
+        MPI_Type_commit(&type);
+      }
+      void* buffer = way == 0 ? memory.data() : MPI_BOTTOM;
+      const int count = way == 0 ? n : 1;
+      MPI_Status status;
+      if (blocking) {
+        check_ok(MPI_Recv(buffer, count, type, p.peer, 1, world, &status), what);
+      } else {
+        MPI_Request request;
+        check_ok(MPI_Irecv(buffer, count, type, p.peer, 1, world, &request), what);
+        check_ok(MPI_Wait(&request, &status), what);
+      }
+      check_equal(bytes_of(status), 8 * n, what + ", size");
+      const Bytes expected = expected_of(n, way);
+      bool right = true;
+      for (int i = 0; i < n; ++i) {
+        const int to = way == 2 ? i / 100 * 300 + i % 100 : i;
+        right = right && std::memcmp(&memory[to], expected.data() + 8 * i, 8) == 0;
+      }
+      check(right, what + ", bytes");
+      MPI_Type_free(&type);
+    }
+}
+
+// A buffered message is found for what it is, whatever else is on its way.
+void probed_among_others(const Pair& p) {
+  contract().section("probed among others");
+  for (int bytes = 12288; bytes < 16384; bytes += 32) {
+    if (p.sends) {
+      const Bytes small(bytes, 1);
+      const Attached buffer(bytes);
+      check_ok(MPI_Bsend(small.data(), bytes, MPI_BYTE, p.peer, 5, world), "probed among others");
+      auto out = strided(20000);
+      out->fill(2);
+      check_ok(MPI_Send(out->address, 1, out->type, p.peer, 5, world), "probed among others");
+    } else {
+      MPI_Status status;
+      check_ok(MPI_Probe(p.peer, 5, world, &status), "probed among others");
+      check_equal(bytes_of(status), bytes, "probed among others, size");
+      Bytes small(bytes);
+      check_ok(MPI_Recv(small.data(), bytes, MPI_BYTE, p.peer, 5, world, MPI_STATUS_IGNORE), "probed among others");
+      check(small == Bytes(bytes, 1), "probed among others, bytes");
+      auto in = whole(20000);
+      check_ok(MPI_Recv(in->address, 1, in->type, p.peer, 5, world, MPI_STATUS_IGNORE), "probed among others");
+      in->expect(expected_of(20000, 2), "probed among others, large");
+    }
+  }
+}
+
 // Through other communicators: duplicates, split ones with other ranks, and between groups.
 void communicators(const Partners& p) {
   contract().section("communicators");
@@ -370,7 +446,9 @@ int main(int argc, char** argv) {
     blocking_in_any_order(p);
     truncated(p);
     room_to_spare(p);
+    described_otherwise(p);
     communicators(p);
+    probed_among_others(p);
   }
   all_to_all();
   if (p.comm != MPI_COMM_NULL) MPI_Comm_free(&partners.comm);
