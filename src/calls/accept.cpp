@@ -1,5 +1,6 @@
 #include "calls/accept.hpp"
 
+#include "calls/gpu_pack.hpp"
 #ifdef DUNNAGE_CUDA
 #include "device/place.hpp"
 #endif
@@ -38,6 +39,7 @@ Reason decide(plan::Operation operation, const void* buffer, std::int64_t count,
 
 bool on_device(const void* address) {
 #ifdef DUNNAGE_CUDA
+  if (surely_host(address)) return false;
   const auto* driver = device::driver();
   return driver && device::known_place(*driver, address).memory == device::Memory::device;
 #else

@@ -58,7 +58,7 @@ struct Message {
   Count count() const { return parcel.divided() ? Count{1} : static_cast<Count>(parcel.size); }
 };
 
-/// Whether the host must not touch an address. 20 ns where no driver is loaded.
+/// Whether the host must not touch an address. A few nanoseconds for memory in the heap, 20 for other memory where no driver is loaded.
 bool on_device(const void* address);
 
 /// Staging for `size` bytes; empty where there is no memory.
