@@ -19,12 +19,24 @@ inline auto begin_ticket(Hook hook) -> decltype(OwnTable::Isend) {
   }
 }
 
-/// What is to be done with a message that a receive has brought. Returns what the receive is to return.
-inline int settle(Landing&& landing, const Message* message, const Accepted& accepted, void* user, MPI_Status& status, MPI_Comm comm) {
+/// After a receive into staging memory: puts what came where the user wants it. Returns what the receive is to return.
+inline int settle(const Message& message, const Accepted& accepted, void* user, MPI_Status& status, MPI_Comm comm) {
   auto bytes = received_bytes(status);
-  if (const auto rc = redeem(landing, bytes, status)) return *rc == MPI_SUCCESS ? MPI_SUCCESS : raise_error(comm, *rc);
-  if (message) message->parcel.deliver(*accepted.program, user, bytes);
+  auto landing = Landing::staged(message.parcel, accepted.program, user);
+  if (const auto rc = redeem(landing, bytes, status)) return *rc == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, *rc);
+  message.parcel.deliver(*accepted.program, user, bytes);
   return MPI_SUCCESS;
+}
+
+/// After a receive into the user's buffer, where there may be tickets.
+inline int settle_in_place(void* user, std::int64_t count, MPI_Datatype type, MPI_Status& status, MPI_Comm comm) try {
+  auto bytes = received_bytes(status);
+  if (!transport::ticket_length(bytes)) return MPI_SUCCESS;
+  auto landing = Landing::in_place(user, count, type);
+  const auto rc = redeem(landing, bytes, status);
+  return !rc || *rc == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, *rc);
+} catch (const std::exception&) {
+  return raise(comm, MPI_ERR_NO_MEM);
 }
 
 template <class Fn, class Count>
@@ -61,14 +73,14 @@ template <class Count, class Call>
     if (!context->world) return call(buf, count, datatype, users);
     StatusOr status(users);
     const int rc = call(buf, count, datatype, status.get());
-    if (rc != MPI_SUCCESS || source == MPI_PROC_NULL || !transport::ticket_length(received_bytes(*status))) return rc;
-    return settle(Landing::in_place(buf, count, datatype), nullptr, accepted, buf, *status.get(), comm);
+    if (rc != MPI_SUCCESS || source == MPI_PROC_NULL) return rc;
+    return settle_in_place(buf, count, datatype, *status.get(), comm);
   }
   const Accelerated counted(hook, accepted.bytes());
   StatusOr status(users);
   const int rc = call(message.data(), message.count<Count>(), message.type.handle(), status.get());
   if (rc != MPI_SUCCESS) return rc;
-  return settle(Landing::staged(message.parcel, accepted.program, buf), &message, accepted, buf, *status.get(), comm);
+  return settle(message, accepted, buf, *status.get(), comm);
 }
 
 template <class Fn, class Count>
@@ -125,9 +137,8 @@ template <class Fn, class Count>
   const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, to, in ? in_message.count<Count>() : recvcount,
                       in ? in_message.type.handle() : recvtype, source, recvtag, comm, status.get());
   if (rc != MPI_SUCCESS || source == MPI_PROC_NULL) return rc;
-  if (in) return settle(Landing::staged(in_message.parcel, in.program, recvbuf), &in_message, in, recvbuf, *status.get(), comm);
-  if (!context->world || !transport::ticket_length(received_bytes(*status))) return rc;
-  return settle(Landing::in_place(recvbuf, recvcount, recvtype), nullptr, in, recvbuf, *status.get(), comm);
+  if (in) return settle(in_message, in, recvbuf, *status.get(), comm);
+  return context->world ? settle_in_place(recvbuf, recvcount, recvtype, *status.get(), comm) : rc;
 }
 
 template <class Fn, class Count>
@@ -159,15 +170,15 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
   if (!accepted) {
     if (!context->world) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, users);
     const int rc = next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status.get());
-    if (rc != MPI_SUCCESS || !receives || !transport::ticket_length(received_bytes(*status))) return rc;
-    return settle(Landing::in_place(buf, count, datatype), nullptr, accepted, buf, *status.get(), comm);
+    if (rc != MPI_SUCCESS || !receives) return rc;
+    return settle_in_place(buf, count, datatype, *status.get(), comm);
   }
   const Accelerated counted(hook, accepted.bytes());
   message.parcel.gather(*accepted.program, buf);
   const int rc = next(message.data(), message.count<Count>(), message.type.handle(), dest, sendtag, source, recvtag, comm,
                       status.get());
   if (rc != MPI_SUCCESS || !receives) return rc;
-  return settle(Landing::staged(message.parcel, accepted.program, buf), &message, accepted, buf, *status.get(), comm);
+  return settle(message, accepted, buf, *status.get(), comm);
 }
 
 }  // namespace dunnage::calls

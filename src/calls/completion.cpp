@@ -71,7 +71,7 @@ class Ours {
   int settle_one(int i, int rc, MPI_Request request, MPI_Status& status) {
     auto* operation = (*this)[i];
     if (rc == MPI_SUCCESS) {
-      if (const int error = complete(i, &status); error != MPI_SUCCESS) return raise_error(failed_, error);
+      if (const int error = complete(i, &status); error != MPI_SUCCESS) return raise(failed_, error);
     } else if (operation && (operation->persistent || request == MPI_REQUEST_NULL)) {
       complete(i, nullptr);
     }
@@ -94,7 +94,7 @@ class Ours {
       status.MPI_ERROR = error;
       result = MPI_ERR_IN_STATUS;
     }
-    return result == rc ? rc : raise_error(failed_, result);
+    return result == rc ? rc : raise(failed_, result);
   }
 
  private:

@@ -30,38 +30,31 @@ int request_get_status_any(Hook, decltype(NextTable::MPI_Request_get_status_any)
 int request_get_status_some(Hook, decltype(NextTable::MPI_Request_get_status_some) next, int incount,
                             const MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses);
 
-// Probes: what is found may be a ticket, whose true size is told.
+/// Probes: what is found may be a ticket, whose true size is told. `call()` calls the MPI.
+template <class Call>
+int probing(MPI_Comm comm, const int* found, MPI_Status* status, Call&& call) {
+  progress_orphans();
+  const int rc = call();
+  progress_orphans();
+  if (rc == MPI_SUCCESS && found && *found) correct_probe(comm, status);
+  return rc;
+}
+inline constexpr int always_found = 1;
 template <class Fn>
 int probe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  progress_orphans();
-  const int rc = next(source, tag, comm, status);
-  progress_orphans();
-  if (rc == MPI_SUCCESS) correct_probe(comm, status);
-  return rc;
+  return probing(comm, &always_found, status, [&] { return next(source, tag, comm, status); });
 }
 template <class Fn>
 int mprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  progress_orphans();
-  const int rc = next(source, tag, comm, message, status);
-  progress_orphans();
-  if (rc == MPI_SUCCESS) correct_probe(comm, status);
-  return rc;
+  return probing(comm, &always_found, status, [&] { return next(source, tag, comm, message, status); });
 }
 template <class Fn>
 int iprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  progress_orphans();
-  const int rc = next(source, tag, comm, flag, status);
-  progress_orphans();
-  if (rc == MPI_SUCCESS && flag && *flag) correct_probe(comm, status);
-  return rc;
+  return probing(comm, flag, status, [&] { return next(source, tag, comm, flag, status); });
 }
 template <class Fn>
 int improbe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
-  progress_orphans();
-  const int rc = next(source, tag, comm, flag, message, status);
-  progress_orphans();
-  if (rc == MPI_SUCCESS && flag && *flag) correct_probe(comm, status);
-  return rc;
+  return probing(comm, flag, status, [&] { return next(source, tag, comm, flag, message, status); });
 }
 
 /// Calls that have nothing of ours to complete but must let operations go on.

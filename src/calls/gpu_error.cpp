@@ -48,10 +48,6 @@ int code_of(const device::Error& error) {
 
 }  // namespace
 
-int raise(MPI_Comm comm, int code) {
-  context->own.Comm_call_errhandler(comm, code);
-  return code;
-}
 int raise(MPI_Comm comm, const device::Error& error) { return raise(comm, code_of(error)); }
 
 }  // namespace dunnage::calls

@@ -1,5 +1,6 @@
 #include "calls/narrowed.hpp"
 
+#include "calls/error.hpp"
 #include "calls/nonblocking.hpp"
 
 namespace dunnage::calls {
@@ -46,8 +47,7 @@ int large_pack_size(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI
 }
 
 int too_large(MPI_Comm comm) {
-  context->own.Comm_call_errhandler(comm, MPI_ERR_ARG);
-  return MPI_ERR_ARG;
+  return raise(comm, MPI_ERR_ARG);
 }
 
 void keep_arrays(MPI_Request request, bool persistent, std::vector<Narrowed> arrays) {

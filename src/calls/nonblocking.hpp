@@ -27,6 +27,15 @@ inline void forget_request(int rc, const MPI_Request* request) {
   if (rc == MPI_SUCCESS && !context->operations.empty()) delete context->operations.erase(key_of(*request));
 }
 
+/// After the MPI has begun what may have to be watched. Returns `rc`.
+inline int watch(int rc, MPI_Request* request, std::unique_ptr<engine::Operation> watched) {
+  if (rc == MPI_SUCCESS && watched)
+    attach(*request, std::move(watched));
+  else
+    forget_request(rc, request);
+  return rc;
+}
+
 /// Nothing of ours in this call, nor behind any request.
 inline bool goes_straight_through_with_request(plan::Operation operation, std::int64_t count, MPI_Datatype type) {
   return goes_straight_through(operation, count, type) && context->operations.empty();
@@ -43,11 +52,7 @@ int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count
   if (!operation) {
     auto watched = kind == OperationKind::receive ? watch_receive(const_cast<void*>(buf), count, datatype, peer, comm, persistent) : nullptr;
     const int rc = start(const_cast<void*>(buf), count, datatype);
-    if (rc == MPI_SUCCESS && watched)
-      attach(*request, std::move(watched));
-    else
-      forget_request(rc, request);
-    return rc;
+    return watch(rc, request, std::move(watched));
   }
   operation->comm = key_of(comm);
   const Accelerated counted(hook, accepted.bytes());
@@ -138,11 +143,7 @@ int isendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Data
   avoid_length(sendcount, sendtype, dest, comm);
   auto watched = watch_receive(recvbuf, recvcount, recvtype, source, comm, false);
   const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
-  if (rc == MPI_SUCCESS && watched)
-    attach(*request, std::move(watched));
-  else
-    forget_request(rc, request);
-  return rc;
+  return watch(rc, request, std::move(watched));
 }
 template <class Fn, class Count>
 int isendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
@@ -153,11 +154,7 @@ int isendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype d
   avoid_length(count, datatype, dest, comm);
   auto watched = watch_receive(buf, count, datatype, source, comm, false);
   const int rc = next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
-  if (rc == MPI_SUCCESS && watched)
-    attach(*request, std::move(watched));
-  else
-    forget_request(rc, request);
-  return rc;
+  return watch(rc, request, std::move(watched));
 }
 
 int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request);

@@ -153,11 +153,6 @@ std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& sta
   return all ? MPI_SUCCESS : MPI_ERR_OTHER;  // the sender died
 }
 
-int raise_error(MPI_Comm comm, int code) {
-  context->own.Comm_call_errhandler(comm, code);
-  return code;
-}
-
 void correct_probe(MPI_Comm comm, MPI_Status* status) {
   if (!context->world || status == MPI_STATUS_IGNORE) return;
   const auto bytes = probed_bytes(*status);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "calls/accept.hpp"
+#include "calls/error.hpp"
 #include "calls/landing.hpp"
 #include "transport/shm/world.hpp"
 
@@ -40,7 +41,6 @@ class TicketedSend {
   transport::shm::Outgoing pack(const void* buffer, MPI_Request request);
   /// The ticket's memory, which must live until its request has completed.
   engine::Parcel take_parcel() { return std::move(message_.parcel); }
-  std::shared_ptr<const pack::Program> program() const { return program_; }
 
   TicketedSend() = default;
   TicketedSend(TicketedSend&& other) noexcept { *this = std::move(other); }
@@ -80,9 +80,6 @@ struct TicketOperation {
 /// After a receive that brought `bytes`, as its status says: fetches what a ticket stands for and corrects the status. Returns
 /// what the receive is to return, and the true bytes in `bytes`; nothing where the message is no ticket.
 std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& status);
-
-/// An error of our own, through the handler of the communicator.
-int raise_error(MPI_Comm comm, int code);
 
 /// After a probe that found a message: the true size in its status.
 void correct_probe(MPI_Comm comm, MPI_Status* status);

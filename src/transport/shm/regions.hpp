@@ -24,7 +24,6 @@ class Regions {
 
   std::optional<Region> take(std::uint64_t size);
   void give_back(Region region);
-  std::uint64_t taken() const { return taken_; }
 
  private:
   const Memory& memory_;
