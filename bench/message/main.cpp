@@ -18,6 +18,7 @@
 
 #include "common/past.hpp"
 #include "common/record.hpp"
+#include "common/two_ranks.hpp"
 
 namespace {
 
@@ -142,26 +143,14 @@ void one_call(int rank, int repetitions) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int rank, ranks;
+  int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   CLI::App app("Ping-pongs with and without Dunnage");
   int repetitions = 41;
   long most = 4 << 20;
   app.add_option("--repetitions", repetitions, "samples of each series");
   app.add_option("--most", most, "largest payload in bytes");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int rc = rank == 0 ? app.exit(e) : 0;
-    MPI_Finalize();
-    return rc;
-  }
-  if (ranks != 2) {
-    if (rank == 0) std::fprintf(stderr, "bench_message: needs 2 ranks, has %d\n", ranks);
-    MPI_Finalize();
-    return 2;
-  }
+  if (const auto code = bench::begin_on_two_ranks(app, argc, argv, "bench_message")) return *code;
   if (rank == 0) bench::print(bench::header());
   one_call(rank, repetitions);
   bool right = true;

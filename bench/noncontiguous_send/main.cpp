@@ -14,6 +14,7 @@
 
 #include "common/record.hpp"
 #include "common/statistics.hpp"
+#include "common/two_ranks.hpp"
 #include "noncontiguous_send/cores.hpp"
 #include "noncontiguous_send/measure.hpp"
 
@@ -103,24 +104,12 @@ bool run(const Options& o, int rank, bool dunnage) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int rank, ranks;
+  int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   CLI::App app("Sends of non-contiguous data with and without Dunnage");
   Options options;
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int rc = rank == 0 ? app.exit(e) : 0;
-    MPI_Finalize();
-    return rc;
-  }
-  if (ranks != 2) {
-    if (rank == 0) std::fprintf(stderr, "bench_noncontiguous_send: needs 2 ranks, has %d\n", ranks);
-    MPI_Finalize();
-    return 2;
-  }
+  if (const auto code = bench::begin_on_two_ranks(app, argc, argv, "bench_noncontiguous_send")) return *code;
   bool dunnage;
   const nlohmann::json first = header(options, rank, dunnage);
   if (rank == 0) bench::print(first);
