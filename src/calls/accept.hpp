@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "calls/packed_type.hpp"
+#include "calls/peers.hpp"
 #include "calls/types.hpp"
 #include "engine/parcel.hpp"
 
@@ -26,17 +27,17 @@ inline bool goes_straight_through(plan::Operation operation, std::int64_t count,
   if (!known || __builtin_mul_overflow(count, known->bytes(), &bytes) || bytes >= context->tickets_from.load(std::memory_order_relaxed)) return false;
   if (known->reason() == plan::Reason::contiguous) return known->bytes() != 0 || context->world == nullptr;
   const auto* variant = known->find(count);
-  return variant && (*variant)[operation] != plan::Reason::accelerated;
+  return variant && variant->declines(operation);
 }
 
 /// For packing calls: any size. `most`: the largest byte count that the call's count type holds.
 Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
-                std::int64_t most);
+                std::int64_t most, plan::Peers peers = plan::Peers::same_host);
 
 /// For messages: also declines MPI_PROC_NULL and what is larger than the staging limit.
 template <class Count>
 Accepted accept_message(Hook hook, plan::Operation operation, const void* buffer, Count count, MPI_Datatype type,
-                        int peer) {
+                        int peer, MPI_Comm comm) {
   if (peer == MPI_PROC_NULL) {
     context->count(hook, plan::Reason::null_process);
     return {};
@@ -45,7 +46,7 @@ Accepted accept_message(Hook hook, plan::Operation operation, const void* buffer
   // message fills is never touched.
   constexpr std::uint64_t most = std::numeric_limits<Count>::max();
   const auto limit = operation == plan::Operation::send ? std::min(most, context->settings.staging_limit) : most;
-  return accept(hook, operation, buffer, count, type, static_cast<std::int64_t>(limit));
+  return accept(hook, operation, buffer, count, type, static_cast<std::int64_t>(limit), peers_of(peer, comm));
 }
 
 /// Staging for an accepted message, and how the MPI is shown it: one element of `type`, or `size` of MPI_PACKED.

@@ -53,7 +53,7 @@ template <class Fn, class Count>
       return context->own.Wait(&request, MPI_STATUS_IGNORE);
     }
   if (!begin_ticket(hook)) avoid_length(count, datatype, dest, comm);
-  auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
+  auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest, comm);
   const Message message = accepted ? stage(hook, plan::Operation::send, accepted) : Message();
   if (!accepted) return next(buf, count, datatype, dest, tag, comm);
   const Accelerated counted(hook, accepted.bytes());
@@ -67,7 +67,7 @@ template <class Count, class Call>
                                      MPI_Status* users, Call&& call) {
   progress_orphans();
   answer_letters();
-  auto accepted = accept_message(hook, plan::Operation::receive, buf, count, datatype, source);
+  auto accepted = accept_message(hook, plan::Operation::receive, buf, count, datatype, source, comm);
   const Message message = accepted ? stage(hook, plan::Operation::receive, accepted) : Message();
   if (!accepted) {
     if (!context->world) return call(buf, count, datatype, users);
@@ -100,7 +100,7 @@ int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, i
 template <class Fn, class Count>
 int matched_receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                     MPI_Status* status) {
-  const int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0;
+  const int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
   // A message does not say which communicator it came by.
   return staged_receive(hook, buf, count, datatype, source, MPI_COMM_WORLD, status,
                         [&](void* b, Count n, MPI_Datatype t, MPI_Status* s) { return next(b, n, t, message, s); });
@@ -114,8 +114,8 @@ template <class Fn, class Count>
   progress_orphans();
   answer_letters();
   auto ticketed = ticketed_send(hook, sendbuf, sendcount, sendtype, dest, sendtag, comm);
-  auto out = ticketed ? Accepted() : accept_message(hook, plan::Operation::send, sendbuf, sendcount, sendtype, dest);
-  auto in = accept_message(hook, plan::Operation::receive, recvbuf, recvcount, recvtype, source);
+  auto out = ticketed ? Accepted() : accept_message(hook, plan::Operation::send, sendbuf, sendcount, sendtype, dest, comm);
+  auto in = accept_message(hook, plan::Operation::receive, recvbuf, recvcount, recvtype, source, comm);
   const Message out_message = out ? stage(hook, plan::Operation::send, out) : Message();
   const Message in_message = in ? stage(hook, plan::Operation::receive, in) : Message();
   if (!ticketed && !out && !in && !context->world)
@@ -162,9 +162,9 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
   const bool receives = source != MPI_PROC_NULL;
   avoid_length(count, datatype, dest, comm);
   auto accepted = accept_message(hook, receives ? plan::Operation::receive : plan::Operation::send, buf, count, datatype,
-                                 receives ? source : dest);
+                                 receives ? source : dest, comm);
   if (accepted && receives && dest != MPI_PROC_NULL)
-    accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest);
+    accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest, comm);
   const Message message = accepted ? stage(hook, plan::Operation::send, accepted, true) : Message();
   StatusOr status(users);
   if (!accepted) {

@@ -51,6 +51,7 @@ struct Context {
   plan::Behaviour behaviour;
   plan::Model model{};
   bool reporting = false;
+  bool several_hosts = false;  // the ranks of MPI_COMM_WORLD may be on several; false before MPI_Init
   /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.
   std::atomic<bool> attention{false};
   std::array<Count, hook_count> counts;

@@ -46,7 +46,7 @@ template <class Count, class Start>
 int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count count, MPI_Datatype datatype, int peer, MPI_Comm comm,
           MPI_Request* request, Start&& start) {
   const auto direction = kind == OperationKind::send ? plan::Operation::send : plan::Operation::receive;
-  auto accepted = accept_message(hook, direction, buf, count, datatype, peer);
+  auto accepted = accept_message(hook, direction, buf, count, datatype, peer, comm);
   Message message = accepted ? stage(hook, direction, accepted) : Message();
   auto operation = message ? new_operation(hook, accepted, kind, buf, persistent, message) : nullptr;
   if (!operation) {
@@ -113,7 +113,7 @@ int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, 
 template <class Fn, class Count>
 int matched_ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                      MPI_Request* request) {
-  const int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : 0;
+  const int source = message && *message == MPI_MESSAGE_NO_PROC ? MPI_PROC_NULL : MPI_ANY_SOURCE;
   // A message does not say which communicator it came by.
   return begin_receive(hook, false, buf, count, datatype, source, MPI_COMM_WORLD, request,
                [&](void* b, Count n, MPI_Datatype t) { return next(b, n, t, message, request); });

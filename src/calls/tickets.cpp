@@ -21,6 +21,7 @@ void join_world() {
     const auto job = transport::shm::job();
     if (!job) return;
     learn_predefined_sizes();
+    context->several_hosts = !transport::shm::alone_on_host(static_cast<std::uint32_t>(ranks));
     context->world = transport::shm::World::join({*job, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)},
                                                  context->settings.ticket_memory, context->settings.staging_pool);
     if (context->world) context->tickets_from = transport::least_length;

@@ -1,5 +1,6 @@
 #include "calls/types.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <mutex>
 
@@ -110,12 +111,16 @@ KnownType::~KnownType() {
 
 Variant KnownType::plan(std::int64_t count) const {
   const auto program = std::make_shared<const pack::Program>(layout_, count);
-  Variant made{count, program, {}, false, variants_.load(std::memory_order_acquire)};
+  Variant made{count, program, {}, {}, false, variants_.load(std::memory_order_acquire)};
   const plan::Shape shape{program->size(), program->blocks(), program->stores() == pack::Stores::streamed, mixed_};
-  for (std::size_t i = 0; i < made.choice.size(); ++i)
-    made.choice[i] = context->settings.force == base::Force::always
-                         ? Reason::accelerated
-                         : plan::choose(context->model, shape, static_cast<plan::Operation>(i));
+  for (std::size_t i = 0; i < plan::operations; ++i) {
+    for (std::size_t peers = 0; peers < plan::peer_classes; ++peers)
+      made.choices[peers][i] = context->settings.force == base::Force::always
+                                   ? Reason::accelerated
+                                   : plan::choose(context->model, shape, static_cast<plan::Operation>(i), static_cast<plan::Peers>(peers));
+    const auto classes = context->several_hosts ? plan::peer_classes : 1;
+    made.declined[i] = std::none_of(made.choices.begin(), made.choices.begin() + classes, [&](const auto& c) { return c[i] == Reason::accelerated; });
+  }
   made.ticket = context->settings.tickets == base::Tickets::always || plan::choose_ticket(context->model, shape);
   if (variant_count_.load(std::memory_order_relaxed) < most_variants) {
     variant_count_.fetch_add(1, std::memory_order_relaxed);

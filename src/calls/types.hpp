@@ -22,9 +22,14 @@ namespace dunnage::calls {
 struct Variant {
   std::int64_t count;
   std::shared_ptr<const pack::Program> program;
-  std::array<plan::Reason, plan::operations> choice;  // by plan::Operation; as DUNNAGE_FORCE has it
-  bool ticket;                                        // to be sent by ticket where that can be
-  plan::Reason operator[](plan::Operation operation) const { return choice[static_cast<std::size_t>(operation)]; }
+  using Choices = std::array<plan::Reason, plan::operations>;  // by plan::Operation; as DUNNAGE_FORCE has it
+  std::array<Choices, plan::peer_classes> choices;             // by plan::Peers
+  std::array<bool, plan::operations> declined;                 // whoever the peer is
+  bool ticket;                                                 // to be sent by ticket where that can be
+  plan::Reason choice(plan::Operation operation, plan::Peers peers) const {
+    return choices[static_cast<std::size_t>(peers)][static_cast<std::size_t>(operation)];
+  }
+  bool declines(plan::Operation operation) const { return declined[static_cast<std::size_t>(operation)]; }
   const Variant* next;
 };
 

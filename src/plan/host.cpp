@@ -4,62 +4,72 @@
 
 namespace dunnage::plan {
 
-Model default_model(Library::Kind library, int major) {
+namespace {
+
+void price_open_mpi(Model& m, int major) {
+  m.library_pack = {25, 1.7, 0.018, 0.13};
+  // Staging memory and an extra pass over the payload, while the MPI's own packing overlaps its transfer.
+  const MessageCosts same_host{{60, 0.3, 0.012, 0.03}, {0, 1.35, 0, 0}, 0.01, 2.2, 4096};
+  // Over TCP that is so for all messages: what is sent at once takes long enough by itself.
+  m.messages = {same_host, MessageCosts{{60, 0.3, 0.012, 0.07}, {0, 0, 0, 0}, 0.01, 0, 0}};
+  if (major >= 5) {
+    // Its packing is fast but for messages that travel at once.
+    m.messages[0].library.block = 0.3;
+    m.messages[0].eager_limit = 4000;
+    m.least_ticket = 1 << 20;
+  }
+}
+
+void price_mpich(Model& m, Library::Kind kind) {
+  m.library_pack = {25, 1.7, 0.03, 0.13};
+  // Here the packed message also gives up the pipeline through shared memory for the single copy of contiguous data.
+  const MessageCosts same_host{{60, 0.3, 0.04, 0.11}, {60, 7.9, 0, 0}, 0.01, 1.1, 8192};
+  auto other_host = same_host;
+  other_host.library_eager_block = 0;
+  if (kind == Library::Kind::intel) other_host.library.block = 0;  // packs while it sends
+  m.messages = {same_host, other_host};
+}
+
+}  // namespace
+
+Model default_model(const Library& library) {
   Model m{};
   m.engine_pack = {45, 1.0, 0.018, 0.075};
-  m.engine_eager_byte = 0.01;
-  m.eager_limit = 4096;
   m.far_message = 512 << 10;
   m.least_ticket = 128 << 10;
-  if (library == Library::Kind::open_mpi) {
-    m.library_pack = {25, 1.7, 0.018, 0.13};
-    // Staging memory and an extra pass over the payload, while the MPI's own packing overlaps its transfer.
-    m.engine_message = {60, 0.3, 0.012, 0.03};
-    m.library_message = {0, 1.35, 0, 0};
-    m.library_eager_block = 2.2;
+  m.trusted_mixed = !behaviour_of(library).truncates_bytes_into_mixed;
+  if (library.kind == Library::Kind::open_mpi) {
+    price_open_mpi(m, library.major);
     // Between ranks of one host Open MPI 4.1 copies a message of more than its eager limit in full, past the end of a
     // contiguous receive buffer that is too short, before it reports the truncation. Data with a gap is not copied so
     // on either side, as the user's data would not have been.
     m.most_contiguous_send = 4000;
     m.contiguous_receives = false;
-    m.trusted_mixed = true;
-    if (major >= 5) {
-      // Its packing is fast but for messages that travel at once.
-      m.library_message.block = 0.3;
-      m.eager_limit = 4000;
-      m.least_ticket = 1 << 20;
-    }
   } else {
-    m.library_pack = {25, 1.7, 0.03, 0.13};
-    // Here the packed message also gives up the pipeline through shared memory for the single copy of contiguous data.
-    m.engine_message = {60, 0.3, 0.04, 0.11};
-    m.library_message = {60, 7.9, 0, 0};
-    m.library_eager_block = 1.1;
-    m.eager_limit = 8192;
-    // MPICH 4.0 reports a truncation where bytes of more than a few KiB are received into a type of mixed elements.
-    m.trusted_mixed = false;
+    price_mpich(m, library.kind);
     m.most_contiguous_send = std::numeric_limits<std::int64_t>::max();
     m.contiguous_receives = true;
   }
   return m;
 }
 
-Prediction predict(const Model& m, const Shape& shape, Operation operation) {
+Prediction predict(const Model& m, const Shape& shape, Operation operation, Peers peers) {
   if (operation == Operation::pack || operation == Operation::unpack)
     return {m.engine_pack.time(shape, shape.streamed), m.library_pack.time(shape, shape.streamed)};
-  const bool far = shape.size >= m.far_message;
-  auto engine = m.engine_message, library = m.library_message;
-  if (shape.size <= m.eager_limit) {
-    engine.byte = m.engine_eager_byte;
-    library.block = m.library_eager_block;
+  const auto& costs = m.message(peers);
+  auto engine = costs.engine, library = costs.library;
+  if (shape.size <= costs.eager_limit) {
+    engine.byte = costs.engine_eager_byte;
+    library.block = costs.library_eager_block;
   }
+  const bool far = shape.size >= m.far_message;
   return {engine.time(shape, far), library.time(shape, far)};
 }
 
 bool choose_ticket(const Model& m, const Shape& shape) { return shape.size >= m.least_ticket; }
 
-Reason choose(const Model& m, const Shape& shape, Operation operation) {
-  if (!predict(m, shape, operation).gain()) return Reason::no_gain;
+Reason choose(const Model& m, const Shape& shape, Operation operation, Peers peers) {
+  if (!predict(m, shape, operation, peers).gain()) return Reason::no_gain;
   const bool message = operation == Operation::send || operation == Operation::receive;
   const bool untrusted = (operation == Operation::send && shape.mixed && !m.trusted_mixed) ||
                          (message && shape.size < 2 && !contiguous(m, operation, shape.size));

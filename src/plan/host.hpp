@@ -5,6 +5,8 @@
 // their ratio. A call is ours only where the gain is clear of the model's own error.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "plan/library.hpp"
@@ -28,22 +30,34 @@ struct Cost {
   }
 };
 
-/// One machine and one MPI. Messages cost beyond what a contiguous one of the same size would.
+/// Between which processes a message travels.
+enum class Peers { same_host, other_host };
+inline constexpr int peer_classes = 2;
+
+/// What messages between such processes cost, beyond what a contiguous one of the same size would.
+struct MessageCosts {
+  Cost engine, library;
+  double engine_eager_byte, library_eager_block;  // of a message up to eager_limit
+  std::int64_t eager_limit;                       // bytes
+};
+
+/// One machine and one MPI.
 struct Model {
   Cost engine_pack, library_pack;
-  Cost engine_message, library_message;
-  double engine_eager_byte, library_eager_block;  // of a message up to eager_limit
-  std::int64_t eager_limit;     // bytes
-  std::int64_t far_message;     // bytes from which staging memory no longer stays cached
+  std::array<MessageCosts, peer_classes> messages;  // by Peers
+  std::int64_t far_message;   // bytes from which staging memory no longer stays cached
+  std::int64_t least_ticket;  // bytes from which a message that is not contiguous gains by a ticket between ranks of one host
+  // What the MPI does, not what it costs.
   std::int64_t most_contiguous_send;  // bytes; a larger packed message must not look contiguous to this MPI
   bool contiguous_receives;           // whether this MPI never writes past the end of a contiguous receive buffer
-  std::int64_t least_ticket;        // bytes from which a message that is not contiguous gains by a ticket between ranks of one host
-  bool trusted_mixed;               // whether packed mixed elements can be received by the MPI itself
+  bool trusted_mixed;                 // whether packed mixed elements can be received by the MPI itself
+
+  const MessageCosts& message(Peers peers) const { return messages[static_cast<std::size_t>(peers)]; }
 };
 
 /// Defaults, fitted to the measurements in docs/measurements: of Open MPI 4.1, with prices of its own for Open MPI 5, and
 /// for all others of MPICH 4.0.
-Model default_model(Library::Kind library, int major = 0);
+Model default_model(const Library& library);
 
 enum class Operation { pack, unpack, send, receive };
 inline constexpr int operations = 4;
@@ -57,8 +71,8 @@ struct Prediction {
 /// Whether a message between ranks of one host is to travel by ticket, packed and unpacked at the same time.
 bool choose_ticket(const Model& model, const Shape& shape);
 
-/// Predicts both engines for one call.
-Prediction predict(const Model& model, const Shape& shape, Operation operation);
+/// Predicts both engines for one call. `peers` says nothing where data is only packed.
+Prediction predict(const Model& model, const Shape& shape, Operation operation, Peers peers = Peers::same_host);
 
 /// Whether the staging memory of a message of `size` bytes may be one piece (engine/parcel.hpp).
 constexpr bool contiguous(const Model& model, Operation operation, std::int64_t size) {
@@ -66,6 +80,6 @@ constexpr bool contiguous(const Model& model, Operation operation, std::int64_t 
 }
 
 /// The choice: accelerated, no_gain, or untrusted where the MPI has a defect that only packed messages meet.
-Reason choose(const Model& model, const Shape& shape, Operation operation);
+Reason choose(const Model& model, const Shape& shape, Operation operation, Peers peers = Peers::same_host);
 
 }  // namespace dunnage::plan

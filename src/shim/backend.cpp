@@ -75,8 +75,7 @@ bool start(const dunnage_front& front) {
   }
   made->library = dunnage::plan::identify(calls::library_version(made->own));
   made->behaviour = dunnage::plan::behaviour_of(made->library);
-  made->model = dunnage::plan::default_model(made->library.kind, made->library.major);
-  made->model.trusted_mixed = !made->behaviour.truncates_bytes_into_mixed;
+  made->model = dunnage::plan::default_model(made->library);
   constexpr const char* simd_names[] = {"auto", "scalar", "sse4", "avx2", "avx512"};
   dunnage::pack::limit_simd(simd_names[static_cast<int>(settings.simd)]);
 #ifdef DUNNAGE_CUDA

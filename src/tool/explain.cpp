@@ -72,8 +72,8 @@ void measure(const type::Spec& spec, const pack::Program& program, std::int64_t 
 }
 
 void print_prediction(const char* name, plan::Library::Kind library, const plan::Shape& shape) {
-  const auto p = plan::predict(plan::default_model(library), shape, plan::Operation::pack);
-  const auto m = plan::predict(plan::default_model(library), shape, plan::Operation::send);
+  const auto p = plan::predict(plan::default_model({library}), shape, plan::Operation::pack);
+  const auto m = plan::predict(plan::default_model({library}), shape, plan::Operation::send);
   const auto line = [&](const char* what, const plan::Prediction& x) {
     fmt::print("{:<16} {:<9} Dunnage {}, the MPI {}: {}\n", what, name, base::format_seconds(x.engine * 1e-9),
                base::format_seconds(x.library * 1e-9), x.gain() ? "accelerated" : "declined, no gain");

@@ -19,8 +19,8 @@ class Golden : public testing::TestWithParam<Row> {};
 
 TEST_P(Golden, Gain) {
   const auto& row = GetParam();
-  EXPECT_EQ(choose(default_model(Library::Kind::open_mpi), row.shape, row.operation), row.open_mpi) << row.what;
-  EXPECT_EQ(choose(default_model(Library::Kind::mpich), row.shape, row.operation), row.mpich) << row.what;
+  EXPECT_EQ(choose(default_model({Library::Kind::open_mpi, 4, 1}), row.shape, row.operation), row.open_mpi) << row.what;
+  EXPECT_EQ(choose(default_model({Library::Kind::mpich, 4, 0}), row.shape, row.operation), row.mpich) << row.what;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"one byte, shifted", {1, 1}, Operation::receive, no, no}));
 
 TEST(OpenMpi5, PacksLongMessagesFastItself) {
-  const auto model = default_model(Library::Kind::open_mpi, 5);
+  const auto model = default_model({Library::Kind::open_mpi, 5});
   EXPECT_EQ(choose(model, {2048, 256}, Operation::send), yes);
   EXPECT_EQ(choose(model, {4096, 512}, Operation::send), no);
   EXPECT_EQ(choose(model, {65536, 8192}, Operation::receive), no);
@@ -51,9 +51,20 @@ TEST(OpenMpi5, PacksLongMessagesFastItself) {
   EXPECT_EQ(choose(model, {32768, 4096}, Operation::pack), yes);
 }
 
+TEST(OtherHost, WhoPacksWhileItSends) {
+  const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}), mpich = default_model({Library::Kind::mpich, 4, 0});
+  for (const auto operation : {Operation::send, Operation::receive}) {
+    EXPECT_EQ(choose(open_mpi, {4 << 20, 1 << 19}, operation, Peers::same_host), yes);
+    EXPECT_EQ(choose(open_mpi, {4 << 20, 1 << 19}, operation, Peers::other_host), no);
+    for (const auto& model : {open_mpi, mpich}) EXPECT_EQ(choose(model, {2048, 256}, operation, Peers::other_host), no);
+    EXPECT_EQ(choose(default_model({Library::Kind::intel, 0, 0}), {4 << 20, 1 << 19}, operation, Peers::other_host), no);
+    EXPECT_EQ(choose(mpich, {4 << 20, 1 << 19}, operation, Peers::other_host), yes);
+  }
+}
+
 TEST(Ticket, FromASizeOfTheMpis) {
-  const auto open_mpi = default_model(Library::Kind::open_mpi), open_mpi_5 = default_model(Library::Kind::open_mpi, 5),
-             mpich = default_model(Library::Kind::mpich);
+  const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}), open_mpi_5 = default_model({Library::Kind::open_mpi, 5}),
+             mpich = default_model({Library::Kind::mpich, 4, 0});
   for (const auto& model : {open_mpi, mpich}) {
     EXPECT_FALSE(choose_ticket(model, {64 << 10, 8192}));
     EXPECT_TRUE(choose_ticket(model, {128 << 10, 16384}));
@@ -63,7 +74,7 @@ TEST(Ticket, FromASizeOfTheMpis) {
 }
 
 TEST(Contiguous, OnlyWhereTheMpiKeepsToTheBuffer) {
-  const auto open_mpi = default_model(Library::Kind::open_mpi), mpich = default_model(Library::Kind::mpich);
+  const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}), mpich = default_model({Library::Kind::mpich, 4, 0});
   EXPECT_TRUE(contiguous(open_mpi, Operation::send, 4000));
   EXPECT_FALSE(contiguous(open_mpi, Operation::send, 4001));
   EXPECT_FALSE(contiguous(open_mpi, Operation::receive, 8));
@@ -72,7 +83,7 @@ TEST(Contiguous, OnlyWhereTheMpiKeepsToTheBuffer) {
 }
 
 TEST(Predict, GrowsWithTheWork) {
-  const auto model = default_model(Library::Kind::open_mpi);
+  const auto model = default_model({Library::Kind::open_mpi, 4, 1});
   for (const auto operation : {Operation::pack, Operation::send}) {
     const auto small = predict(model, {16384, 64}, operation), more_blocks = predict(model, {16384, 128}, operation),
                more_bytes = predict(model, {32768, 64}, operation);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -42,14 +43,27 @@ std::string proxy() {
   return fmt::format("{} {}", maker.pid, beginning(maker.pid));
 }
 
+/// Process numbers, by which memory is found, mean something within it only.
+std::string space() {
+  char name[64] = "";
+  const auto length = readlink("/proc/self/ns/pid", name, sizeof name);
+  return {name, length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> job() {
-  if (const auto space = variable("PMIX_NAMESPACE"); !space.empty()) return hash("pmix " + space + ' ' + variable("PMIX_SERVER_TMPDIR"));
-  if (const auto maker = proxy(); !maker.empty()) return hash("pmi " + maker);
+  if (const auto name = variable("PMIX_NAMESPACE"); !name.empty()) return hash("pmix " + name + ' ' + space() + ' ' + variable("PMIX_SERVER_TMPDIR"));
+  if (const auto maker = proxy(); !maker.empty()) return hash("pmi " + maker + ' ' + space());
   const auto number = variable("SLURM_JOB_ID"), step = variable("SLURM_STEP_ID");
-  if (!number.empty() && !step.empty()) return hash("slurm " + number + ' ' + step);
+  if (!number.empty() && !step.empty()) return hash("slurm " + number + ' ' + step + ' ' + space());
   return std::nullopt;
+}
+
+bool alone_on_host(std::uint32_t ranks) {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"})
+    if (const auto local = variable(name); !local.empty()) return std::strtoul(local.c_str(), nullptr, 10) >= ranks;
+  return false;
 }
 
 }  // namespace dunnage::transport::shm

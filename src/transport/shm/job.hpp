@@ -10,4 +10,7 @@ namespace dunnage::transport::shm {
 /// nothing where the launcher leaves no trace.
 std::optional<std::uint64_t> job();
 
+/// Whether all ranks of MPI_COMM_WORLD are on this host, as far as the launcher tells.
+bool alone_on_host(std::uint32_t ranks);
+
 }  // namespace dunnage::transport::shm

@@ -15,19 +15,25 @@ World::Peer& World::peer(std::uint32_t rank) {
   return *peer;
 }
 
+/// A rank may not have started yet, or be elsewhere: it is looked for ever more rarely.
+bool World::found(Peer& p, std::uint32_t rank) {
+  if (!p.memory && std::has_single_bit(++p.asked)) p.memory = Memory::find({self_.job, rank, self_.ranks});
+  return p.memory != nullptr;
+}
+
+bool World::near(std::uint32_t rank) {
+  if (rank >= self_.ranks || rank == self_.rank) return true;
+  const std::lock_guard lock(mutex_);
+  return found(peer(rank), rank);
+}
+
 bool World::reaches(std::uint32_t rank) {
   if (rank >= self_.ranks || rank == self_.rank) return false;
   const std::lock_guard lock(mutex_);
   auto& p = peer(rank);
   if (own_->greeting().leaving.load(std::memory_order_relaxed)) return false;
   if (p.ready) return !p.memory->greeting().leaving.load(std::memory_order_acquire);
-  if (p.lost) return false;
-  if (!p.memory) {
-    // It may not have started yet, or be elsewhere: it is looked for ever more rarely.
-    if (!std::has_single_bit(++p.asked)) return false;
-    p.memory = Memory::find({self_.job, rank, self_.ranks});
-    if (!p.memory) return false;
-  }
+  if (p.lost || !found(p, rank)) return false;
   auto& letter = p.memory->letter(self_.rank);
   switch (letter.state.load(std::memory_order_acquire)) {
     case Letter::none:

@@ -26,6 +26,8 @@ class World {
 
   /// Whether tickets may be sent to a rank; goes a step towards it if not.
   bool reaches(std::uint32_t rank);
+  /// Whether a rank is on this host, and has such memory too.
+  bool near(std::uint32_t rank);
   /// Lets in who has asked. Costs one load where nobody has.
   void answer() {
     if (own_->greeting().letters.load(std::memory_order_relaxed) != answered_.load(std::memory_order_relaxed)) open_letters();
@@ -69,6 +71,7 @@ class World {
   World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle)
       : self_(self), own_(std::move(own)), regions_(*own_, most, idle), peers_(self.ranks) {}
   Peer& peer(std::uint32_t rank);
+  bool found(Peer& peer, std::uint32_t rank);
   void open_letters();
   void collect();
   bool all_received(bool in_doubt);
