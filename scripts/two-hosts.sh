@@ -3,7 +3,7 @@
 # and process numbers of its own, and TCP between them goes through a pair of virtual interfaces. docs/guide/two-hosts.md.
 #
 #   scripts/two-hosts.sh --mpi openmpi|mpich|impi [--rate RATE] [--env NAME=VALUE]... [--launcher PATH] [--expect BYTES]
-#                        -- PROGRAM ARGUMENTS
+#                        [--dunnage PATH] -- PROGRAM ARGUMENTS
 #
 # Ends with the launcher's status; 77 where this machine cannot do it, 2 for a wrong command line, 3 where fewer than
 # BYTES went from the first host to the second.
@@ -22,7 +22,7 @@ cannot() { say "cannot run here: $*"; exit 77; }
 
 # --- the command line ----------------------------------------------------------------------------------------
 
-inside=no rate=10gbit mpi='' launcher='' expect=0 variables=() original=("$@")
+inside=no rate=10gbit mpi='' launcher='' dunnage='' expect=0 variables=() original=("$@")
 [ "${1:-}" != --inside ] || { inside=yes; shift; }
 while [ $# -gt 0 ]; do
   [ "$1" = -- ] && { shift; break; }
@@ -32,6 +32,7 @@ while [ $# -gt 0 ]; do
     --mpi) mpi=$2 ;;
     --launcher) launcher=$2 ;;
     --expect) expect=$2 ;;
+    --dunnage) dunnage=$2 ;;
     --env) variables+=("$2") ;;
     *) wrong "unknown option $1" ;;
   esac
@@ -122,12 +123,15 @@ if [ "$kind" = openmpi ]; then
   export OMPI_MCA_oob_tcp_if_include=$link PRTE_MCA_prte_if_include=$link
   words+=(--host "${names[0]}:1,${names[1]}:1" --bind-to none)
   for variable in "${variables[@]}"; do words+=(-x "$variable"); done
+  [ -z "$dunnage" ] || words+=(-x LD_PRELOAD -x DUNNAGE_ROSTER)
 else
   export UCX_TLS=tcp,self UCX_NET_DEVICES=$link
   export FI_PROVIDER=tcp FI_TCP_IFACE=$link I_MPI_FABRICS=ofi I_MPI_HYDRA_IFACE=$link
   words+=(-launcher rsh -launcher-exec "$agent" -hosts "${names[0]},${names[1]}" -ppn 1)
   for variable in "${variables[@]}"; do words+=(-genv "${variable%%=*}" "${variable#*=}"); done
 fi
+
+[ -z "$dunnage" ] || words=("$dunnage" run -- "${words[@]}")
 
 counted() { awk -v link="$link:" '$1 == link { print $10, $2 }' /proc/net/dev; } # bytes sent, bytes received
 read -r sent_before received_before < <(counted)

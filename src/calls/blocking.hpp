@@ -3,6 +3,7 @@
 #pragma once
 
 #include "calls/accept.hpp"
+#include "calls/fetching.hpp"
 #include "calls/orphans.hpp"
 #include "calls/status.hpp"
 #include "calls/tickets.hpp"
@@ -39,6 +40,40 @@ inline int settle_in_place(void* user, std::int64_t count, MPI_Datatype type, MP
   return raise(comm, MPI_ERR_NO_MEM);
 }
 
+template <class Count>
+bool fits_int(Count count) { return count <= std::numeric_limits<int>::max(); }
+
+/// The MPI's own send, which may take as long as the receiver likes.
+template <class Fn, class Count>
+int send_fetching(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  const auto begin = begin_ticket(hook);
+  if (!begin || !must_fetch() || !fits_int(count)) return next(buf, count, datatype, dest, tag, comm);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int rc = begin(buf, static_cast<int>(count), datatype, dest, tag, comm, &request);
+  return rc == MPI_SUCCESS ? wait_fetching(&request, MPI_STATUS_IGNORE) : rc;
+}
+
+template <class Fn, class Count>
+int receive_fetching(Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  if (!must_fetch() || !fits_int(count)) return next(buf, count, datatype, source, tag, comm, status);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int rc = context->own.Irecv(buf, static_cast<int>(count), datatype, source, tag, comm, &request);
+  return rc == MPI_SUCCESS ? wait_fetching(&request, status) : rc;
+}
+
+template <class Fn, class Count>
+int sendrecv_fetching(Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
+                      Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  if (!must_fetch() || !fits_int(sendcount) || !fits_int(recvcount))
+    return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+  MPI_Request in = MPI_REQUEST_NULL, out = MPI_REQUEST_NULL;
+  int rc = context->own.Irecv(recvbuf, static_cast<int>(recvcount), recvtype, source, recvtag, comm, &in);
+  if (rc != MPI_SUCCESS) return rc;
+  rc = context->own.Isend(sendbuf, static_cast<int>(sendcount), sendtype, dest, sendtag, comm, &out);
+  const int received = wait_fetching(&in, status), sent = rc == MPI_SUCCESS ? wait_fetching(&out, MPI_STATUS_IGNORE) : rc;
+  return received != MPI_SUCCESS ? received : sent;
+}
+
 template <class Fn, class Count>
 [[gnu::noinline]] int staged_send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   progress_orphans();
@@ -47,18 +82,20 @@ template <class Fn, class Count>
       const Accelerated counted(hook, ticketed.bytes(), true);
       MPI_Request request = MPI_REQUEST_NULL;
       const auto& message = ticketed.message();
-      const int rc = begin(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, &request);
+      int rc = ticketed.begins(begin)(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, &request);
       if (rc != MPI_SUCCESS) return rc;
       ticketed.pack(buf, request);
-      return context->own.Wait(&request, MPI_STATUS_IGNORE);
+      rc = must_fetch() ? wait_fetching(&request, MPI_STATUS_IGNORE) : context->own.Wait(&request, MPI_STATUS_IGNORE);
+      if (auto stream = ticketed.take_stream()) finish_stream(std::move(stream), rc == MPI_SUCCESS);
+      return rc;
     }
   if (!begin_ticket(hook)) avoid_length(count, datatype, dest, comm);
   auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest, comm);
   const Message message = accepted ? stage(hook, plan::Operation::send, accepted) : Message();
-  if (!accepted) return next(buf, count, datatype, dest, tag, comm);
+  if (!accepted) return send_fetching(hook, next, buf, count, datatype, dest, tag, comm);
   const Accelerated counted(hook, accepted.bytes());
   message.parcel.gather(*accepted.program, buf);
-  return next(message.data(), message.count<Count>(), message.type.handle(), dest, tag, comm);
+  return send_fetching(hook, next, message.data(), message.count<Count>(), message.type.handle(), dest, tag, comm);
 }
 
 /// The common part of the receives: `call(buffer, count, type, status)` calls the MPI. `comm`: for errors of our own.
@@ -94,7 +131,7 @@ int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, i
             MPI_Status* status) {
   if (goes_straight_through(plan::Operation::receive, count, datatype)) return next(buf, count, datatype, source, tag, comm, status);
   return staged_receive(hook, buf, count, datatype, source, comm, status,
-                        [&](void* b, Count n, MPI_Datatype t, MPI_Status* s) { return next(b, n, t, source, tag, comm, s); });
+                        [&](void* b, Count n, MPI_Datatype t, MPI_Status* s) { return receive_fetching(next, b, n, t, source, tag, comm, s); });
 }
 
 template <class Fn, class Count>
@@ -134,11 +171,14 @@ template <class Fn, class Count>
   }
   StatusOr status(users);
   void* to = in ? in_message.data() : recvbuf;
-  const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, to, in ? in_message.count<Count>() : recvcount,
-                      in ? in_message.type.handle() : recvtype, source, recvtag, comm, status.get());
-  if (rc != MPI_SUCCESS || source == MPI_PROC_NULL) return rc;
-  if (in) return settle(in_message, in, recvbuf, *status.get(), comm);
-  return context->world ? settle_in_place(recvbuf, recvcount, recvtype, *status.get(), comm) : rc;
+  const int rc = sendrecv_fetching(next, sendbuf, sendcount, sendtype, dest, sendtag, to, in ? in_message.count<Count>() : recvcount,
+                                   in ? in_message.type.handle() : recvtype, source, recvtag, comm, status.get());
+  const int settled = rc != MPI_SUCCESS || source == MPI_PROC_NULL ? rc
+                      : in                                         ? settle(in_message, in, recvbuf, *status.get(), comm)
+                      : context->world                             ? settle_in_place(recvbuf, recvcount, recvtype, *status.get(), comm)
+                                                                   : rc;
+  if (auto stream = ticketed.take_stream()) finish_stream(std::move(stream), rc == MPI_SUCCESS);
+  return settled;
 }
 
 template <class Fn, class Count>

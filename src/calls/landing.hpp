@@ -24,6 +24,8 @@ class Landing {
 
   /// Bytes that the receive has room for.
   std::int64_t capacity() const { return capacity_; }
+  /// The user's buffer, where the data is to lie there as it travels; else null.
+  char* contiguous() const { return parcel_ || program_ || type_ != MPI_DATATYPE_NULL ? nullptr : user_; }
   /// A range of the message as it came.
   void read(void* bytes, std::int64_t begin, std::int64_t end) const;
   /// Puts bytes of the data in their place. In order, from the first that is not there.

@@ -71,7 +71,9 @@ template <class Count, class Start>
     if (auto ticketed = ticketed_send(hook, buf, count, datatype, dest, tag, comm)) {
       const Accelerated counted(hook, ticketed.bytes(), true);
       const auto& message = ticketed.message();
-      const int rc = start(message.data(), message.template count<Count>(), message.type.handle());
+      const auto begins = ticketed.begins(nullptr);
+      const int rc = begins ? begins(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, request)
+                            : start(message.data(), message.template count<Count>(), message.type.handle());
       if (rc != MPI_SUCCESS) return rc;
       const auto outgoing = ticketed.pack(buf, *request);
       attach(*request, ticket_operation(ticketed, outgoing));

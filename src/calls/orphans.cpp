@@ -15,21 +15,28 @@ struct Orphan {
   std::unique_ptr<engine::Operation> operation;
 };
 
-std::mutex mutex;
+std::mutex mutex, streams_mutex;
 std::vector<Orphan> orphans;
+std::vector<std::shared_ptr<OutgoingStream>> streams;
 
-/// Under the lock, after a change.
-void announce() {
-  waiting_orphans.store(orphans.size(), std::memory_order_relaxed);
-  context->attention.store(context->reporting || !orphans.empty(), std::memory_order_relaxed);
+/// After a change of either by so many.
+void announce(std::ptrdiff_t change) {
+  const auto waiting = waiting_orphans.fetch_add(static_cast<std::size_t>(change), std::memory_order_relaxed) + static_cast<std::size_t>(change);
+  context->attention.store(context->reporting || context->streams || waiting != 0, std::memory_order_relaxed);
+}
+
+void test_streams() {
+  const std::unique_lock lock(streams_mutex, std::try_to_lock);
+  if (lock) announce(-static_cast<std::ptrdiff_t>(std::erase_if(streams, [](const auto& stream) { return stream->done(); })));
 }
 
 }  // namespace
 
 void test_orphans() {
+  test_streams();
   std::unique_lock lock(mutex, std::try_to_lock);  // another thread is at it already
   if (!lock) return;
-  std::erase_if(orphans, [](Orphan& orphan) {
+  const auto ended = std::erase_if(orphans, [](Orphan& orphan) {
     int done = 0;
     MPI_Status status;
     const bool persistent = orphan.operation->persistent;
@@ -39,24 +46,41 @@ void test_orphans() {
     if (persistent && orphan.request != MPI_REQUEST_NULL) context->next.MPI_Request_free(&orphan.request);
     return true;
   });
-  announce();
+  announce(-static_cast<std::ptrdiff_t>(ended));
 }
 
 void adopt_orphan(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
   const std::lock_guard lock(mutex);
   orphans.push_back({request, std::move(operation)});
-  announce();
+  announce(1);
+}
+
+void finish_stream(std::shared_ptr<OutgoingStream> stream, bool waits) {
+  if (waits ? context->streams->linger(*stream) : stream->done()) return;
+  const std::lock_guard lock(streams_mutex);
+  streams.push_back(std::move(stream));
+  announce(1);
+}
+
+bool no_streams_left() {
+  test_streams();
+  const std::lock_guard lock(streams_mutex);
+  return streams.empty();
 }
 
 void finish_orphans() {
   // A correct program's partner completes them. One that never sends what was to be received would end without us,
   // so it must with us.
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  while (waiting_orphans.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < limit) test_orphans();
+  const auto left = [] {
+    const std::lock_guard lock(mutex);
+    return !orphans.empty();
+  };
+  while (left() && std::chrono::steady_clock::now() < limit) test_orphans();
   const std::lock_guard lock(mutex);
   for (auto& orphan : orphans) (void)orphan.operation.release();  // the MPI may still write there: leaked on purpose
+  announce(-static_cast<std::ptrdiff_t>(orphans.size()));
   orphans.clear();
-  announce();
 }
 
 }  // namespace dunnage::calls

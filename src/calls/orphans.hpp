@@ -1,4 +1,4 @@
-// Requests that the program freed while their operation was under way.
+// Requests that the program freed while their operation was under way, and messages whose receivers take their time.
 //
 // The operation goes on, and its staging memory (and for a receive, the delivery) waits for its end. They are
 // tested in passing by every later call that could have waited for them.
@@ -7,11 +7,17 @@
 #include <memory>
 
 #include "calls/context.hpp"
+#include "calls/streams.hpp"
 
 namespace dunnage::calls {
 
 /// Takes over an active operation and its request.
 void adopt_orphan(MPI_Request request, std::unique_ptr<engine::Operation> operation);
+/// After a message's ticket has been received: waits until its receiver has fetched it, as Streams::linger does, and takes over what
+/// has not been fetched then, or what is not to be waited for.
+void finish_stream(std::shared_ptr<OutgoingStream> stream, bool waits);
+/// Lets those go on; whether there are none.
+bool no_streams_left();
 extern std::atomic<std::size_t> waiting_orphans;
 void test_orphans();
 /// Tests them all; costs one load where there are none.

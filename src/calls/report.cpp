@@ -28,6 +28,7 @@ Totals local_totals() {
     totals.push_back(count.nanoseconds.load());
     totals.push_back(count.tickets.load());
   }
+  totals.push_back(context->stalls.load());
   return totals;
 }
 
@@ -55,13 +56,16 @@ nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
                             {"seconds", static_cast<double>(t[plan::reasons + 1]) * 1e-9},
                             {"by ticket", t[plan::reasons + 2]}};
   }
-  return {{"mpi", short_version()}, {"ranks", ranks}, {"calls", calls}};
+  return {{"mpi", short_version()}, {"ranks", ranks}, {"stalls", totals.back()}, {"calls", calls}};
 }
 
 std::string to_text(const nlohmann::ordered_json& report) {
   std::string text = fmt::format("dunnage: report for {} ranks of {}\n", report["ranks"].get<int>(),
                                  report["mpi"].get<std::string>());
   if (report["calls"].empty()) text += "  no call that Dunnage knows was made\n";
+  if (const auto stalls = report["stalls"].get<std::uint64_t>(); stalls)
+    text += fmt::format("  {} times a receiver on another host did not fetch a message whose ticket it had, for half a second; large messages from\n"
+                        "  such a sender went the MPI's way after that\n", stalls);
   for (const auto& [name, call] : report["calls"].items()) {
     const auto accelerated = call["accelerated"].get<std::uint64_t>();
     text += fmt::format("  {:<22} {:>10} accelerated", name, accelerated);

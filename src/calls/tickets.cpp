@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "calls/communicators.hpp"
+#include "calls/orphans.hpp"
 #include "transport/shm/job.hpp"
 
 namespace dunnage::calls {
@@ -24,12 +25,46 @@ void join_world() {
     context->several_hosts = !transport::shm::alone_on_host(static_cast<std::uint32_t>(ranks));
     context->world = transport::shm::World::join({*job, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)},
                                                  context->settings.ticket_memory, context->settings.staging_pool);
-    if (context->world) context->tickets_from = transport::least_length;
+    if (!context->world) return;
+    context->tickets_from = transport::least_length;
+    join_streams({transport::shm::world_key(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)});
   });
 }
 
+void join_streams(const transport::Member& self) {
+  const bool always = context->settings.streams == base::Streams::always;
+  const bool useful = context->several_hosts && context->model.least_stream != std::numeric_limits<std::int64_t>::max();
+  MPI_Comm parent = MPI_COMM_NULL;
+  int level = MPI_THREAD_SINGLE;
+  if (context->settings.streams == base::Streams::off || context->settings.roster.empty() || !(always || useful) ||
+      context->own.Comm_get_parent(&parent) != MPI_SUCCESS || parent != MPI_COMM_NULL || !transport::everyone_is_here(context->settings.roster, self))
+    return;
+  context->streams = Streams::join(context->settings.ticket_memory);
+  if (!context->streams) return;
+  context->attention = true;
+  context->fetches = context->own.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
+}
+
+namespace {
+
+/// Whether messages to a rank of MPI_COMM_WORLD go in pieces over the MPI, if by ticket.
+bool far(std::uint32_t rank) {
+  return context->streams && (context->settings.streams == base::Streams::always || !context->world->near(rank));
+}
+
+void avoid_length(std::uint32_t receiver, std::int64_t bytes) {
+  context->world->avoid(receiver, bytes);
+  if (far(receiver)) context->streams->avoid(receiver, bytes);
+}
+
+}  // namespace
+
 void leave_world() {
   if (!context->world) return;
+  if (context->streams) {
+    context->fetches = false;
+    context->streams->leave([] { return no_streams_left(); });
+  }
   context->world->leave([] {  // the MPI may have to move what comes before, or the ticket itself
     int there = 0;
     MPI_Status status;
@@ -49,6 +84,7 @@ void answer_letters() {
 
 TicketedSend& TicketedSend::operator=(TicketedSend&& other) noexcept {
   std::swap(outgoing_, other.outgoing_);
+  std::swap(stream_, other.stream_);
   std::swap(program_, other.program_);
   std::swap(message_, other.message_);
   return *this;
@@ -56,9 +92,14 @@ TicketedSend& TicketedSend::operator=(TicketedSend&& other) noexcept {
 
 TicketedSend::~TicketedSend() {
   if (outgoing_) outgoing_.cancel();
+  if (stream_) finish_stream(std::move(stream_), false);
 }
 
 transport::shm::Outgoing TicketedSend::pack(const void* buffer, MPI_Request request) {
+  if (stream_) {
+    stream_->send(*program_, buffer);
+    return {};
+  }
   bool travels = request != MPI_REQUEST_NULL;
   outgoing_.run(
       travels, [&](char* to, std::int64_t begin, std::int64_t end) { program_->pack(buffer, to, begin, end, pack::Stores::cached); },
@@ -77,7 +118,7 @@ void avoid_length(std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm
   std::int64_t bytes = 0;
   if ((size == 0 && context->own.Type_size_x(type, &size) != MPI_SUCCESS) || __builtin_mul_overflow(count, static_cast<std::int64_t>(size), &bytes)) return;
   if (!transport::ticket_length(bytes)) return;
-  if (const auto there = world_rank(comm, dest); there >= 0) context->world->avoid(static_cast<std::uint32_t>(there), bytes);
+  if (const auto there = world_rank(comm, dest); there >= 0) avoid_length(static_cast<std::uint32_t>(there), bytes);
 }
 
 std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm) {
@@ -99,14 +140,14 @@ std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, 
   if (there < 0) return std::nullopt;
   const auto receiver = static_cast<std::uint32_t>(there);
   if (transport::ticket_length(bytes)) {
-    world->avoid(receiver, bytes);
+    avoid_length(receiver, bytes);
     return std::nullopt;
   }
   try {
+    const bool away = far(receiver);
+    const auto by = [&](const Variant& v) { return (away ? v.stream : v.ticket) ? std::optional(TicketRoute{receiver, away, v.program}) : std::nullopt; };
     const auto* variant = known->find(count);
-    if (variant) return variant->ticket ? std::optional(TicketRoute{receiver, variant->program}) : std::nullopt;
-    const auto made = known->plan(count);
-    return made.ticket ? std::optional(TicketRoute{receiver, made.program}) : std::nullopt;
+    return variant ? by(*variant) : by(known->plan(count));
   } catch (const type::SpecError&) {
   } catch (const std::bad_alloc&) {
   }
@@ -116,42 +157,54 @@ std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, 
 TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buffer, int tag) {
   TicketedSend made;
   auto* world = context->world.get();
-  if (!world || !world->reaches(route.receiver)) return made;
-  const auto outgoing = world->offer(route.receiver, route.program->size(), tag);
+  if (!world) return made;
+  const auto fill = [&](const auto& way) {
+    made.program_ = route.program;
+    made.message_ = stage_bytes(Operation::send, way.length());
+    if (!made.message_) {
+      context->count(hook, Reason::no_memory);
+      return TicketedSend();
+    }
+    const auto& parcel = made.message_.parcel;
+    parcel.gather(*made.program_, buffer, way.carried());
+    const Ticket ticket = way.ticket();
+    parcel.write(&ticket, way.carried(), parcel.size);
+    return std::move(made);
+  };
+  if (route.far) {
+    made.stream_ = context->streams->offer(route.receiver, route.program->size(), tag);
+    return made.stream_ ? fill(*made.stream_) : TicketedSend();
+  }
+  const auto outgoing = world->reaches(route.receiver) ? world->offer(route.receiver, route.program->size(), tag) : std::nullopt;
   if (!outgoing) return made;
   made.outgoing_ = *outgoing;
-  made.program_ = route.program;
-  made.message_ = stage_bytes(Operation::send, outgoing->length());
-  if (!made.message_) {
-    context->count(hook, Reason::no_memory);
-    return {};
-  }
-  const auto& parcel = made.message_.parcel;
-  parcel.gather(*made.program_, buffer, outgoing->carried());
-  const Ticket ticket = outgoing->ticket();
-  parcel.write(&ticket, outgoing->carried(), parcel.size);
-  return made;
+  return fill(*outgoing);
 }
 
 std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& status) {
-  if (!context->world || !transport::ticket_length(bytes) || bytes > landing.capacity() || !context->world->expects(bytes)) return std::nullopt;
+  if (!context->world || !transport::ticket_length(bytes) || bytes > landing.capacity() || (!context->streams && !context->world->expects(bytes))) return std::nullopt;
   const auto at = bytes - static_cast<std::int64_t>(sizeof(Ticket));
   Ticket ticket;
   landing.read(&ticket, at, bytes);
   const auto incoming = context->world->recognise(ticket, bytes);
-  if (!incoming) return std::nullopt;
-  bytes = incoming->size();
+  const bool in_pieces = !incoming && context->streams && context->streams->recognise(ticket, bytes);
+  if (!incoming && !in_pieces) return std::nullopt;
+  bytes = ticket.size;
   if (bytes > landing.capacity()) {
-    incoming->discard();
+    if (in_pieces)
+      context->streams->fetch(ticket, nullptr);
+    else
+      incoming->discard();
     bytes = landing.capacity();
     context->own.Status_set_elements_x(&status, MPI_BYTE, bytes);
     return MPI_ERR_TRUNCATE;
   }
   landing.settle(at);
-  const bool all = incoming->fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); });
+  const bool all = in_pieces ? context->streams->fetch(ticket, &landing)
+                             : incoming->fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); });
   landing.finish();
   context->own.Status_set_elements_x(&status, MPI_BYTE, bytes);
-  return all ? MPI_SUCCESS : MPI_ERR_OTHER;  // the sender died
+  return all ? MPI_SUCCESS : MPI_ERR_OTHER;  // the sender died, or there is no memory
 }
 
 void correct_probe(MPI_Comm comm, MPI_Status* status) {
@@ -160,7 +213,9 @@ void correct_probe(MPI_Comm comm, MPI_Status* status) {
   if (!transport::ticket_length(bytes)) return;
   const auto sender = world_rank(comm, status->MPI_SOURCE);
   if (sender < 0) return;
-  const auto size = context->world->size_of(static_cast<std::uint32_t>(sender), bytes, status->MPI_TAG);
+  const auto rank = static_cast<std::uint32_t>(sender);
+  auto size = context->world->size_of(rank, bytes, status->MPI_TAG);
+  if (size == bytes && far(rank)) size = context->streams->size_of(rank, bytes, status->MPI_TAG);
   if (size != bytes) context->own.Status_set_elements_x(status, MPI_BYTE, size);
 }
 

@@ -8,6 +8,7 @@
 #include "calls/accept.hpp"
 #include "calls/error.hpp"
 #include "calls/landing.hpp"
+#include "transport/roster.hpp"
 #include "transport/shm/world.hpp"
 
 namespace dunnage::calls {
@@ -27,18 +28,24 @@ void answer_letters();
 /// Where a message goes by ticket, and what of it.
 struct TicketRoute {
   std::uint32_t receiver;  // rank of MPI_COMM_WORLD
+  bool far;                // on another host
   std::shared_ptr<const pack::Program> program;
 };
 
 /// A message that is about to travel by ticket. Movable; cancels the operation unless pack() was called.
 class TicketedSend {
  public:
-  explicit operator bool() const { return static_cast<bool>(outgoing_); }
+  explicit operator bool() const { return outgoing_ || stream_; }
   const Message& message() const { return message_; }
   std::int64_t bytes() const { return program_->size(); }
   /// Packs the rest of the data into shared memory. `request`: the ticket's, which travels in the meantime; null where it will be
   /// sent later. After this the operation is the receiver's: without a receiver it must be cancelled.
   transport::shm::Outgoing pack(const void* buffer, MPI_Request request);
+  /// Instead of what pack() returns, for a message to another host.
+  std::shared_ptr<OutgoingStream> take_stream() { return std::move(stream_); }
+  /// The function that begins the ticket's send where one of the MPI's standard mode would do. Between hosts it is a synchronous one:
+  /// its request stays the sender's until the receiver has the ticket.
+  decltype(OwnTable::Isend) begins(decltype(OwnTable::Isend) otherwise) const { return stream_ ? context->own.Issend : otherwise; }
   /// The ticket's memory, which must live until its request has completed.
   engine::Parcel take_parcel() { return std::move(message_.parcel); }
 
@@ -50,6 +57,7 @@ class TicketedSend {
  private:
   friend TicketedSend ticketed_send(Hook, const TicketRoute&, const void*, int);
   transport::shm::Outgoing outgoing_;
+  std::shared_ptr<OutgoingStream> stream_;
   std::shared_ptr<const pack::Program> program_;
   Message message_;
 };
@@ -68,6 +76,7 @@ inline TicketedSend ticketed_send(Hook hook, const void* buffer, std::int64_t co
 /// What is kept beside the request of a send by ticket.
 struct TicketOperation {
   transport::shm::Outgoing outgoing;
+  std::shared_ptr<OutgoingStream> stream;
   engine::Parcel parcel;
   // Of a persistent send, each start of which is a nonblocking one of its own, behind the user's request.
   TicketRoute route{};
@@ -83,6 +92,9 @@ std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& sta
 
 /// After a probe that found a message: the true size in its status.
 void correct_probe(MPI_Comm comm, MPI_Status* status);
+
+/// After MPI_Init, when the world has been joined, where ranks may be on several hosts: finds out whether all have Dunnage.
+void join_streams(const transport::Member& self);
 
 template <class... Arguments>
 int init(Hook, int (*next)(Arguments...), Arguments... arguments) {

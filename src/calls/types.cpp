@@ -111,7 +111,7 @@ KnownType::~KnownType() {
 
 Variant KnownType::plan(std::int64_t count) const {
   const auto program = std::make_shared<const pack::Program>(layout_, count);
-  Variant made{count, program, {}, {}, false, variants_.load(std::memory_order_acquire)};
+  Variant made{count, program, {}, {}, false, false, variants_.load(std::memory_order_acquire)};
   const plan::Shape shape{program->size(), program->blocks(), program->stores() == pack::Stores::streamed, mixed_};
   for (std::size_t i = 0; i < plan::operations; ++i) {
     for (std::size_t peers = 0; peers < plan::peer_classes; ++peers)
@@ -122,6 +122,7 @@ Variant KnownType::plan(std::int64_t count) const {
     made.declined[i] = std::none_of(made.choices.begin(), made.choices.begin() + classes, [&](const auto& c) { return c[i] == Reason::accelerated; });
   }
   made.ticket = context->settings.tickets == base::Tickets::always || plan::choose_ticket(context->model, shape);
+  made.stream = context->settings.streams == base::Streams::always || plan::choose_stream(context->model, shape);
   if (variant_count_.load(std::memory_order_relaxed) < most_variants) {
     variant_count_.fetch_add(1, std::memory_order_relaxed);
     auto* kept = new Variant(made);

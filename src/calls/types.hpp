@@ -25,7 +25,7 @@ struct Variant {
   using Choices = std::array<plan::Reason, plan::operations>;  // by plan::Operation; as DUNNAGE_FORCE has it
   std::array<Choices, plan::peer_classes> choices;             // by plan::Peers
   std::array<bool, plan::operations> declined;                 // whoever the peer is
-  bool ticket;                                                 // to be sent by ticket where that can be
+  bool ticket, stream;                                         // to be sent by ticket where that can be, on one host and between two
   plan::Reason choice(plan::Operation operation, plan::Peers peers) const {
     return choices[static_cast<std::size_t>(peers)][static_cast<std::size_t>(operation)];
   }

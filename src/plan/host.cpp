@@ -37,8 +37,10 @@ Model default_model(const Library& library) {
   m.engine_pack = {45, 1.0, 0.018, 0.075};
   m.far_message = 512 << 10;
   m.least_ticket = 128 << 10;
+  m.least_stream = 1 << 20;
   m.trusted_mixed = !behaviour_of(library).truncates_bytes_into_mixed;
   if (library.kind == Library::Kind::open_mpi) {
+    m.least_stream = std::numeric_limits<std::int64_t>::max();  // its own packing overlaps
     price_open_mpi(m, library.major);
     // Between ranks of one host Open MPI 4.1 copies a message of more than its eager limit in full, past the end of a
     // contiguous receive buffer that is too short, before it reports the truncation. Data with a gap is not copied so
@@ -67,6 +69,8 @@ Prediction predict(const Model& m, const Shape& shape, Operation operation, Peer
 }
 
 bool choose_ticket(const Model& m, const Shape& shape) { return shape.size >= m.least_ticket; }
+
+bool choose_stream(const Model& m, const Shape& shape) { return shape.size >= m.least_stream; }
 
 Reason choose(const Model& m, const Shape& shape, Operation operation, Peers peers) {
   if (!predict(m, shape, operation, peers).gain()) return Reason::no_gain;

@@ -47,6 +47,7 @@ struct Model {
   std::array<MessageCosts, peer_classes> messages;  // by Peers
   std::int64_t far_message;   // bytes from which staging memory no longer stays cached
   std::int64_t least_ticket;  // bytes from which a message that is not contiguous gains by a ticket between ranks of one host
+  std::int64_t least_stream;  // the same of a ticket between hosts
   // What the MPI does, not what it costs.
   std::int64_t most_contiguous_send;  // bytes; a larger packed message must not look contiguous to this MPI
   bool contiguous_receives;           // whether this MPI never writes past the end of a contiguous receive buffer
@@ -70,6 +71,8 @@ struct Prediction {
 
 /// Whether a message between ranks of one host is to travel by ticket, packed and unpacked at the same time.
 bool choose_ticket(const Model& model, const Shape& shape);
+/// The same between hosts.
+bool choose_stream(const Model& model, const Shape& shape);
 
 /// Predicts both engines for one call. `peers` says nothing where data is only packed.
 Prediction predict(const Model& model, const Shape& shape, Operation operation, Peers peers = Peers::same_host);

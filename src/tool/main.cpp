@@ -41,7 +41,7 @@ std::string option_name(std::string_view setting) {
 
 void add_settings(CLI::App& command, tool::RunOptions& run) {
     for (const base::Setting& setting : base::setting_table()) {
-        if (setting.name == "DUNNAGE" || setting.name == "DUNNAGE_HOME") continue;  // say nothing about one run
+        if (setting.name == "DUNNAGE" || setting.name == "DUNNAGE_HOME" || setting.name == "DUNNAGE_ROSTER") continue;  // say nothing about one run
         const std::string name = option_name(setting.name);
         const std::string help = fmt::format("{}: {} (default {})", setting.name, setting.allowed, setting.fallback);
         std::string& value = run.settings[std::string(setting.name)];

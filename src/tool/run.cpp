@@ -8,6 +8,7 @@
 #include "base/settings.hpp"
 #include "tool/paths.hpp"
 #include "tool/process.hpp"
+#include "tool/roster.hpp"
 
 namespace fs = std::filesystem;
 
@@ -50,6 +51,7 @@ int run(const RunOptions& options) {
     for (const auto& [name, value] : options.settings) {
         if (!value.empty()) setenv(name.c_str(), from_here(value).c_str(), 1);
     }
+    if (options.settings.at("DUNNAGE_STREAMS") != "off") start_roster();
     prepend_to_variable("LD_PRELOAD", library.string());
     return become(options.command);
 }

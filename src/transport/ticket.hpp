@@ -16,9 +16,12 @@ struct Ticket {
   std::int64_t size;     // bytes of the whole data
   std::uint32_t sender, receiver;  // ranks of MPI_COMM_WORLD
   std::uint32_t slot;
-  std::uint32_t unused[7];
+  std::uint32_t way;     // by which the data travels
+  std::uint64_t job[2];  // chance, the same for all of a job; only where the sender's operation cannot be looked up
+  std::uint64_t unused;
 
-  static constexpr std::uint64_t known_magic = 0x31'74'65'6b'63'69'74'64;  // "dticket1", the version of the protocol
+  enum Way : std::uint32_t { shared_memory, pieces };
+  static constexpr std::uint64_t known_magic = 0x32'74'65'6b'63'69'74'64;  // "dticket2", the version of the protocol
 };
 static_assert(sizeof(Ticket) == 64);
 

@@ -14,12 +14,13 @@ from installed import BUILD, MPIS, command, environment  # noqa: E402
 
 PRELOAD = BUILD / "lib" / "libdunnage.so"
 
-# What a mode adds to the environment of the ranks; the launcher itself is never preloaded.
+# What a mode adds to the environment of the ranks; the launcher itself is preloaded by `dunnage run` only.
 MODES = {
     "plain": {},
     "dunnage": {"LD_PRELOAD": str(PRELOAD)},
     "always": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "always"},
     "tickets": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_TICKETS": "always"},
+    "streams": {"DUNNAGE_STREAMS": "always"},  # by `dunnage run`, which preloads
     "staged": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "off"},
 }
 
@@ -84,6 +85,8 @@ def launch():
         key = name, program, arguments, ranks, mode, through, tuple(variables.items())
         if key not in done:
             words = command(mpi, ranks, {**MODES[mode], **variables})
+            if mode == "streams":
+                words = [BUILD / "bin" / "dunnage", "run", "--", *words]
             done[key] = execute([*words, *through, path, *map(str, arguments)], limit)
         return done[key]
 

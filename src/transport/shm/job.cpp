@@ -60,6 +60,11 @@ std::optional<std::uint64_t> job() {
   return std::nullopt;
 }
 
+std::uint64_t world_key() {
+  const auto name = variable("PMIX_NAMESPACE");
+  return name.empty() ? 0 : hash(name);
+}
+
 bool alone_on_host(std::uint32_t ranks) {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"})
     if (const auto local = variable(name); !local.empty()) return std::strtoul(local.c_str(), nullptr, 10) >= ranks;

@@ -25,7 +25,7 @@ class Outgoing {
   std::int64_t length() const { return length_of(slot_); }
   std::int64_t carried() const { return transport::carried(slot_); }
   Ticket ticket() const {
-    return {Ticket::known_magic, slot().serial, slot().size, own_->greeting().rank, slot().receiver, slot_, {}};
+    return {Ticket::known_magic, slot().serial, slot().size, own_->greeting().rank, slot().receiver, slot_, Ticket::shared_memory, {}, 0};
   }
   /// Packs what the ticket does not carry: calls pack(to, begin, end) with ranges of the data. Returns when all is packed, or the
   /// receiver wants no more. `patient`: waits a little for a receiver that is not there yet. `let_go_on()` is called all the

@@ -110,7 +110,7 @@ void World::avoid(std::uint32_t receiver, std::int64_t length) {
 }
 
 std::optional<Incoming> World::recognise(const Ticket& ticket, std::int64_t length) {
-  if (ticket.magic != Ticket::known_magic || ticket.receiver != self_.rank || ticket.sender >= self_.ranks || ticket.slot >= slots ||
+  if (ticket.magic != Ticket::known_magic || ticket.way != Ticket::shared_memory || ticket.receiver != self_.rank || ticket.sender >= self_.ranks || ticket.slot >= slots ||
       length != length_of(ticket.slot))
     return std::nullopt;
   const std::lock_guard lock(mutex_);

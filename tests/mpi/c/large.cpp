@@ -201,6 +201,44 @@ void blocking_in_any_order(const Partners& p) {
     check_equal(bytes_of(status), 8 * n, name + ", size");
     in->expect(expected, name);
   }
+  // The sender of the large one may wait for it to be fetched, and only then send what the receiver waits for.
+  for (const bool waitall : {false, true}) {
+    const auto name = what(waitall ? "waited for with a small one that is sent after it" : "posted, and a small one received that is sent after it");
+    fresh();
+    int small = 0;
+    if (p.sends) {
+      small = 77;
+      check_ok(MPI_Send(out->address, 1, out->type, p.peer, 7, world), name);
+      check_ok(MPI_Send(&small, 1, MPI_INT, p.peer, 8, world), name);
+    } else {
+      MPI_Request both[2];
+      check_ok(MPI_Irecv(in->address, 1, in->type, p.peer, 7, world, &both[0]), name);
+      if (waitall) {
+        check_ok(MPI_Irecv(&small, 1, MPI_INT, p.peer, 8, world, &both[1]), name);
+        check_ok(MPI_Waitall(2, both, MPI_STATUSES_IGNORE), name);
+      } else {
+        check_ok(MPI_Recv(&small, 1, MPI_INT, p.peer, 8, world, MPI_STATUS_IGNORE), name);
+        check_ok(MPI_Wait(&both[0], MPI_STATUS_IGNORE), name);
+      }
+      check_equal(small, 77, name + ", the small one");
+      in->expect(expected, name);
+    }
+  }
+  {
+    const auto name = what("posted, and a contiguous one sent that is received after it");
+    fresh();
+    std::vector<double> plain(n, p.sends ? 0 : 5);
+    if (p.sends) {
+      check_ok(MPI_Send(out->address, 1, out->type, p.peer, 7, world), name);
+      check_ok(MPI_Recv(plain.data(), n, MPI_DOUBLE, p.peer, 8, world, MPI_STATUS_IGNORE), name);
+      check(plain == std::vector<double>(n, 5), name + ", the contiguous one");
+    } else {
+      check_ok(MPI_Irecv(in->address, 1, in->type, p.peer, 7, world, &request), name);
+      check_ok(MPI_Send(plain.data(), n, MPI_DOUBLE, p.peer, 8, world), name);
+      check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), name);
+      in->expect(expected, name);
+    }
+  }
   {
     const auto name = what("Test until it is there");
     fresh();

@@ -1,0 +1,247 @@
+#include "calls/streams.hpp"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+
+#include "calls/context.hpp"
+#include "calls/fetching.hpp"
+#include "calls/landing.hpp"
+
+namespace dunnage::calls {
+
+using transport::Ticket;
+
+namespace {
+
+constexpr int notice_tag = 0;
+
+constexpr std::int64_t most_asked = 8;  // pieces that a receiver asks for at a time
+
+std::int64_t pieces_of(std::int64_t size, std::uint32_t slot) { return (size - transport::carried(slot) + Streams::piece - 1) / Streams::piece; }
+
+}  // namespace
+
+OutgoingStream::OutgoingStream(Streams& streams, std::uint32_t receiver, const Notice& notice, engine::Staging memory)
+    : streams_(streams), receiver_(receiver), notice_(notice), memory_(std::move(memory)) {
+  requests_.assign(1 + static_cast<std::size_t>(pieces_of(notice.size, notice.slot)), MPI_REQUEST_NULL);
+  context->own.Isend(&notice_, sizeof notice_, MPI_BYTE, static_cast<int>(receiver_), notice_tag, streams_.comm_, requests_.data());
+}
+
+OutgoingStream::~OutgoingStream() { streams_.give_back(notice_.slot, notice_.size); }
+
+Ticket OutgoingStream::ticket() const {
+  return {Ticket::known_magic, notice_.serial, notice_.size, streams_.rank_, receiver_, notice_.slot, Ticket::pieces, {streams_.chance_[0], streams_.chance_[1]}, 0};
+}
+
+void OutgoingStream::send(const pack::Program& program, const void* buffer) {
+  for (std::size_t i = 1; i < requests_.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i - 1) * Streams::piece, begin = carried() + at, end = std::min(begin + Streams::piece, notice_.size);
+    program.pack(buffer, memory_.data() + at, begin, end, pack::Stores::cached);
+    context->own.Isend(memory_.data() + at, static_cast<int>(end - begin), MPI_BYTE, static_cast<int>(receiver_), streams_.tag_of(notice_.serial), streams_.comm_, &requests_[i]);
+  }
+}
+
+bool OutgoingStream::done() {
+  while (finished_ < requests_.size()) {
+    int done = 0;
+    if (context->own.Test(&requests_[finished_], &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) return false;
+    ++finished_;
+  }
+  return true;
+}
+
+void OutgoingStream::cancel() {
+  for (auto& request : requests_)
+    if (request != MPI_REQUEST_NULL) context->own.Cancel(&request);
+}
+
+std::unique_ptr<Streams> Streams::join(std::uint64_t most) {
+  const auto& own = context->own;
+  int rank = 0, ranks = 0;
+  MPI_Comm comm = MPI_COMM_NULL;
+  if (own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS ||
+      own.Comm_dup(MPI_COMM_WORLD, &comm) != MPI_SUCCESS)
+    return nullptr;
+  own.Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  std::unique_ptr<Streams> made(new Streams(comm, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks), most));
+  int* most_tag = nullptr;
+  int there = 0;
+  if (own.Comm_get_attr(comm, MPI_TAG_UB, &most_tag, &there) == MPI_SUCCESS && there) made->most_tag_ = static_cast<std::uint64_t>(*most_tag);
+  // Without chance a serial has to do, which a message would have to imitate on purpose.
+  if (rank == 0 && getrandom(made->chance_, sizeof made->chance_, 0) < 0) made->chance_[0] = 0;
+  own.Bcast(made->chance_, sizeof made->chance_, MPI_BYTE, 0, comm);
+  return made;
+}
+
+Streams::Peer& Streams::peer(std::uint32_t rank) {
+  auto& peer = peers_[rank];
+  if (!peer) peer = std::make_unique<Peer>();
+  return *peer;
+}
+
+std::shared_ptr<OutgoingStream> Streams::offer(std::uint32_t receiver, std::int64_t size, int tag) {
+  Notice notice{0, size, 0, tag, 0, 0};
+  {
+    const std::lock_guard lock(mutex_);
+    if (receiver >= peers_.size() || receiver == rank_ || given_up_ || under_way_ + static_cast<std::uint64_t>(size) > most_) return nullptr;
+    auto& p = peer(receiver);
+    std::uint32_t tried = 0;
+    const auto usable = [&](std::uint32_t slot) { return !taken_[slot] && !p.avoided[slot]; };
+    while (tried < transport::slots && !usable(next_slot_)) ++tried, next_slot_ = (next_slot_ + 1) % transport::slots;
+    if (tried == transport::slots) return nullptr;
+    notice.slot = next_slot_;
+    notice.serial = p.next_serial++;
+    taken_.set(notice.slot);
+    under_way_ += static_cast<std::uint64_t>(size);
+    next_slot_ = (next_slot_ + 1) % transport::slots;
+  }
+  auto memory = context->staging.take(size - transport::carried(notice.slot));
+  if (!memory) {
+    give_back(notice.slot, size);
+    return nullptr;
+  }
+  return std::make_shared<OutgoingStream>(*this, receiver, notice, std::move(memory));
+}
+
+void Streams::give_back(std::uint32_t slot, std::int64_t size) {
+  const std::lock_guard lock(mutex_);
+  taken_.reset(slot);
+  under_way_ -= static_cast<std::uint64_t>(size);
+}
+
+void Streams::avoid(std::uint32_t receiver, std::int64_t length) {
+  if (receiver >= peers_.size() || receiver == rank_ || !transport::ticket_length(length)) return;
+  const auto slot = transport::slot_of(length);
+  const std::lock_guard lock(mutex_);
+  auto& p = peer(receiver);
+  if (p.avoided[slot]) return;
+  p.avoided.set(slot);
+  std::erase_if(told_, [](auto& told) {
+    int done = 0;
+    return context->own.Test(&told.second, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
+  });
+  auto notice = std::make_unique<Notice>(Notice{0, 0, slot, 0, 1, 0});
+  MPI_Request request = MPI_REQUEST_NULL;
+  context->own.Isend(notice.get(), sizeof *notice, MPI_BYTE, static_cast<int>(receiver), notice_tag, comm_, &request);
+  told_.emplace_back(std::move(notice), request);
+}
+
+bool Streams::linger(OutgoingStream& stream) {
+  auto finished = stream.finished();
+  for (auto last = Clock::now(); !stream.done();) {
+    fetch_arrived();
+    const auto now = Clock::now();
+    if (stream.finished() != finished) {
+      finished = stream.finished();
+      last = now;
+    } else if (now - last > patience) {
+      context->stalls.fetch_add(1, std::memory_order_relaxed);
+      const std::lock_guard lock(mutex_);
+      given_up_ = context->settings.streams == base::Streams::automatic;  // tests go on
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Streams::recognise(const Ticket& ticket, std::int64_t length) {
+  if (ticket.magic != Ticket::known_magic || ticket.way != Ticket::pieces || ticket.receiver != rank_ || ticket.sender >= peers_.size() ||
+      ticket.slot >= transport::slots || length != transport::length_of(ticket.slot) || ticket.job[0] != chance_[0] || ticket.job[1] != chance_[1])
+    return false;
+  const std::lock_guard lock(mutex_);
+  const auto& p = peer(ticket.sender);
+  return ticket.serial >= p.fetched_below && !p.fetched.contains(ticket.serial);
+}
+
+bool Streams::fetch(const Ticket& ticket, Landing* landing) {
+  const auto begin_of = [&](std::int64_t i) { return transport::carried(ticket.slot) + i * piece; };
+  const auto bytes_of = [&](std::int64_t i) { return std::min(piece, ticket.size - begin_of(i)); };
+  const auto n = pieces_of(ticket.size, ticket.slot), window = std::min(n, most_asked);
+  char* const user = landing ? landing->contiguous() : nullptr;
+  const auto memory = user ? engine::Staging() : context->staging.take(window * piece);
+  if (!user && !memory) return false;
+  std::array<MPI_Request, most_asked> requests;
+  const auto request_of = [&](std::int64_t i) { return &requests[static_cast<std::size_t>(i % window)]; };
+  const auto place_of = [&](std::int64_t i) { return user ? user + begin_of(i) : memory.data() + i % window * piece; };
+  const auto ask = [&](std::int64_t i) {
+    context->own.Irecv(place_of(i), static_cast<int>(bytes_of(i)), MPI_BYTE, static_cast<int>(ticket.sender), tag_of(ticket.serial), comm_, request_of(i));
+  };
+  for (std::int64_t i = 0; i < window; ++i) ask(i);
+  for (std::int64_t i = 0; i < n; ++i) {
+    context->own.Wait(request_of(i), MPI_STATUS_IGNORE);
+    if (landing && !user) landing->place(place_of(i), begin_of(i), begin_of(i) + bytes_of(i));
+    if (i + window < n) ask(i + window);
+  }
+  const std::lock_guard lock(mutex_);
+  auto& p = peer(ticket.sender);
+  p.fetched.insert(ticket.serial);
+  while (p.fetched.erase(p.fetched_below)) ++p.fetched_below;
+  hear(ticket.sender);
+  return true;
+}
+
+void Streams::hear(std::uint32_t sender) {
+  auto& p = peer(sender);
+  for (;;) {
+    int there = 0;
+    MPI_Status status;
+    Notice notice;
+    if (context->own.Iprobe(static_cast<int>(sender), notice_tag, comm_, &there, &status) != MPI_SUCCESS || !there) break;
+    if (context->own.Recv(&notice, sizeof notice, MPI_BYTE, static_cast<int>(sender), notice_tag, comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+    if (notice.ordinary)
+      p.ordinary.set(notice.slot % transport::slots);
+    else
+      p.notices.push_back(notice);
+  }
+  std::erase_if(p.notices, [&](const Notice& n) { return n.serial < p.fetched_below || p.fetched.contains(n.serial); });
+}
+
+std::int64_t Streams::size_of(std::uint32_t sender, std::int64_t length, int tag) {
+  if (sender >= peers_.size() || sender == rank_ || !transport::ticket_length(length)) return length;
+  const auto slot = transport::slot_of(length);
+  const std::lock_guard lock(mutex_);
+  auto& p = peer(sender);
+  // The notice was sent before the message, so it is here, or about to be on a network that changes the order.
+  for (const auto until = Clock::now() + std::chrono::milliseconds(10);;) {
+    hear(sender);
+    for (const auto& notice : p.notices)
+      if (notice.slot == slot && notice.tag == tag) return notice.size;
+    if (p.ordinary[slot]) return length;
+    if (Clock::now() > until) break;
+  }
+  p.ordinary.set(slot);  // sent past us
+  return length;
+}
+
+bool Streams::expects() {
+  int there = 0;
+  return context->own.Iprobe(MPI_ANY_SOURCE, notice_tag, comm_, &there, MPI_STATUS_IGNORE) == MPI_SUCCESS && there;
+}
+
+void Streams::arrive_at_barrier() { context->own.Ibarrier(comm_, &barrier_); }
+
+bool Streams::all_there() {
+  int done = 0;
+  return context->own.Test(&barrier_, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
+}
+
+void Streams::take_the_rest() {
+  std::vector<char> nowhere;
+  for (;;) {
+    int there = 0, bytes = 0;
+    MPI_Status status;
+    if (context->own.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &there, &status) != MPI_SUCCESS || !there) return;
+    context->own.Get_count(&status, MPI_BYTE, &bytes);
+    nowhere.resize(static_cast<std::size_t>(std::max(bytes, 1)));
+    if (context->own.Recv(nowhere.data(), bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, comm_, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
+  }
+}
+
+void Streams::end() {
+  for (auto& told : told_) context->own.Wait(&told.second, MPI_STATUS_IGNORE);
+  context->own.Comm_free(&comm_);
+}
+
+}  // namespace dunnage::calls

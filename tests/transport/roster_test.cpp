@@ -1,0 +1,95 @@
+// The server in a thread, ranks in others. Answers are waited for, times are not measured.
+#include "transport/roster.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+namespace dunnage::transport {
+namespace {
+
+class Roster : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto server = RosterServer::open();
+    ASSERT_TRUE(server);
+    address_ = server->address();
+    ASSERT_EQ(pipe(end_), 0);
+    thread_ = std::thread([this, s = std::move(*server)]() mutable { s.serve(end_[0]); });
+  }
+  void TearDown() override {
+    close(end_[1]);
+    thread_.join();
+    close(end_[0]);
+  }
+  /// The answers to ranks that come at once.
+  std::vector<bool> ask(const std::vector<Member>& members) {
+    std::vector<std::thread> ranks;
+    std::vector<std::atomic<bool>> answers(members.size());
+    for (std::size_t i = 0; i < members.size(); ++i) ranks.emplace_back([&, i] { answers[i] = everyone_is_here(address_, members[i]); });
+    for (auto& rank : ranks) rank.join();
+    return {answers.begin(), answers.end()};
+  }
+  std::uint16_t port() const { return static_cast<std::uint16_t>(std::stoi(address_)); }
+  std::string address_;
+
+ private:
+  int end_[2];
+  std::thread thread_;
+};
+
+TEST_F(Roster, YesToAllWhereAllAreHere) {
+  EXPECT_EQ(ask({{7, 0, 3}, {7, 2, 3}, {7, 1, 3}}), std::vector<bool>(3, true));
+  EXPECT_EQ(ask({{7, 1, 2}, {7, 0, 2}}), std::vector<bool>(2, true)) << "the next job";
+}
+
+TEST_F(Roster, NoToAllWhereOneIsMissing) { EXPECT_EQ(ask({{7, 0, 3}, {7, 1, 3}}), std::vector<bool>(2, false)); }
+
+TEST_F(Roster, JobsAtTheSameTimeAreToldApart) {
+  EXPECT_EQ(ask({{1, 0, 2}, {2, 0, 2}, {2, 1, 2}}), (std::vector<bool>{false, true, true}));
+}
+
+TEST_F(Roster, TheSameRankTwiceMakesAllDoubtful) { EXPECT_EQ(ask({{0, 0, 3}, {0, 0, 3}, {0, 1, 3}}), std::vector<bool>(3, false)); }
+
+TEST_F(Roster, WhoComesLateHearsWhatTheOthersHeard) {
+  EXPECT_EQ(ask({{7, 0, 2}}), std::vector<bool>{false});
+  EXPECT_EQ(ask({{7, 1, 2}}), std::vector<bool>{false});
+}
+
+TEST_F(Roster, ARankBeyondTheJobIsRefused) { EXPECT_EQ(ask({{7, 2, 2}, {7, 0, 2}}), std::vector<bool>(2, false)); }
+
+TEST_F(Roster, StrangersAreNotHeardAndDisturbNobody) {
+  const int file = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port());
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(connect(file, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  ASSERT_EQ(send(file, "GET / HTTP/1.0", 14, 0), 14);  // and no more
+  const auto key = address_.find(':') + 20;
+  auto wrong = address_;
+  wrong[key] = wrong[key] == '0' ? '1' : '0';  // in the half that the server wants to hear
+  EXPECT_FALSE(everyone_is_here(wrong, {7, 0, 1}));
+  wrong[key - 19] = wrong[key - 19] == '0' ? '1' : '0';  // in the half that it says
+  EXPECT_FALSE(everyone_is_here(wrong, {7, 0, 1}, std::chrono::milliseconds(50)));
+  EXPECT_EQ(ask({{7, 0, 2}, {7, 1, 2}}), std::vector<bool>(2, true));
+  close(file);
+}
+
+TEST(RosterAddress, OneThatIsNoneIsANo) {
+  for (const char* address : {"", "1", "::", "x:0123456789abcdef0123456789abcdef:127.0.0.1", "1:short:127.0.0.1", "1:0123456789abcdef0123456789abcdef:host"})
+    EXPECT_FALSE(everyone_is_here(address, {0, 0, 1}, std::chrono::milliseconds(50))) << address;
+}
+
+TEST(RosterAddress, NobodyThereIsANo) {
+  const auto address = RosterServer::open()->address();  // closed again
+  EXPECT_FALSE(everyone_is_here(address, {0, 0, 1}, std::chrono::milliseconds(50)));
+}
+
+}  // namespace
+}  // namespace dunnage::transport
