@@ -30,6 +30,15 @@ inline bool goes_straight_through(plan::Operation operation, std::int64_t count,
   return variant && variant->declines(operation);
 }
 
+/// What a sending call is to the plan.
+constexpr plan::Operation operation_of(Hook hook) {
+  switch (hook) {
+    case Hook::MPI_Bsend: case Hook::MPI_Bsend_c: case Hook::MPI_Ibsend: case Hook::MPI_Ibsend_c: case Hook::MPI_Bsend_init: case Hook::MPI_Bsend_init_c:
+      return plan::Operation::buffered_send;
+    default: return plan::Operation::send;
+  }
+}
+
 /// For packing calls: any size. `most`: the largest byte count that the call's count type holds.
 Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
                 std::int64_t most, plan::Peers peers = plan::Peers::same_host);
@@ -45,7 +54,7 @@ Accepted accept_message(Hook hook, plan::Operation operation, const void* buffer
   // A receive must take what a sender of the same settings packs, and its buffer may be the larger; memory that no
   // message fills is never touched.
   constexpr std::uint64_t most = std::numeric_limits<Count>::max();
-  const auto limit = operation == plan::Operation::send ? std::min(most, context->settings.staging_limit) : most;
+  const auto limit = operation == plan::Operation::receive ? most : std::min(most, context->settings.staging_limit);
   return accept(hook, operation, buffer, count, type, static_cast<std::int64_t>(limit), peers_of(peer, comm));
 }
 

@@ -31,7 +31,10 @@ int arrive(engine::Operation& operation, MPI_Status& status, bool waits) {
       return operation.error = *rc;
     }
   }
-  if (operation.kind == Kind::receive) operation.parcel.deliver(*operation.program, operation.user, bytes);
+  if (operation.kind == Kind::receive) {
+    tell_scatters(bytes, operation.sender);
+    operation.parcel.deliver(*operation.program, operation.user, bytes);
+  }
   return MPI_SUCCESS;
 }
 

@@ -25,6 +25,7 @@ inline int settle(const Message& message, const Accepted& accepted, void* user, 
   auto bytes = received_bytes(status);
   auto landing = Landing::staged(message.parcel, accepted.program, user);
   if (const auto rc = redeem(landing, bytes, status)) return *rc == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, *rc);
+  tell_scatters(bytes, asked_for_tickets(bytes, status.MPI_SOURCE, comm));
   message.parcel.deliver(*accepted.program, user, bytes);
   return MPI_SUCCESS;
 }
@@ -74,6 +75,13 @@ int sendrecv_fetching(Fn next, const void* sendbuf, Count sendcount, MPI_Datatyp
   return received != MPI_SUCCESS ? received : sent;
 }
 
+/// Contiguous data with room for a ticket, and nothing else to do for us.
+inline bool meets_tickets_only(std::int64_t count, MPI_Datatype type) {
+  if (context->attention.load(std::memory_order_relaxed) || !context->world || count <= 0) return false;
+  const auto* known = known_type(type);
+  return known && known->reason() == plan::Reason::contiguous && known->bytes() != 0;
+}
+
 template <class Fn, class Count>
 [[gnu::noinline]] int staged_send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   progress_orphans();
@@ -90,7 +98,7 @@ template <class Fn, class Count>
       return rc;
     }
   if (!begin_ticket(hook)) avoid_length(count, datatype, dest, comm);
-  auto accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest, comm);
+  auto accepted = accept_message(hook, operation_of(hook), buf, count, datatype, dest, comm);
   const Message message = accepted ? stage(hook, plan::Operation::send, accepted) : Message();
   if (!accepted) return send_fetching(hook, next, buf, count, datatype, dest, tag, comm);
   const Accelerated counted(hook, accepted.bytes());
@@ -130,6 +138,13 @@ template <class Fn, class Count>
 int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
             MPI_Status* status) {
   if (goes_straight_through(plan::Operation::receive, count, datatype)) return next(buf, count, datatype, source, tag, comm, status);
+  if (meets_tickets_only(count, datatype)) {
+    answer_letters();
+    StatusOr there(status);
+    const int rc = next(buf, count, datatype, source, tag, comm, there.get());
+    if (rc != MPI_SUCCESS || !transport::ticket_length(told_bytes(*there)) || source == MPI_PROC_NULL) return rc;
+    return settle_in_place(buf, count, datatype, *there.get(), comm);
+  }
   return staged_receive(hook, buf, count, datatype, source, comm, status,
                         [&](void* b, Count n, MPI_Datatype t, MPI_Status* s) { return receive_fetching(next, b, n, t, source, tag, comm, s); });
 }

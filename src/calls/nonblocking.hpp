@@ -45,7 +45,7 @@ inline bool goes_straight_through_with_request(plan::Operation operation, std::i
 template <class Count, class Start>
 int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count count, MPI_Datatype datatype, int peer, MPI_Comm comm,
           MPI_Request* request, Start&& start) {
-  const auto direction = kind == OperationKind::send ? plan::Operation::send : plan::Operation::receive;
+  const auto direction = kind == OperationKind::send ? operation_of(hook) : plan::Operation::receive;
   auto accepted = accept_message(hook, direction, buf, count, datatype, peer, comm);
   Message message = accepted ? stage(hook, direction, accepted) : Message();
   auto operation = message ? new_operation(hook, accepted, kind, buf, persistent, message) : nullptr;
@@ -55,6 +55,7 @@ int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count
     return watch(rc, request, std::move(watched));
   }
   operation->comm = key_of(comm);
+  if (kind == OperationKind::receive) operation->sender = asked_for_tickets(accepted.bytes(), peer, comm);
   const Accelerated counted(hook, accepted.bytes());
   if (kind == OperationKind::send && !persistent) operation->gather();
   const int rc = start(operation->parcel.data(), message.count<Count>(), message.type.handle());
@@ -66,7 +67,7 @@ template <class Count, class Start>
 [[gnu::noinline]] int begin_send(Hook hook, bool persistent, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag,
                                  MPI_Comm comm, MPI_Request* request, Start&& start) {
   progress_orphans();
-  const bool buffered = hook == Hook::MPI_Ibsend || hook == Hook::MPI_Ibsend_c;
+  const bool buffered = operation_of(hook) == plan::Operation::buffered_send;
   if (!persistent && !buffered)
     if (auto ticketed = ticketed_send(hook, buf, count, datatype, dest, tag, comm)) {
       const Accelerated counted(hook, ticketed.bytes(), true);
@@ -79,10 +80,10 @@ template <class Count, class Start>
       attach(*request, ticket_operation(ticketed, outgoing));
       return rc;
     }
-  if (buffered || hook == Hook::MPI_Bsend_init || hook == Hook::MPI_Bsend_init_c) avoid_length(count, datatype, dest, comm);
+  if (buffered) avoid_length(count, datatype, dest, comm);
   std::optional<TicketRoute> route;
   const bool synchronous = hook == Hook::MPI_Ssend_init || hook == Hook::MPI_Ssend_init_c;
-  if (persistent && hook != Hook::MPI_Bsend_init && hook != Hook::MPI_Bsend_init_c) route = ticket_route(buf, count, datatype, dest, comm);
+  if (persistent && !buffered) route = ticket_route(buf, count, datatype, dest, comm);
   const int rc = begin(hook, OperationKind::send, persistent, buf, count, datatype, dest, comm, request, start);
   if (rc == MPI_SUCCESS && route) repeat_by_ticket(hook, synchronous ? context->own.Issend : context->own.Isend, *request, *route, buf, dest, tag, comm);
   return rc;

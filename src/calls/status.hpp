@@ -4,9 +4,23 @@
 #include <algorithm>
 #include <vector>
 
-#include "calls/mpi_table.hpp"
+#include "calls/context.hpp"
 
 namespace dunnage::calls {
+
+/// The bytes of a received message, read off its status without a call where the ABI tells where they stand; of a cancelled one
+/// anything.
+inline std::int64_t told_bytes(const MPI_Status& status) {
+#if defined(OPEN_MPI)
+  return static_cast<std::int64_t>(status._ucount);
+#elif defined(MPICH_NUMVERSION)
+  // MPICH ABI Compatibility Initiative: 63 bits of the count around the bit of a cancelled message.
+  return static_cast<std::int64_t>((static_cast<std::uint64_t>(static_cast<unsigned>(status.count_hi_and_cancelled)) >> 1) << 32 | static_cast<unsigned>(status.count_lo));
+#else
+  MPI_Count bytes = 0;
+  return context->own.Get_elements_x(&status, MPI_BYTE, &bytes) == MPI_SUCCESS ? bytes : 0;
+#endif
+}
 
 class StatusOr {
  public:

@@ -132,13 +132,15 @@ std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, 
   }
   if (__builtin_mul_overflow(count, known->bytes(), &bytes) || !tickets_concern(bytes)) return std::nullopt;
   world->answer();
-  const bool possible = known->reason() == Reason::accelerated && bytes >= transport::least_size && (buffer || known->layout().true_lb != 0) &&
-                        !on_device(static_cast<const char*>(buffer) + known->layout().data.offset) &&
-                        (!known->mixed() || context->model.trusted_mixed) && static_cast<std::uint64_t>(bytes) <= context->settings.ticket_memory;
-  if (!possible && !transport::ticket_length(bytes)) return std::nullopt;
+  // Contiguous data too, where the receiver has told us that it scatters such messages.
   const auto there = world_rank(comm, dest);
   if (there < 0) return std::nullopt;
   const auto receiver = static_cast<std::uint32_t>(there);
+  const bool contiguous = known->reason() == Reason::contiguous && (context->settings.tickets == base::Tickets::always || world->scatters(receiver));
+  const bool possible = (known->reason() == Reason::accelerated || contiguous) && bytes >= transport::least_size && (buffer || known->layout().true_lb != 0) &&
+                        !on_device(static_cast<const char*>(buffer) + known->layout().data.offset) &&
+                        (!known->mixed() || context->model.trusted_mixed) && static_cast<std::uint64_t>(bytes) <= context->settings.ticket_memory;
+  if (!possible && !transport::ticket_length(bytes)) return std::nullopt;
   if (transport::ticket_length(bytes)) {
     avoid_length(receiver, bytes);
     return std::nullopt;
@@ -199,12 +201,20 @@ std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& sta
     context->own.Status_set_elements_x(&status, MPI_BYTE, bytes);
     return MPI_ERR_TRUNCATE;
   }
+  if (landing.contiguous() && incoming) context->world->tell_scatters(ticket.sender, false);
   landing.settle(at);
   const bool all = in_pieces ? context->streams->fetch(ticket, &landing)
                              : incoming->fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); });
   landing.finish();
   context->own.Status_set_elements_x(&status, MPI_BYTE, bytes);
   return all ? MPI_SUCCESS : MPI_ERR_OTHER;  // the sender died, or there is no memory
+}
+
+void tell_scatters(std::int64_t bytes, int sender) {
+  if (context->world && bytes >= context->model.least_ticket && sender >= 0) context->world->tell_scatters(static_cast<std::uint32_t>(sender), true);
+}
+int asked_for_tickets(std::int64_t bytes, int source, MPI_Comm comm) {
+  return context->world && bytes >= context->model.least_ticket && source >= 0 ? world_rank(comm, source) : -1;
 }
 
 void correct_probe(MPI_Comm comm, MPI_Status* status) {

@@ -90,6 +90,11 @@ struct TicketOperation {
 /// what the receive is to return, and the true bytes in `bytes`; nothing where the message is no ticket.
 std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& status);
 
+/// After a message of so many bytes that came the MPI's way and is unpacked: asks its sender, a rank of MPI_COMM_WORLD, for tickets.
+void tell_scatters(std::int64_t bytes, int sender);
+/// Which rank of MPI_COMM_WORLD that is for a receive that is being posted; -1 where none is to be asked.
+int asked_for_tickets(std::int64_t bytes, int source, MPI_Comm comm);
+
 /// After a probe that found a message: the true size in its status.
 void correct_probe(MPI_Comm comm, MPI_Status* status);
 

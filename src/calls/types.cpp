@@ -109,6 +109,11 @@ KnownType::~KnownType() {
   }
 }
 
+void KnownType::set_bytes(std::int64_t bytes) {
+  bytes_ = bytes;
+  if (layout_.size == 0) layout_ = type::layout_of(*type::named("bytes", {{0, bytes}}, bytes, 1));
+}
+
 Variant KnownType::plan(std::int64_t count) const {
   const auto program = std::make_shared<const pack::Program>(layout_, count);
   Variant made{count, program, {}, {}, false, false, variants_.load(std::memory_order_acquire)};

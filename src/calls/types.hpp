@@ -51,7 +51,7 @@ class KnownType {
   bool mixed() const { return mixed_; }
   /// Packed bytes of one element; 0 for a predefined type before learn_predefined_sizes().
   std::int64_t bytes() const { return bytes_; }
-  void set_bytes(std::int64_t bytes) { bytes_ = bytes; }
+  void set_bytes(std::int64_t bytes);
   /// The plan for `count` elements if there is one yet. Lock-free.
   const Variant* find(std::int64_t count) const {
     const auto* v = variants_.load(std::memory_order_acquire);

@@ -24,6 +24,7 @@ struct Operation {
   void* user = nullptr;
   Parcel parcel;
   std::shared_ptr<void> kept;
+  int sender = -1;         // of a receive, in MPI_COMM_WORLD, where it is to be told something (the communicator may be gone by then)
   std::uint64_t comm = 0;  // the communicator's handle, for errors
   std::uint64_t key = 0;  // of the request
   std::uint64_t inner = 0;  // of the request that stands behind it while a persistent send goes by ticket

@@ -47,10 +47,12 @@ Model default_model(const Library& library) {
     // on either side, as the user's data would not have been.
     m.most_contiguous_send = 4000;
     m.contiguous_receives = false;
+    m.copies_buffered = false;
   } else {
     price_mpich(m, library.kind);
     m.most_contiguous_send = std::numeric_limits<std::int64_t>::max();
     m.contiguous_receives = true;
+    m.copies_buffered = true;
   }
   return m;
 }
@@ -73,9 +75,9 @@ bool choose_ticket(const Model& m, const Shape& shape) { return shape.size >= m.
 bool choose_stream(const Model& m, const Shape& shape) { return shape.size >= m.least_stream; }
 
 Reason choose(const Model& m, const Shape& shape, Operation operation, Peers peers) {
-  if (!predict(m, shape, operation, peers).gain()) return Reason::no_gain;
-  const bool message = operation == Operation::send || operation == Operation::receive;
-  const bool untrusted = (operation == Operation::send && shape.mixed && !m.trusted_mixed) ||
+  if (!predict(m, shape, operation, peers).gain() || (operation == Operation::buffered_send && m.copies_buffered)) return Reason::no_gain;
+  const bool message = operation != Operation::pack && operation != Operation::unpack, sends = message && operation != Operation::receive;
+  const bool untrusted = (sends && shape.mixed && !m.trusted_mixed) ||
                          (message && shape.size < 2 && !contiguous(m, operation, shape.size));
   return untrusted ? Reason::untrusted : Reason::accelerated;
 }

@@ -51,6 +51,7 @@ struct Model {
   // What the MPI does, not what it costs.
   std::int64_t most_contiguous_send;  // bytes; a larger packed message must not look contiguous to this MPI
   bool contiguous_receives;           // whether this MPI never writes past the end of a contiguous receive buffer
+  bool copies_buffered;               // whether a buffered send of packed bytes costs a copy that one of the user's data does not
   bool trusted_mixed;                 // whether packed mixed elements can be received by the MPI itself
 
   const MessageCosts& message(Peers peers) const { return messages[static_cast<std::size_t>(peers)]; }
@@ -60,8 +61,8 @@ struct Model {
 /// for all others of MPICH 4.0.
 Model default_model(const Library& library);
 
-enum class Operation { pack, unpack, send, receive };
-inline constexpr int operations = 4;
+enum class Operation { pack, unpack, send, receive, buffered_send };
+inline constexpr int operations = 5;
 
 struct Prediction {
   double engine, library;  // ns
@@ -79,7 +80,7 @@ Prediction predict(const Model& model, const Shape& shape, Operation operation, 
 
 /// Whether the staging memory of a message of `size` bytes may be one piece (engine/parcel.hpp).
 constexpr bool contiguous(const Model& model, Operation operation, std::int64_t size) {
-  return operation == Operation::send ? size <= model.most_contiguous_send : model.contiguous_receives;
+  return operation == Operation::receive ? model.contiguous_receives : size <= model.most_contiguous_send;
 }
 
 /// The choice: accelerated, no_gain, or untrusted where the MPI has a defect that only packed messages meet.

@@ -152,6 +152,18 @@ def test_large_messages_go_by_ticket(launch, flavour, tmp_path):
         assert calls["streams"][call]["by ticket"] > 0, call
 
 
+@pytest.mark.parametrize("flavour", [f for f in ("openmpi", "mpich") if f in FLAVOURS])
+def test_contiguous_messages_go_by_ticket_once_their_receiver_scatters_them(launch, flavour, tmp_path):
+    sent = {}
+    for scheme in ["strided receive", "^contiguous"]:
+        report = tmp_path / f"{scheme[:3]}.json"
+        run = launch(flavour, "bench_noncontiguous_send", "--schemes", scheme, "--least", 1 << 20, "--most", 1 << 20, "--exchanges", 5,
+                     "--flush", 0, mode="dunnage", DUNNAGE_REPORT=str(report))
+        assert run.code == 0, run
+        sent[scheme] = json.loads(report.read_text())["calls"]["MPI_Send"]["by ticket"]
+    assert sent["strided receive"] >= 3 and sent["^contiguous"] == 0
+
+
 @pytest.mark.parametrize("flavour, mode, ranks", [
     (flavour, mode, ranks) for flavour in FLAVOURS for mode in ["plain", *modes(flavour)]
     for ranks in ([1, 3, 4] if flavour in ALL_OF_IT else [3])])

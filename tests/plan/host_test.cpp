@@ -40,6 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"medium message of long rows", {65536, 32}, Operation::send, no, no},
         Row{"large message of doubles", {4 << 20, 1 << 19}, Operation::receive, yes, yes},
         Row{"large message of rows of 64 bytes", {4 << 20, 1 << 16}, Operation::send, no, no},
+        Row{"medium message of doubles, buffered", {65536, 8192}, Operation::buffered_send, yes, no},
         Row{"one byte, shifted", {1, 1}, Operation::receive, no, no}));
 
 TEST(OpenMpi5, PacksLongMessagesFastItself) {

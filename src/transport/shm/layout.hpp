@@ -17,7 +17,7 @@ struct Letter {
   std::uint32_t process = 0;  // by the other: where its own memory is found
   std::uint32_t file = 0;
   std::atomic<std::uint32_t> state{none};
-  std::uint32_t unused = 0;
+  std::atomic<std::uint32_t> scatters{0};  // by the other: what it receives from here goes to many places
 };
 
 struct Slot {

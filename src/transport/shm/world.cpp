@@ -48,6 +48,15 @@ bool World::reaches(std::uint32_t rank) {
   }
 }
 
+void World::tell_scatters(std::uint32_t sender, bool scatters) {
+  if (sender >= self_.ranks || sender == self_.rank) return;
+  const std::lock_guard lock(mutex_);
+  auto& p = peer(sender);
+  if (!found(p, sender)) return;
+  auto& told = p.memory->letter(self_.rank).scatters;
+  if ((told.load(std::memory_order_relaxed) != 0) != scatters) told.store(scatters, std::memory_order_relaxed);
+}
+
 void World::open_letters() {
   const std::lock_guard lock(mutex_);
   const auto letters = own_->greeting().letters.load(std::memory_order_acquire);

@@ -33,6 +33,13 @@ class World {
     if (own_->greeting().letters.load(std::memory_order_relaxed) != answered_.load(std::memory_order_relaxed)) open_letters();
   }
 
+  /// Tells a rank whether large messages from it go to many places here, so that contiguous ones gain by a ticket too.
+  void tell_scatters(std::uint32_t sender, bool scatters);
+  /// Whether that rank has told us so.
+  bool scatters(std::uint32_t receiver) const {
+    return receiver < self_.ranks && own_->letter(receiver).scatters.load(std::memory_order_relaxed) != 0;
+  }
+
   /// A new operation for `size` bytes, more than any ticket has; nothing where there is no room.
   std::optional<Outgoing> offer(std::uint32_t receiver, std::int64_t size, int tag);
   /// An ordinary message of a ticket's length is about to be sent there: no ticket will be of that length.
