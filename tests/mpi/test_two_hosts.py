@@ -67,6 +67,18 @@ def test_messages_cross_the_link(hosts, name):
     assert [series["verified"] for one in results for series in one["series"].values()] == [True] * 4
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name in ("mpich", "mpich5")])
+def test_large_messages_travel_in_pieces(hosts, name, tmp_path):
+    path, report = BUILD / "mpi" / MPIS[name].programs / "contract_large", tmp_path / "report.json"
+    if not path.exists():
+        pytest.skip(f"{path} is not built")
+    plain = hosts([*words(name, "--rate", "none"), "--", path], 200)
+    skip_unless_finished(plain)
+    judge(hosts([*words(name, "--rate", "none", "--dunnage", BUILD / "bin" / "dunnage", "--env", f"DUNNAGE_REPORT={report}"), "--", path], 200), plain)
+    told = json.loads(report.read_text())
+    assert told["ranks"] == 2 and told["calls"]["MPI_Send"]["by ticket"] > 0
+
+
 @pytest.mark.parametrize("name", ONE_MPI)
 def test_a_program_that_sends_little_is_noticed(hosts, name):
     run = hosts([*words(name, "--expect", str(1 << 30)), "--", "hostname"], 60)

@@ -57,7 +57,7 @@ def launch_program(home: Home, program: str, mpi: str, arguments: List[str], ran
     preload = f"LD_PRELOAD={home.library}"
     if link:
         hosts = [str(home.script("two-hosts.sh")), "--rate", link, "--mpi", mpi, "--launcher", launcher]
-        return _records([*hosts, "--env", preload, "--", *words], {})
+        return _records([*hosts, "--dunnage", str(home.path / "bin" / "dunnage"), "--", *words], {})
     command = [launcher, "-n", str(ranks)]
     if mpi.startswith("openmpi"):
         command += ["--oversubscribe", "-x", preload]

@@ -66,6 +66,7 @@ std::uint64_t world_key() {
 }
 
 bool alone_on_host(std::uint32_t ranks) {
+  if (variable("SLURM_STEP_NUM_NODES") == "1") return true;
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"})
     if (const auto local = variable(name); !local.empty()) return std::strtoul(local.c_str(), nullptr, 10) >= ranks;
   return false;
