@@ -15,7 +15,7 @@ bool in_device_memory(const void* buffer, const KnownType& known) {
 }
 
 Reason decide(plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type, std::int64_t most,
-              plan::Peers peers, Accepted& accepted) {
+              int peer, MPI_Comm comm, Accepted& accepted) {
   const auto* known = known_type(type);
   if (!known) return Reason::not_committed;
   if (known->reason() != Reason::accelerated) return known->reason();
@@ -27,7 +27,7 @@ Reason decide(plan::Operation operation, const void* buffer, std::int64_t count,
   if (known->layout().size > most / count) return Reason::too_large;
   if (context->settings.force == base::Force::never) return Reason::never;
   const auto take = [&](const Variant& variant) {
-    const auto choice = variant.choice(operation, peers);
+    const auto choice = variant.choice(operation, peers_of(peer, comm));
     if (choice == Reason::accelerated) accepted.program = variant.program;
     return choice;
   };
@@ -49,11 +49,11 @@ bool on_device(const void* address) {
 }
 
 Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
-                std::int64_t most, plan::Peers peers) {
+                std::int64_t most, int peer, MPI_Comm comm) {
   Accepted accepted;
   Reason reason;
   try {
-    reason = decide(operation, buffer, count, type, most, peers, accepted);
+    reason = decide(operation, buffer, count, type, most, peer, comm, accepted);
   } catch (const type::SpecError&) {
     reason = Reason::too_large;
   } catch (const std::bad_alloc&) {

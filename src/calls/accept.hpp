@@ -41,7 +41,7 @@ constexpr plan::Operation operation_of(Hook hook) {
 
 /// For packing calls: any size. `most`: the largest byte count that the call's count type holds.
 Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
-                std::int64_t most, plan::Peers peers = plan::Peers::same_host);
+                std::int64_t most, int peer = MPI_ANY_SOURCE, MPI_Comm comm = MPI_COMM_WORLD);
 
 /// For messages: also declines MPI_PROC_NULL and what is larger than the staging limit.
 template <class Count>
@@ -55,7 +55,7 @@ Accepted accept_message(Hook hook, plan::Operation operation, const void* buffer
   // message fills is never touched.
   constexpr std::uint64_t most = std::numeric_limits<Count>::max();
   const auto limit = operation == plan::Operation::receive ? most : std::min(most, context->settings.staging_limit);
-  return accept(hook, operation, buffer, count, type, static_cast<std::int64_t>(limit), peers_of(peer, comm));
+  return accept(hook, operation, buffer, count, type, static_cast<std::int64_t>(limit), peer, comm);
 }
 
 /// Staging for an accepted message, and how the MPI is shown it: one element of `type`, or `size` of MPI_PACKED.

@@ -1,20 +1,16 @@
 #include "calls/arrival.hpp"
 
-#include "calls/orphans.hpp"
-
 namespace dunnage::calls {
 
 using Kind = engine::Operation::Kind;
 
-int arrive(engine::Operation& operation, MPI_Status& status, bool waits) {
-  if (auto* ticket = ticket_of(operation); ticket && (ticket->outgoing || ticket->stream)) {
+int arrive(engine::Operation& operation, MPI_Status& status) {
+  if (auto* ticket = ticket_of(operation); ticket && ticket->outgoing) {
     int cancelled = 0;
     context->own.Test_cancelled(&status, &cancelled);
-    if (cancelled && ticket->outgoing) ticket->outgoing.cancel();
-    if (cancelled && ticket->stream) ticket->stream->cancel();
+    if (cancelled) ticket->outgoing.cancel();
     ticket->outgoing = {};
     ticket->parcel = {};
-    if (ticket->stream) finish_stream(std::move(ticket->stream), waits && !cancelled);
   }
   if (!operation.receives()) return MPI_SUCCESS;
   if (operation.delivered) {
@@ -36,12 +32,6 @@ int arrive(engine::Operation& operation, MPI_Status& status, bool waits) {
     operation.parcel.deliver(*operation.program, operation.user, bytes);
   }
   return MPI_SUCCESS;
-}
-
-void fetch_if_arrived(engine::Operation& operation, MPI_Request request) {
-  int done = 0;
-  MPI_Status status;
-  if (context->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) arrive(operation, status);
 }
 
 }  // namespace dunnage::calls

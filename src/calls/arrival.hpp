@@ -20,12 +20,8 @@ inline TicketOperation* ticket_of(engine::Operation& operation) {
   return operation.kind == engine::Operation::Kind::ticket ? static_cast<TicketOperation*>(operation.kept.get()) : nullptr;
 }
 
-/// Puts what a receive brought where the user wants it, once, and corrects the status where that is of a ticket. Of a send by
-/// ticket, takes the data away that nobody will fetch, and waits until the rest has been, or if it is not to wait lets it go on by
-/// itself. Returns what the operation is to return, with no handler called.
-int arrive(engine::Operation& operation, MPI_Status& status, bool waits = false);
-
-/// The same for a receive whose request may have completed.
-void fetch_if_arrived(engine::Operation& operation, MPI_Request request);
+/// Puts what a receive brought where the user wants it, once, and corrects the status where that is of a ticket. Of a send,
+/// takes the data of a cancelled ticket away. Returns what the operation is to return, with no handler called.
+int arrive(engine::Operation& operation, MPI_Status& status);
 
 }  // namespace dunnage::calls

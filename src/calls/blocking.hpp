@@ -3,7 +3,6 @@
 #pragma once
 
 #include "calls/accept.hpp"
-#include "calls/fetching.hpp"
 #include "calls/orphans.hpp"
 #include "calls/status.hpp"
 #include "calls/tickets.hpp"
@@ -41,40 +40,6 @@ inline int settle_in_place(void* user, std::int64_t count, MPI_Datatype type, MP
   return raise(comm, MPI_ERR_NO_MEM);
 }
 
-template <class Count>
-bool fits_int(Count count) { return count <= std::numeric_limits<int>::max(); }
-
-/// The MPI's own send, which may take as long as the receiver likes.
-template <class Fn, class Count>
-int send_fetching(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  const auto begin = begin_ticket(hook);
-  if (!begin || !must_fetch() || !fits_int(count)) return next(buf, count, datatype, dest, tag, comm);
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int rc = begin(buf, static_cast<int>(count), datatype, dest, tag, comm, &request);
-  return rc == MPI_SUCCESS ? wait_fetching(&request, MPI_STATUS_IGNORE) : rc;
-}
-
-template <class Fn, class Count>
-int receive_fetching(Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  if (!must_fetch() || !fits_int(count)) return next(buf, count, datatype, source, tag, comm, status);
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int rc = context->own.Irecv(buf, static_cast<int>(count), datatype, source, tag, comm, &request);
-  return rc == MPI_SUCCESS ? wait_fetching(&request, status) : rc;
-}
-
-template <class Fn, class Count>
-int sendrecv_fetching(Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
-                      Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  if (!must_fetch() || !fits_int(sendcount) || !fits_int(recvcount))
-    return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
-  MPI_Request in = MPI_REQUEST_NULL, out = MPI_REQUEST_NULL;
-  int rc = context->own.Irecv(recvbuf, static_cast<int>(recvcount), recvtype, source, recvtag, comm, &in);
-  if (rc != MPI_SUCCESS) return rc;
-  rc = context->own.Isend(sendbuf, static_cast<int>(sendcount), sendtype, dest, sendtag, comm, &out);
-  const int received = wait_fetching(&in, status), sent = rc == MPI_SUCCESS ? wait_fetching(&out, MPI_STATUS_IGNORE) : rc;
-  return received != MPI_SUCCESS ? received : sent;
-}
-
 /// Contiguous data with room for a ticket, and nothing else to do for us.
 inline bool meets_tickets_only(std::int64_t count, MPI_Datatype type) {
   if (context->attention.load(std::memory_order_relaxed) || !context->world || count <= 0) return false;
@@ -85,25 +50,28 @@ inline bool meets_tickets_only(std::int64_t count, MPI_Datatype type) {
 template <class Fn, class Count>
 [[gnu::noinline]] int staged_send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   progress_orphans();
-  if (const auto begin = begin_ticket(hook))
-    if (auto ticketed = ticketed_send(hook, buf, count, datatype, dest, tag, comm)) {
+  const auto begin = begin_ticket(hook);
+  const auto route = begin ? ticket_route(buf, count, datatype, dest, comm) : std::nullopt;
+  if (route && route->far) {
+    if (const auto rc = send_in_pieces(hook, *route, buf, dest, tag, comm)) return *rc;
+  } else if (route) {
+    if (auto ticketed = ticketed_send(hook, *route, buf, tag)) {
       const Accelerated counted(hook, ticketed.bytes(), true);
       MPI_Request request = MPI_REQUEST_NULL;
       const auto& message = ticketed.message();
-      int rc = ticketed.begins(begin)(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, &request);
+      const int rc = begin(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, &request);
       if (rc != MPI_SUCCESS) return rc;
       ticketed.pack(buf, request);
-      rc = must_fetch() ? wait_fetching(&request, MPI_STATUS_IGNORE) : context->own.Wait(&request, MPI_STATUS_IGNORE);
-      if (auto stream = ticketed.take_stream()) finish_stream(std::move(stream), rc == MPI_SUCCESS);
-      return rc;
+      return context->own.Wait(&request, MPI_STATUS_IGNORE);
     }
-  if (!begin_ticket(hook)) avoid_length(count, datatype, dest, comm);
+  }
+  if (!begin) avoid_length(count, datatype, dest, comm);
   auto accepted = accept_message(hook, operation_of(hook), buf, count, datatype, dest, comm);
   const Message message = accepted ? stage(hook, plan::Operation::send, accepted) : Message();
-  if (!accepted) return send_fetching(hook, next, buf, count, datatype, dest, tag, comm);
+  if (!accepted) return next(buf, count, datatype, dest, tag, comm);
   const Accelerated counted(hook, accepted.bytes());
   message.parcel.gather(*accepted.program, buf);
-  return send_fetching(hook, next, message.data(), message.count<Count>(), message.type.handle(), dest, tag, comm);
+  return next(message.data(), message.count<Count>(), message.type.handle(), dest, tag, comm);
 }
 
 /// The common part of the receives: `call(buffer, count, type, status)` calls the MPI. `comm`: for errors of our own.
@@ -146,7 +114,7 @@ int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, i
     return settle_in_place(buf, count, datatype, *there.get(), comm);
   }
   return staged_receive(hook, buf, count, datatype, source, comm, status,
-                        [&](void* b, Count n, MPI_Datatype t, MPI_Status* s) { return receive_fetching(next, b, n, t, source, tag, comm, s); });
+                        [&](void* b, Count n, MPI_Datatype t, MPI_Status* s) { return next(b, n, t, source, tag, comm, s); });
 }
 
 template <class Fn, class Count>
@@ -186,14 +154,11 @@ template <class Fn, class Count>
   }
   StatusOr status(users);
   void* to = in ? in_message.data() : recvbuf;
-  const int rc = sendrecv_fetching(next, sendbuf, sendcount, sendtype, dest, sendtag, to, in ? in_message.count<Count>() : recvcount,
-                                   in ? in_message.type.handle() : recvtype, source, recvtag, comm, status.get());
-  const int settled = rc != MPI_SUCCESS || source == MPI_PROC_NULL ? rc
-                      : in                                         ? settle(in_message, in, recvbuf, *status.get(), comm)
-                      : context->world                             ? settle_in_place(recvbuf, recvcount, recvtype, *status.get(), comm)
-                                                                   : rc;
-  if (auto stream = ticketed.take_stream()) finish_stream(std::move(stream), rc == MPI_SUCCESS);
-  return settled;
+  const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, to, in ? in_message.count<Count>() : recvcount,
+                      in ? in_message.type.handle() : recvtype, source, recvtag, comm, status.get());
+  if (rc != MPI_SUCCESS || source == MPI_PROC_NULL) return rc;
+  if (in) return settle(in_message, in, recvbuf, *status.get(), comm);
+  return context->world ? settle_in_place(recvbuf, recvcount, recvtype, *status.get(), comm) : rc;
 }
 
 template <class Fn, class Count>

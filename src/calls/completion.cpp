@@ -1,7 +1,6 @@
 #include "calls/completion.hpp"
 
 #include "calls/arrival.hpp"
-#include "calls/fetching.hpp"
 #include "calls/orphans.hpp"
 #include "calls/status.hpp"
 
@@ -22,8 +21,7 @@ bool nothing_of_ours() {
 /// handle stays what it is until it is freed, so its operation stays too.
 class Ours {
  public:
-  /// `waits`: the call is one that blocks.
-  Ours(int count, MPI_Request* requests, bool waits = false) : requests_(requests), waits_(waits) {
+  Ours(int count, MPI_Request* requests) : requests_(requests) {
     progress_orphans();
     if (context->operations.empty() || !requests) return;
     for (int i = 0; i < count; ++i) {
@@ -54,26 +52,14 @@ class Ours {
       requests_[i] = handle_of<MPI_Request>(operation->key);
     }
   }
-  Operation* operator[](int i) const { return none() ? nullptr : operations_[static_cast<std::size_t>(i)]; }
-  /// A blocking call about these requests, `next`, or `poll` again and again where something must be fetched meanwhile.
-  template <class Next, class Poll>
-  int block(Next&& next, Poll&& poll) {
-    if (!context->fetches || (none() && !must_fetch())) return next();
-    return fetch_until([&](int* done) {
-      const int rc = poll(done);
-      if (rc == MPI_SUCCESS && !*done && !none() && context->streams->expects())
-        for (std::size_t i = 0; i < operations_.size(); ++i)
-          if (auto* o = operations_[i]; o && o->receives() && o->active && !o->delivered) fetch_if_arrived(*o, requests_[i]);
-      return rc;
-    });
-  }
+  Operation* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
 
   /// The MPI has completed request i. `status` is null where it ended in an error: then nothing is delivered. Returns an error of
   /// our own; its communicator is then in failed().
   int complete(int i, MPI_Status* status) {
-    if (!(*this)[i] || !(*this)[i]->active) return MPI_SUCCESS;
     auto*& operation = operations_[static_cast<std::size_t>(i)];
-    const int error = status ? arrive(*operation, *status, waits_) : MPI_SUCCESS;
+    if (!operation || !operation->active) return MPI_SUCCESS;
+    const int error = status ? arrive(*operation, *status) : MPI_SUCCESS;
     if (error != MPI_SUCCESS) failed_ = handle_of<MPI_Comm>(operation->comm);
     operation->active = false;
     if (operation->persistent) return error;
@@ -96,33 +82,23 @@ class Ours {
   template <class Index>
   int settle_listed(int count, int rc, MPI_Status* statuses, Index&& index) {
     int result = rc;
-    const auto settle = [&](int k) {
+    for (int k = 0; k < count; ++k) {
       auto& status = statuses[k];
       const bool listed = rc == MPI_ERR_IN_STATUS;
-      if (rc != MPI_SUCCESS && !(listed && status.MPI_ERROR != MPI_ERR_PENDING)) return;
+      if (rc != MPI_SUCCESS && !(listed && status.MPI_ERROR != MPI_ERR_PENDING)) continue;
       const bool well = !listed || status.MPI_ERROR == MPI_SUCCESS;
       const int error = complete(index(k), well ? &status : nullptr);
-      if (error == MPI_SUCCESS) return;
+      if (error == MPI_SUCCESS) continue;
       if (result == MPI_SUCCESS)  // now every status tells
         for (int j = 0; j < count; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
       status.MPI_ERROR = error;
       result = MPI_ERR_IN_STATUS;
-    };
-    // First what others' sends may be waiting for, then sends of ours.
-    const auto receives = [&](int k) { return (*this)[index(k)] && (*this)[index(k)]->receives(); };
-    std::vector<int> later;
-    for (int k = 0; !none() && k < count; ++k)
-      if (receives(k))
-        settle(k);
-      else
-        later.push_back(k);
-    for (const int k : later) settle(k);
+    }
     return result == rc ? rc : raise(failed_, result);
   }
 
  private:
   MPI_Request* requests_;
-  bool waits_;
   std::vector<Operation*> operations_;
   MPI_Comm failed_ = MPI_COMM_NULL;
 };
@@ -131,10 +107,10 @@ class Ours {
 
 int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Status* users) {
   if (nothing_of_ours()) return next(request, users);
-  Ours operation(1, request, true);
-  if (operation.none() && !must_fetch()) return next(request, users);
+  Ours operation(1, request);
+  if (operation.none()) return next(request, users);
   StatusOr status(users);
-  const int rc = operation.block([&] { return next(request, status.get()); }, [&](int* done) { return context->own.Test(request, done, status.get()); });
+  const int rc = next(request, status.get());
   operation.restore();
   return operation.settle_one(0, rc, *request, *status.get());
 }
@@ -151,11 +127,10 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
 
 int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* users) {
   if (nothing_of_ours()) return next(count, requests, users);
-  Ours operations(count, requests, true);
-  if (operations.none() && !must_fetch()) return next(count, requests, users);
+  Ours operations(count, requests);
+  if (operations.none()) return next(count, requests, users);
   StatusesOr statuses(count, users);
-  const int rc = operations.block([&] { return next(count, requests, statuses.get()); },
-                                  [&](int* done) { return context->own.Testall(count, requests, done, statuses.get()); });
+  const int rc = next(count, requests, statuses.get());
   operations.restore();
   return operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; });
 }
@@ -173,16 +148,11 @@ int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request*
 
 int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request* requests, int* index, MPI_Status* users) {
   if (nothing_of_ours()) return next(count, requests, index, users);
-  Ours operations(count, requests, true);
-  if ((operations.none() && !must_fetch()) || !index) return next(count, requests, index, users);
+  Ours operations(count, requests);
+  if (operations.none() || !index) return next(count, requests, index, users);
   StatusOr status(users);
   *index = MPI_UNDEFINED;  // a call that fails may leave it
-  const int rc = operations.block([&] { return next(count, requests, index, status.get()); },
-                                  [&](int* done) {
-                                    const int answer = context->own.Testany(count, requests, index, done, status.get());
-                                    // Where none was active a Waitany knows better what to return.
-                                    return answer == MPI_SUCCESS && *done && *index == MPI_UNDEFINED ? next(count, requests, index, status.get()) : answer;
-                                  });
+  const int rc = next(count, requests, index, status.get());
   operations.restore();
   return *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get()) : rc;
 }
@@ -200,37 +170,22 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
   return *flag && *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get()) : rc;
 }
 
-namespace {
-
-/// `waits`: Waitsome; else Testsome, which is alike but for the waiting.
-int some(bool waits, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Request* requests, int* outcount, int* indices, MPI_Status* users) {
+int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Request* requests, int* outcount, int* indices,
+             MPI_Status* users) {
   if (nothing_of_ours()) return next(incount, requests, outcount, indices, users);
-  Ours operations(incount, requests, waits);
-  if ((operations.none() && !(waits && must_fetch())) || !outcount || !indices) return next(incount, requests, outcount, indices, users);
+  Ours operations(incount, requests);
+  if (operations.none() || !outcount || !indices) return next(incount, requests, outcount, indices, users);
   StatusesOr statuses(incount, users);
   *outcount = MPI_UNDEFINED;  // a call that fails may leave it
-  const auto call = [&] { return next(incount, requests, outcount, indices, statuses.get()); };
-  const auto poll = [&](int* done) {
-    const int rc = context->own.Testsome(incount, requests, outcount, indices, statuses.get());
-    *done = *outcount != 0;
-    return rc;
-  };
-  const int rc = waits ? operations.block(call, poll) : call();
+  const int rc = next(incount, requests, outcount, indices, statuses.get());
   operations.restore();
   if ((rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) || *outcount == MPI_UNDEFINED) return rc;
   return operations.settle_listed(*outcount, rc, statuses.get(), [&](int k) { return indices[k]; });
 }
 
-}  // namespace
-
-int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Request* requests, int* outcount, int* indices,
-             MPI_Status* users) {
-  return some(true, next, incount, requests, outcount, indices, users);
-}
-
-int testsome(Hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Request* requests, int* outcount,
+int testsome(Hook hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Request* requests, int* outcount,
              int* indices, MPI_Status* users) {
-  return some(false, next, incount, requests, outcount, indices, users);
+  return waitsome(hook, next, incount, requests, outcount, indices, users);  // alike but for the waiting
 }
 
 int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {

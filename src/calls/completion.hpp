@@ -2,7 +2,6 @@
 #pragma once
 
 #include "calls/context.hpp"
-#include "calls/fetching.hpp"
 #include "calls/orphans.hpp"
 #include "calls/tickets.hpp"
 
@@ -43,17 +42,11 @@ int probing(MPI_Comm comm, const int* found, MPI_Status* status, Call&& call) {
 inline constexpr int always_found = 1;
 template <class Fn>
 int probe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  return probing(comm, &always_found, status, [&] {
-    return must_fetch() ? fetch_until([&](int* found) { return context->own.Iprobe(source, tag, comm, found, status); }) : next(source, tag, comm, status);
-  });
+  return probing(comm, &always_found, status, [&] { return next(source, tag, comm, status); });
 }
 template <class Fn>
 int mprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  return probing(comm, &always_found, status, [&] {
-    return must_fetch() && context->own.Improbe
-               ? fetch_until([&](int* found) { return context->own.Improbe(source, tag, comm, found, message, status); })
-               : next(source, tag, comm, message, status);
-  });
+  return probing(comm, &always_found, status, [&] { return next(source, tag, comm, message, status); });
 }
 template <class Fn>
 int iprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {

@@ -56,11 +56,10 @@ struct Context {
   /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.
   std::atomic<bool> attention{false};
   std::array<Count, hook_count> counts;
-  std::atomic<std::uint64_t> stalls{0};  // messages between hosts whose receivers had not fetched them when their senders went on
+  std::atomic<std::uint64_t> stalls{0};  // messages between hosts that did not leave within Streams::patience
   engine::StagingPool staging;
   std::unique_ptr<transport::shm::World> world;  // the ranks of this host that take tickets; null where none can
   std::unique_ptr<Streams> streams;              // where all ranks of a job on several hosts take part; else null
-  bool fetches = false;                          // calls that block must fetch what arrives meanwhile (calls/fetching.hpp)
   /// Bytes from which a receive may meet a ticket, and a send must look at the length of its message.
   std::atomic<std::int64_t> tickets_from{std::numeric_limits<std::int64_t>::max()};
   engine::HandleTable<engine::Operation> operations;

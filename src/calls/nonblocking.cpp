@@ -44,7 +44,6 @@ std::unique_ptr<engine::Operation> ticket_operation(TicketedSend& ticketed, cons
   auto operation = std::make_unique<engine::Operation>();
   auto kept = std::make_shared<TicketOperation>();
   kept->outgoing = outgoing;
-  kept->stream = ticketed.take_stream();
   kept->parcel = ticketed.take_parcel();
   operation->kind = OperationKind::ticket;
   operation->kept = std::move(kept);
@@ -76,11 +75,9 @@ void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
   if (!operation->persistent) {
     // A send that is complete must have no entry: an MPI gives one and the same handle to all sends that complete at once.
     // Receives are not asked: MPICH would raise their errors here, and through the wrong communicator's handler.
-    // (A synchronous one, as between hosts, has a handle of its own.)
     int done = 0;
     MPI_Status status;
-    const auto* ticket = ticket_of(*operation);
-    if (!operation->receives() && !(ticket && ticket->stream) &&
+    if (!operation->receives() &&
         context->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
       forget_request(MPI_SUCCESS, &request);
       return;
@@ -103,10 +100,9 @@ bool prepare(engine::Operation* operation, int& rc) {
       const Accelerated counted(kept->hook, ticketed.bytes(), true);
       MPI_Request inner = MPI_REQUEST_NULL;
       const auto& message = ticketed.message();
-      rc = ticketed.begins(kept->begin)(message.data(), message.count<int>(), message.type.handle(), kept->dest, kept->tag, kept->comm, &inner);
+      rc = kept->begin(message.data(), message.count<int>(), message.type.handle(), kept->dest, kept->tag, kept->comm, &inner);
       if (rc != MPI_SUCCESS) return true;
       kept->outgoing = ticketed.pack(operation->user, inner);
-      kept->stream = ticketed.take_stream();
       kept->parcel = ticketed.take_parcel();
       operation->inner = key_of(inner);
       operation->by_ticket = true;

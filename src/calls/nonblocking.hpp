@@ -72,9 +72,7 @@ template <class Count, class Start>
     if (auto ticketed = ticketed_send(hook, buf, count, datatype, dest, tag, comm)) {
       const Accelerated counted(hook, ticketed.bytes(), true);
       const auto& message = ticketed.message();
-      const auto begins = ticketed.begins(nullptr);
-      const int rc = begins ? begins(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, request)
-                            : start(message.data(), message.template count<Count>(), message.type.handle());
+      const int rc = start(message.data(), message.template count<Count>(), message.type.handle());
       if (rc != MPI_SUCCESS) return rc;
       const auto outgoing = ticketed.pack(buf, *request);
       attach(*request, ticket_operation(ticketed, outgoing));
@@ -85,7 +83,7 @@ template <class Count, class Start>
   const bool synchronous = hook == Hook::MPI_Ssend_init || hook == Hook::MPI_Ssend_init_c;
   if (persistent && !buffered) route = ticket_route(buf, count, datatype, dest, comm);
   const int rc = begin(hook, OperationKind::send, persistent, buf, count, datatype, dest, comm, request, start);
-  if (rc == MPI_SUCCESS && route) repeat_by_ticket(hook, synchronous ? context->own.Issend : context->own.Isend, *request, *route, buf, dest, tag, comm);
+  if (rc == MPI_SUCCESS && route && !route->far) repeat_by_ticket(hook, synchronous ? context->own.Issend : context->own.Isend, *request, *route, buf, dest, tag, comm);
   return rc;
 }
 

@@ -22,7 +22,7 @@ std::vector<std::shared_ptr<OutgoingStream>> streams;
 /// After a change of either by so many.
 void announce(std::ptrdiff_t change) {
   const auto waiting = waiting_orphans.fetch_add(static_cast<std::size_t>(change), std::memory_order_relaxed) + static_cast<std::size_t>(change);
-  context->attention.store(context->reporting || context->streams || waiting != 0, std::memory_order_relaxed);
+  context->attention.store(context->reporting || waiting != 0, std::memory_order_relaxed);
 }
 
 void test_streams() {
@@ -55,8 +55,8 @@ void adopt_orphan(MPI_Request request, std::unique_ptr<engine::Operation> operat
   announce(1);
 }
 
-void finish_stream(std::shared_ptr<OutgoingStream> stream, bool waits) {
-  if (waits ? context->streams->linger(*stream) : stream->done()) return;
+void finish_stream(std::shared_ptr<OutgoingStream> stream) {
+  if (stream->done()) return;
   const std::lock_guard lock(streams_mutex);
   streams.push_back(std::move(stream));
   announce(1);

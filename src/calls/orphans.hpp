@@ -13,9 +13,8 @@ namespace dunnage::calls {
 
 /// Takes over an active operation and its request.
 void adopt_orphan(MPI_Request request, std::unique_ptr<engine::Operation> operation);
-/// After a message's ticket has been received: waits until its receiver has fetched it, as Streams::linger does, and takes over what
-/// has not been fetched then, or what is not to be waited for.
-void finish_stream(std::shared_ptr<OutgoingStream> stream, bool waits);
+/// Takes over what has not left.
+void finish_stream(std::shared_ptr<OutgoingStream> stream);
 /// Lets those go on; whether there are none.
 bool no_streams_left();
 extern std::atomic<std::size_t> waiting_orphans;

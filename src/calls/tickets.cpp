@@ -35,14 +35,10 @@ void join_streams(const transport::Member& self) {
   const bool always = context->settings.streams == base::Streams::always;
   const bool useful = context->several_hosts && context->model.least_stream != std::numeric_limits<std::int64_t>::max();
   MPI_Comm parent = MPI_COMM_NULL;
-  int level = MPI_THREAD_SINGLE;
   if (context->settings.streams == base::Streams::off || context->settings.roster.empty() || !(always || useful) ||
       context->own.Comm_get_parent(&parent) != MPI_SUCCESS || parent != MPI_COMM_NULL || !transport::everyone_is_here(context->settings.roster, self))
     return;
   context->streams = Streams::join(context->settings.ticket_memory);
-  if (!context->streams) return;
-  context->attention = true;
-  context->fetches = context->own.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
 }
 
 namespace {
@@ -61,10 +57,7 @@ void avoid_length(std::uint32_t receiver, std::int64_t bytes) {
 
 void leave_world() {
   if (!context->world) return;
-  if (context->streams) {
-    context->fetches = false;
-    context->streams->leave([] { return no_streams_left(); });
-  }
+  if (context->streams) context->streams->leave([] { return no_streams_left(); });
   context->world->leave([] {  // the MPI may have to move what comes before, or the ticket itself
     int there = 0;
     MPI_Status status;
@@ -84,7 +77,6 @@ void answer_letters() {
 
 TicketedSend& TicketedSend::operator=(TicketedSend&& other) noexcept {
   std::swap(outgoing_, other.outgoing_);
-  std::swap(stream_, other.stream_);
   std::swap(program_, other.program_);
   std::swap(message_, other.message_);
   return *this;
@@ -92,14 +84,9 @@ TicketedSend& TicketedSend::operator=(TicketedSend&& other) noexcept {
 
 TicketedSend::~TicketedSend() {
   if (outgoing_) outgoing_.cancel();
-  if (stream_) finish_stream(std::move(stream_), false);
 }
 
 transport::shm::Outgoing TicketedSend::pack(const void* buffer, MPI_Request request) {
-  if (stream_) {
-    stream_->send(*program_, buffer);
-    return {};
-  }
   bool travels = request != MPI_REQUEST_NULL;
   outgoing_.run(
       travels, [&](char* to, std::int64_t begin, std::int64_t end) { program_->pack(buffer, to, begin, end, pack::Stores::cached); },
@@ -156,31 +143,49 @@ std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, 
   return std::nullopt;
 }
 
+namespace {
+
+/// A ticket with its data; empty where there is no memory.
+template <class Way>
+Message ticket_message(const Way& way, const pack::Program& program, const void* buffer) {
+  auto message = stage_bytes(Operation::send, way.length());
+  if (!message) return message;
+  message.parcel.gather(program, buffer, way.carried());
+  const Ticket ticket = way.ticket();
+  message.parcel.write(&ticket, way.carried(), message.parcel.size);
+  return message;
+}
+
+}  // namespace
+
 TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buffer, int tag) {
   TicketedSend made;
   auto* world = context->world.get();
-  if (!world) return made;
-  const auto fill = [&](const auto& way) {
-    made.program_ = route.program;
-    made.message_ = stage_bytes(Operation::send, way.length());
-    if (!made.message_) {
-      context->count(hook, Reason::no_memory);
-      return TicketedSend();
-    }
-    const auto& parcel = made.message_.parcel;
-    parcel.gather(*made.program_, buffer, way.carried());
-    const Ticket ticket = way.ticket();
-    parcel.write(&ticket, way.carried(), parcel.size);
-    return std::move(made);
-  };
-  if (route.far) {
-    made.stream_ = context->streams->offer(route.receiver, route.program->size(), tag);
-    return made.stream_ ? fill(*made.stream_) : TicketedSend();
-  }
-  const auto outgoing = world->reaches(route.receiver) ? world->offer(route.receiver, route.program->size(), tag) : std::nullopt;
+  const auto outgoing = world && world->reaches(route.receiver) ? world->offer(route.receiver, route.program->size(), tag) : std::nullopt;
   if (!outgoing) return made;
   made.outgoing_ = *outgoing;
-  return fill(*outgoing);
+  made.program_ = route.program;
+  made.message_ = ticket_message(*outgoing, *route.program, buffer);
+  if (made.message_) return made;
+  context->count(hook, Reason::no_memory);
+  return {};
+}
+
+std::optional<int> send_in_pieces(Hook hook, const TicketRoute& route, const void* buffer, int dest, int tag, MPI_Comm comm) {
+  const auto stream = context->streams->offer(route.receiver, route.program->size(), tag);
+  if (!stream) return std::nullopt;
+  const auto message = ticket_message(*stream, *route.program, buffer);
+  if (!message) {
+    context->count(hook, Reason::no_memory);
+    return std::nullopt;
+  }
+  const Accelerated counted(hook, route.program->size(), true);
+  stream->announce();
+  MPI_Request request = MPI_REQUEST_NULL;
+  int rc = context->own.Issend(message.data(), message.count<int>(), message.type.handle(), dest, tag, comm, &request);
+  if (rc == MPI_SUCCESS) rc = stream->send(*route.program, buffer, request);
+  finish_stream(stream);
+  return rc;
 }
 
 std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& status) {
@@ -207,7 +212,7 @@ std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& sta
                              : incoming->fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); });
   landing.finish();
   context->own.Status_set_elements_x(&status, MPI_BYTE, bytes);
-  return all ? MPI_SUCCESS : MPI_ERR_OTHER;  // the sender died, or there is no memory
+  return all ? MPI_SUCCESS : MPI_ERR_OTHER;  // the sender died, the MPI failed, or there is no memory
 }
 
 void tell_scatters(std::int64_t bytes, int sender) {
@@ -225,7 +230,8 @@ void correct_probe(MPI_Comm comm, MPI_Status* status) {
   if (sender < 0) return;
   const auto rank = static_cast<std::uint32_t>(sender);
   auto size = context->world->size_of(rank, bytes, status->MPI_TAG);
-  if (size == bytes && far(rank)) size = context->streams->size_of(rank, bytes, status->MPI_TAG);
+  // What the sender takes for far may be near for us, so what it has told is looked at in any case.
+  if (size == bytes && context->streams) size = context->streams->size_of(rank, bytes, status->MPI_TAG, far(rank));
   if (size != bytes) context->own.Status_set_elements_x(status, MPI_BYTE, size);
 }
 

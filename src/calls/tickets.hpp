@@ -35,17 +35,12 @@ struct TicketRoute {
 /// A message that is about to travel by ticket. Movable; cancels the operation unless pack() was called.
 class TicketedSend {
  public:
-  explicit operator bool() const { return outgoing_ || stream_; }
+  explicit operator bool() const { return static_cast<bool>(outgoing_); }
   const Message& message() const { return message_; }
   std::int64_t bytes() const { return program_->size(); }
   /// Packs the rest of the data into shared memory. `request`: the ticket's, which travels in the meantime; null where it will be
   /// sent later. After this the operation is the receiver's: without a receiver it must be cancelled.
   transport::shm::Outgoing pack(const void* buffer, MPI_Request request);
-  /// Instead of what pack() returns, for a message to another host.
-  std::shared_ptr<OutgoingStream> take_stream() { return std::move(stream_); }
-  /// The function that begins the ticket's send where one of the MPI's standard mode would do. Between hosts it is a synchronous one:
-  /// its request stays the sender's until the receiver has the ticket.
-  decltype(OwnTable::Isend) begins(decltype(OwnTable::Isend) otherwise) const { return stream_ ? context->own.Issend : otherwise; }
   /// The ticket's memory, which must live until its request has completed.
   engine::Parcel take_parcel() { return std::move(message_.parcel); }
 
@@ -57,7 +52,6 @@ class TicketedSend {
  private:
   friend TicketedSend ticketed_send(Hook, const TicketRoute&, const void*, int);
   transport::shm::Outgoing outgoing_;
-  std::shared_ptr<OutgoingStream> stream_;
   std::shared_ptr<const pack::Program> program_;
   Message message_;
 };
@@ -66,17 +60,18 @@ class TicketedSend {
 void avoid_length(std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm);
 /// Whether such messages are to go by ticket where they can.
 std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm);
-/// The ticket for a message, its own bytes packed; empty where the message must go the MPI's way.
+/// The ticket for a message on this host, its own bytes packed; empty where the message must go the MPI's way.
 TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buffer, int tag);
 inline TicketedSend ticketed_send(Hook hook, const void* buffer, std::int64_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
   const auto route = ticket_route(buffer, count, type, dest, comm);
-  return route ? ticketed_send(hook, *route, buffer, tag) : TicketedSend();
+  return route && !route->far ? ticketed_send(hook, *route, buffer, tag) : TicketedSend();
 }
+/// A blocking send to another host, by ticket and pieces. Nothing where the message must go the MPI's way.
+std::optional<int> send_in_pieces(Hook hook, const TicketRoute& route, const void* buffer, int dest, int tag, MPI_Comm comm);
 
 /// What is kept beside the request of a send by ticket.
 struct TicketOperation {
   transport::shm::Outgoing outgoing;
-  std::shared_ptr<OutgoingStream> stream;
   engine::Parcel parcel;
   // Of a persistent send, each start of which is a nonblocking one of its own, behind the user's request.
   TicketRoute route{};

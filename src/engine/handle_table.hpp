@@ -53,15 +53,6 @@ class HandleTable {
       if (value && wanted(*value) && tables_.back()->slot(value->key).value.exchange(nullptr, std::memory_order_acq_rel))
         live_.fetch_sub(1, std::memory_order_relaxed);
   }
-  /// Those values for which `wanted` holds.
-  template <class F>
-  std::vector<T*> collect(F&& wanted) {
-    const std::lock_guard lock(mutex_);
-    std::vector<T*> found;
-    for (auto& slot : tables_.back()->slots)
-      if (auto* value = slot.value.load(std::memory_order_acquire); value && wanted(*value)) found.push_back(value);
-    return found;
-  }
   /// Puts back what take_out removed.
   template <class Values, class F>
   void put_back(const Values& values, F&& wanted) {

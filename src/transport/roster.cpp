@@ -199,7 +199,7 @@ bool RosterServer::hear(Visitor& visitor) {
 void RosterServer::enter(int file, const Member& member) {
   const auto [at, first] = groups_.try_emplace({member.world, member.ranks});
   auto& group = at->second;
-  if (first) group.until = Clock::now() + patience;
+  if (first) group.until = Clock::now() + patience, group.nameless = member.world == 0;
   group.waiting.push_back(file);
   // One that comes twice is of another job of the same size: who belongs together cannot be told.
   const bool doubtful = member.rank >= member.ranks || !group.ranks.insert(member.rank).second;
@@ -222,6 +222,8 @@ void RosterServer::refuse(Group& group) {
   group.waiting.clear();
   group.refused = true;
   group.until = Clock::now() + 5 * patience;
+  // Ranks of two jobs without names could make up one between them.
+  if (group.nameless) group.until = Clock::time_point::max();
 }
 
 void RosterServer::look_at_the_clock() {

@@ -46,7 +46,7 @@ class RosterServer {
     std::set<std::uint32_t> ranks;
     std::vector<int> waiting;
     Clock::time_point until;  // for a no; after it, until when late ones hear the same
-    bool refused = false;
+    bool refused = false, nameless = false;
   };
   struct Visitor {
     int file;

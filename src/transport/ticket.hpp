@@ -18,7 +18,7 @@ struct Ticket {
   std::uint32_t slot;
   std::uint32_t way;     // by which the data travels
   std::uint64_t job[2];  // chance, the same for all of a job; only where the sender's operation cannot be looked up
-  std::uint64_t unused;
+  std::uint64_t piece;   // bytes of each piece
 
   enum Way : std::uint32_t { shared_memory, pieces };
   static constexpr std::uint64_t known_magic = 0x32'74'65'6b'63'69'74'64;  // "dticket2", the version of the protocol

@@ -20,7 +20,8 @@ MODES = {
     "dunnage": {"LD_PRELOAD": str(PRELOAD)},
     "always": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "always"},
     "tickets": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_TICKETS": "always"},
-    "streams": {"DUNNAGE_STREAMS": "always"},  # by `dunnage run`, which preloads
+    # By `dunnage run`, which preloads. Open MPI's shared memory takes too little from a sender unasked.
+    "streams": {"DUNNAGE_STREAMS": "always", "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"},
     "staged": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "off"},
 }
 

@@ -145,11 +145,11 @@ def test_large_messages_go_by_ticket(launch, flavour, tmp_path):
         assert run.finished, run
         told = json.loads(report.read_text())
         calls[mode] = told["calls"]
-        # One receiver is held in a barrier, and 12 never learn of the ticket, which does not fit their buffers.
-        assert told["stalls"] <= (13 if mode == "streams" else 0)
+        assert told["stalls"] == 0
     for call in ["MPI_Send", "MPI_Isend", "MPI_Issend", "MPI_Sendrecv"]:
         assert calls["tickets"][call]["by ticket"] > 0 and calls["staged"][call]["by ticket"] == 0, call
-        assert calls["streams"][call]["by ticket"] > 0, call
+    if MPIS[flavour].kind != "mpi_abi" and flavour != "mpich5":  # MPICH 5 takes nothing unasked on one host
+        assert calls["streams"]["MPI_Send"]["by ticket"] > 0
 
 
 @pytest.mark.parametrize("flavour", [f for f in ("openmpi", "mpich") if f in FLAVOURS])

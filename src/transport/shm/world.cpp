@@ -17,7 +17,7 @@ World::Peer& World::peer(std::uint32_t rank) {
 
 /// A rank may not have started yet, or be elsewhere: it is looked for ever more rarely.
 bool World::found(Peer& p, std::uint32_t rank) {
-  if (!p.memory && std::has_single_bit(++p.asked)) p.memory = Memory::find({self_.job, rank, self_.ranks});
+  if (!p.memory && p.asked < most_looks && std::has_single_bit(++p.asked)) p.memory = Memory::find({self_.job, rank, self_.ranks});
   return p.memory != nullptr;
 }
 

@@ -68,7 +68,7 @@ class World {
   struct Peer {
     std::unique_ptr<Memory> memory;
     bool ready = false, lost = false;
-    unsigned asked = 0;  // how often it was looked for
+    unsigned asked = 0;  // how often it was to be looked for
     std::bitset<slots> avoided;
   };
   struct Offered {
@@ -77,6 +77,7 @@ class World {
   };
   World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle)
       : self_(self), own_(std::move(own)), regions_(*own_, most, idle), peers_(self.ranks) {}
+  static constexpr unsigned most_looks = 64;  // each looks at all processes of the host
   Peer& peer(std::uint32_t rank);
   bool found(Peer& peer, std::uint32_t rank);
   void open_letters();
