@@ -37,7 +37,7 @@ Model default_model(const Library& library) {
   m.engine_pack = {45, 1.0, 0.018, 0.075};
   m.far_message = 512 << 10;
   m.least_ticket = 128 << 10;
-  m.least_stream = 1 << 20;
+  m.least_stream = 256 << 10;
   m.trusted_mixed = !behaviour_of(library).truncates_bytes_into_mixed;
   if (library.kind == Library::Kind::open_mpi) {
     m.least_stream = std::numeric_limits<std::int64_t>::max();  // its own packing overlaps
