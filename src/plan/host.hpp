@@ -57,17 +57,19 @@ struct Model {
   const MessageCosts& message(Peers peers) const { return messages[static_cast<std::size_t>(peers)]; }
 };
 
-/// Defaults, fitted to the measurements in docs/measurements: of Open MPI 4.1, with prices of its own for Open MPI 5, and
+/// The figures where no model file has others (plan/model_file.hpp), fitted to the measurements in docs/measurements: of Open MPI 4.1, with prices of its own for Open MPI 5, and
 /// for all others of MPICH 4.0.
 Model default_model(const Library& library);
 
 enum class Operation { pack, unpack, send, receive, buffered_send };
 inline constexpr int operations = 5;
 
+/// By how much better a prediction must be than the model is likely to be wrong.
+inline constexpr double margin = 1.1;
+
 struct Prediction {
   double engine, library;  // ns
-  /// Better by more than the model is likely to be wrong.
-  bool gain() const { return 1.1 * engine < library; }
+  bool gain() const { return margin * engine < library; }
 };
 
 /// Whether a message between ranks of one host is to travel by ticket, packed and unpacked at the same time.
