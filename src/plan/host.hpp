@@ -34,11 +34,16 @@ struct Cost {
 enum class Peers { same_host, other_host };
 inline constexpr int peer_classes = 2;
 
-/// What messages between such processes cost, beyond what a contiguous one of the same size would.
-struct MessageCosts {
+/// What one side of a message costs, beyond what it would in a contiguous one of the same size.
+struct SideCosts {
   Cost engine, library;
-  double engine_eager_byte, library_eager_block;  // of a message up to eager_limit
-  std::int64_t eager_limit;                       // bytes
+  double engine_eager_byte, library_eager_block;  // of a message up to the eager limit
+};
+
+/// What messages between such processes cost.
+struct MessageCosts {
+  SideCosts send, receive;
+  std::int64_t eager_limit;  // bytes
 };
 
 /// One machine and one MPI.

@@ -35,6 +35,14 @@ void each_price(const std::string& path, C& cost, Visit visit) {
   visit(path + "/far_byte", cost.far_byte);
 }
 
+template <class S, class Visit>
+void each_price_of(const std::string& path, S& side, Visit visit) {
+  each_price(path + "/engine", side.engine, visit);
+  each_price(path + "/library", side.library, visit);
+  visit(path + "/engine_eager_byte", side.engine_eager_byte);
+  visit(path + "/library_eager_block", side.library_eager_block);
+}
+
 /// Every figure of a model that stands in a file, with its place there.
 template <class M, class Visit>
 void each_figure(M& model, Visit visit) {
@@ -45,10 +53,8 @@ void each_figure(M& model, Visit visit) {
   for (std::size_t i = 0; i < peer_classes; ++i) {
     auto& costs = model.messages[i];
     const auto path = fmt::format("/messages/{}", class_names[i]);
-    each_price(path + "/engine", costs.engine, visit);
-    each_price(path + "/library", costs.library, visit);
-    visit(path + "/engine_eager_byte", costs.engine_eager_byte);
-    visit(path + "/library_eager_block", costs.library_eager_block);
+    each_price_of(path + "/send", costs.send, visit);
+    each_price_of(path + "/receive", costs.receive, visit);
     visit(path + "/eager_limit", costs.eager_limit);
   }
 }

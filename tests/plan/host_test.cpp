@@ -63,6 +63,13 @@ TEST(OtherHost, WhoPacksWhileItSends) {
   }
 }
 
+TEST(Sides, EachHasItsPrices) {
+  auto model = default_model({Library::Kind::mpich, 4, 0});
+  model.messages[0].receive.library = {};
+  EXPECT_EQ(choose(model, {65536, 8192}, Operation::send), yes);
+  EXPECT_EQ(choose(model, {65536, 8192}, Operation::receive), no);
+}
+
 TEST(Ticket, FromASizeOfTheMpis) {
   const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}), open_mpi_5 = default_model({Library::Kind::open_mpi, 5}),
              mpich = default_model({Library::Kind::mpich, 4, 0});

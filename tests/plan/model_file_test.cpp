@@ -41,7 +41,7 @@ TEST(ModelFile, EveryFigureIsTaken) {
   std::int64_t n = 1;
   const auto flat = asked.flatten();
   for (const auto& figure : flat.items()) asked[json::json_pointer(figure.key())] = n++;
-  EXPECT_EQ(n, 33);  // two prices and two sizes, and of each of two classes two prices, two figures and a size
+  EXPECT_EQ(n, 53);  // two prices and two sizes; of each of two classes a size, and of each side two prices and two figures
   EXPECT_EQ(figures(read(with(asked))), asked);
 }
 
@@ -55,9 +55,9 @@ TEST(ModelFile, WhatAnMpiDoesIsNotTaken) {
 
 TEST(ModelFile, WhatIsNotThereStaysBuiltIn) {
   EXPECT_EQ(changed(read(document())), json::array());
-  const auto one = changed(read(with({{"messages", {{"other_host", {{"library", {{"block", 2.5}}}}}}}})));
+  const auto one = changed(read(with({{"messages", {{"other_host", {{"send", {{"library", {{"block", 2.5}}}}}}}}}})));
   ASSERT_EQ(one.size(), 1u);
-  EXPECT_EQ(one[0]["path"], "/messages/other_host/library/block");
+  EXPECT_EQ(one[0]["path"], "/messages/other_host/send/library/block");
   EXPECT_EQ(one[0]["value"], 2.5);
 }
 

@@ -17,7 +17,8 @@ def prices(engine, library):
     """What each block costs; nothing else costs anything."""
     def of(block):
         return {"call": 0, "block": block, "byte": 0, "far_byte": 0}
-    message = {"engine": of(engine), "library": of(library), "engine_eager_byte": 0, "library_eager_block": library}
+    side = {"engine": of(engine), "library": of(library), "engine_eager_byte": 0, "library_eager_block": library}
+    message = {"send": side, "receive": side}
     return {"engine_pack": of(engine), "library_pack": of(library), "least_ticket": 1 << 40,
             "messages": {"same_host": message, "other_host": message}}
 
