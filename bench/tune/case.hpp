@@ -50,7 +50,7 @@ inline int batch(long bytes) { return static_cast<int>(std::max(100'000 / (bytes
 void add_copies(Cases& cases, const Memory& memory, int rank);
 void add_packs(Cases& cases, const Memory& memory, int rank, long most);
 /// Payloads from `least` to `most`, fewer where the first exchanges of a payload show that larger ones would take longer than
-/// `seconds`. Returns whether all bytes were right.
-bool add_messages(Cases& cases, const Memory& memory, int rank, long least, long most, double seconds);
+/// `seconds`. `all`: not only strided senders. Returns whether all bytes were right.
+bool add_messages(Cases& cases, const Memory& memory, int rank, long least, long most, double seconds, bool all);
 
 }  // namespace bench::tune

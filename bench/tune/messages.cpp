@@ -101,7 +101,7 @@ class Message : public Case {
 
 }  // namespace
 
-bool add_messages(Cases& cases, const Memory& memory, int rank, long least, long most, double seconds) {
+bool add_messages(Cases& cases, const Memory& memory, int rank, long least, long most, double seconds, bool all) {
   const auto start = Clock::now();
   bool right = true;
   for (long bytes = least; bytes <= most && agreed(since(start) < seconds, 0); bytes *= 2) {
@@ -109,10 +109,12 @@ bool add_messages(Cases& cases, const Memory& memory, int rank, long least, long
       cases.push_back(std::make_unique<Message>(memory, rank, bytes, block, strided));
       right &= cases.back()->right();
     };
-    add(bytes, Strided::neither);
-    for (const long block : blocks)
-      for (const auto strided : {Strided::sender, Strided::receiver})
-        if (2 * block <= bytes) add(block, strided);
+    if (all) add(bytes, Strided::neither);
+    for (const long block : blocks) {
+      if (2 * block > bytes) continue;
+      add(block, Strided::sender);
+      if (all) add(block, Strided::receiver);
+    }
   }
   return right;
 }

@@ -1,5 +1,6 @@
 #include "plan/host.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace dunnage::plan {
@@ -72,7 +73,11 @@ Prediction predict(const Model& m, const Shape& shape, Operation operation, Peer
   return {engine.time(shape, far), library.time(shape, far)};
 }
 
-bool choose_ticket(const Model& m, const Shape& shape) { return shape.size >= m.least_ticket; }
+bool choose_ticket(const Model& m, const Shape& shape) {
+  if (shape.size < m.least_ticket) return false;
+  const auto other = predict(m, shape, Operation::send, Peers::same_host);
+  return margin * m.ticket.time(shape, shape.size >= m.far_message) <= std::min(other.engine, other.library);
+}
 
 bool choose_stream(const Model& m, const Shape& shape) { return shape.size >= m.least_stream; }
 

@@ -51,8 +51,9 @@ struct Model {
   Cost engine_pack, library_pack;
   std::array<MessageCosts, peer_classes> messages;  // by Peers
   std::int64_t far_message;   // bytes from which staging memory no longer stays cached
-  std::int64_t least_ticket;  // bytes from which a message that is not contiguous gains by a ticket between ranks of one host
-  std::int64_t least_stream;  // the same of a ticket between hosts
+  std::int64_t least_ticket;  // bytes from which a message that is not contiguous may go by ticket between ranks of one host;
+  Cost ticket;                // it does where the other ways cost the sender more than this
+  std::int64_t least_stream;  // bytes from which one gains by a ticket between hosts
   // What the MPI does, not what it costs.
   std::int64_t most_contiguous_send;  // bytes; a larger packed message must not look contiguous to this MPI
   bool contiguous_receives;           // whether this MPI never writes past the end of a contiguous receive buffer

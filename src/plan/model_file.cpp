@@ -50,6 +50,7 @@ void each_figure(M& model, Visit visit) {
   each_price("/library_pack", model.library_pack, visit);
   visit("/far_message", model.far_message);
   visit("/least_ticket", model.least_ticket);
+  each_price("/ticket", model.ticket, visit);
   for (std::size_t i = 0; i < peer_classes; ++i) {
     auto& costs = model.messages[i];
     const auto path = fmt::format("/messages/{}", class_names[i]);

@@ -81,6 +81,14 @@ TEST(Ticket, FromASizeOfTheMpis) {
   EXPECT_TRUE(choose_ticket(open_mpi_5, {1 << 20, 1 << 17}));
 }
 
+TEST(Ticket, NotWhereAnotherWayCostsLess) {
+  auto model = default_model({Library::Kind::open_mpi, 4, 1});
+  model.ticket = {1000, 0, 0.05, 0.05};
+  EXPECT_TRUE(choose_ticket(model, {1 << 20, 1 << 17}));    // the MPI takes 177 us beyond a contiguous message's time, a ticket 53
+  EXPECT_FALSE(choose_ticket(model, {1 << 20, 1 << 10}));   // the MPI takes 1.4 us
+  EXPECT_FALSE(choose_ticket(model, {16 << 10, 1 << 11}));  // whatever it costs
+}
+
 TEST(Contiguous, OnlyWhereTheMpiKeepsToTheBuffer) {
   const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}), mpich = default_model({Library::Kind::mpich, 4, 0});
   EXPECT_TRUE(contiguous(open_mpi, Operation::send, 4000));
