@@ -4,7 +4,6 @@
 //   bench_tune [--seconds S] [--least BYTES] [--most BYTES] [--tickets]
 //
 // What Dunnage does with the messages is set from outside (DUNNAGE_FORCE, DUNNAGE_TICKETS).
-#include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -67,7 +66,7 @@ nlohmann::json header(int rank) {
   record["minor"] = library.minor;
   record["built_in"] = plan::figures(plan::default_model(library));
   record["margin"] = plan::margin;
-  if (const void* version = dlsym(RTLD_DEFAULT, "dunnage_version")) record["dunnage_version"] = static_cast<const char*>(version);
+  record["dunnage_version"] = DUNNAGE_VERSION;
   return record;
 }
 
