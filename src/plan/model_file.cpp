@@ -1,6 +1,6 @@
 #include "plan/model_file.hpp"
 
-#include <optional>
+#include <string>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -13,11 +13,10 @@ namespace dunnage::plan {
 namespace {
 
 using nlohmann::json;
-using Path = json::json_pointer;
 
 constexpr std::string_view format_name = "dunnage model";
 constexpr int format_version = 1;
-constexpr std::string_view class_names[peer_classes] = {"same_host", "other_host"};  // by Peers
+constexpr const char* class_names[peer_classes] = {"same_host", "other_host"};  // by Peers
 
 // Nanoseconds for a call, a block, a byte; and bytes. No machine is near these.
 constexpr double most_time = 1e6;
@@ -27,51 +26,81 @@ struct Senseless {
   std::string why;
 };
 
-template <class C, class Visit>
-void each_price(const std::string& path, C& cost, Visit visit) {
-  visit(path + "/call", cost.call);
-  visit(path + "/block", cost.block);
-  visit(path + "/byte", cost.byte);
-  visit(path + "/far_byte", cost.far_byte);
+/// An object of a file, to read from. What is missing has no members.
+class Reading {
+ public:
+  explicit Reading(const json& object) : at_(&object) {}
+  Reading operator[](const char* name) const { return {member(name), this, name}; }
+
+  template <class Number>
+  void operator()(const char* name, Number& to) const {
+    const auto* value = member(name);
+    if (!value) return;
+    constexpr bool whole = std::is_integral_v<Number>;
+    constexpr auto most = whole ? static_cast<double>(most_bytes) : most_time;
+    const bool kind = whole ? value->is_number_integer() : value->is_number();
+    if (!kind || !(value->template get<double>() >= 0 && value->template get<double>() <= most))
+      throw Senseless{fmt::format("has {} for {}/{}, which must be a{} number from 0 to {:g}", base::one_line(value->dump()), path(), name,
+                                  whole ? " whole" : "", most)};
+    to = value->template get<Number>();
+  }
+
+ private:
+  Reading(const json* at, const Reading* above, const char* name) : at_(at), above_(above), name_(name) {}
+  const json* member(const char* name) const {
+    if (!at_ || !at_->is_object()) return nullptr;
+    const auto found = at_->find(name);
+    return found == at_->end() ? nullptr : &*found;
+  }
+  std::string path() const { return above_ ? above_->path() + "/" + name_ : ""; }
+
+  const json* at_;
+  const Reading* above_ = nullptr;
+  const char* name_ = "";
+};
+
+/// The same, to write to.
+struct Writing {
+  json* at;
+  Writing operator[](const char* name) const { return {&(*at)[name]}; }
+  template <class Number>
+  void operator()(const char* name, Number value) const {
+    (*at)[name] = value;
+  }
+};
+
+template <class Visit, class C>
+void each_price(const Visit& visit, C& cost) {
+  visit("call", cost.call);
+  visit("block", cost.block);
+  visit("byte", cost.byte);
+  visit("far_byte", cost.far_byte);
 }
 
-template <class S, class Visit>
-void each_price_of(const std::string& path, S& side, Visit visit) {
-  each_price(path + "/engine", side.engine, visit);
-  each_price(path + "/library", side.library, visit);
-  visit(path + "/engine_eager_byte", side.engine_eager_byte);
-  visit(path + "/library_eager_block", side.library_eager_block);
+template <class Visit, class S>
+void each_figure_of_side(const Visit& visit, S& side) {
+  each_price(visit["engine"], side.engine);
+  each_price(visit["library"], side.library);
+  visit("engine_eager_byte", side.engine_eager_byte);
+  visit("library_eager_block", side.library_eager_block);
 }
 
-/// Every figure of a model that stands in a file, with its place there.
-template <class M, class Visit>
-void each_figure(M& model, Visit visit) {
-  each_price("/engine_pack", model.engine_pack, visit);
-  each_price("/library_pack", model.library_pack, visit);
-  visit("/far_message", model.far_message);
-  visit("/least_ticket", model.least_ticket);
-  each_price("/ticket", model.ticket, visit);
+/// Every figure of a model that stands in a file, in its place there.
+template <class Visit, class M>
+void each_figure(const Visit& visit, M& model) {
+  each_price(visit["engine_pack"], model.engine_pack);
+  each_price(visit["library_pack"], model.library_pack);
+  visit("far_message", model.far_message);
+  visit("least_ticket", model.least_ticket);
+  each_price(visit["ticket"], model.ticket);
+  const auto messages = visit["messages"];
   for (std::size_t i = 0; i < peer_classes; ++i) {
     auto& costs = model.messages[i];
-    const auto path = fmt::format("/messages/{}", class_names[i]);
-    each_price_of(path + "/send", costs.send, visit);
-    each_price_of(path + "/receive", costs.receive, visit);
-    visit(path + "/eager_limit", costs.eager_limit);
+    const auto peers = messages[class_names[i]];
+    each_figure_of_side(peers["send"], costs.send);
+    each_figure_of_side(peers["receive"], costs.receive);
+    peers("eager_limit", costs.eager_limit);
   }
-}
-
-template <class Number>
-void take(const json& entry, const std::string& path, Number& to) {
-  const Path place(path);
-  if (!entry.contains(place)) return;
-  const auto& value = entry.at(place);
-  constexpr bool whole = std::is_integral_v<Number>;
-  constexpr auto most = whole ? static_cast<double>(most_bytes) : most_time;
-  const bool kind = whole ? value.is_number_integer() : value.is_number();
-  if (!kind || !(value.get<double>() >= 0 && value.get<double>() <= most))
-    throw Senseless{fmt::format("has {} for {}, which must be a{} number from 0 to {:g}", base::one_line(value.dump()), path,
-                                whole ? " whole" : "", most)};
-  to = value.get<Number>();
 }
 
 Library library_of(const json& entry) {
@@ -96,7 +125,7 @@ ModelFile read(std::string_view text, const base::Machine& machine) {
   for (const auto& entry : document.at("mpis")) {
     const auto library = library_of(entry);
     auto model = default_model(library);
-    each_figure(model, [&](const std::string& path, auto& to) { take(entry, path, to); });
+    each_figure(Reading(entry), model);
     file.models.emplace_back(library, model);
   }
   return file;
@@ -123,7 +152,7 @@ ModelFile read_model_file(std::string_view text, const base::Machine& machine) {
 
 json figures(const Model& model) {
   json found;
-  each_figure(model, [&](const std::string& path, const auto& value) { found[Path(path)] = value; });
+  each_figure(Writing{&found}, model);
   return found;
 }
 
