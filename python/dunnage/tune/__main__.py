@@ -65,7 +65,7 @@ def write(tuned: List[Tuned], output: Optional[Path]) -> Path:
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """Exit status 0: done; 1: Dunnage gave wrong bytes; 2: could not run."""
+    """Exit status 0: done; 1: Dunnage gave wrong bytes; 2: could not run; 130: interrupted."""
     options = parse(arguments)
     home = find_home()
     try:
@@ -82,6 +82,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except (RunError, OSError) as error:
         print(f"dunnage tune: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("dunnage tune: interrupted; no file was written", file=sys.stderr)
+        return 130
     return 0
 
 
