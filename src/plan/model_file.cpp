@@ -93,6 +93,7 @@ void each_figure(const Visit& visit, M& model) {
   visit("far_message", model.far_message);
   visit("least_ticket", model.least_ticket);
   each_price(visit["ticket"], model.ticket);
+  visit("least_stream", model.least_stream);
   const auto messages = visit["messages"];
   for (std::size_t i = 0; i < peer_classes; ++i) {
     auto& costs = model.messages[i];

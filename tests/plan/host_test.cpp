@@ -87,6 +87,7 @@ TEST(Ticket, NotWhereAnotherWayCostsLess) {
   EXPECT_TRUE(choose_ticket(model, {1 << 20, 1 << 17}));    // the MPI takes 177 us beyond a contiguous message's time, a ticket 53
   EXPECT_FALSE(choose_ticket(model, {1 << 20, 1 << 10}));   // the MPI takes 1.4 us
   EXPECT_FALSE(choose_ticket(model, {16 << 10, 1 << 11}));  // whatever it costs
+  EXPECT_TRUE(choose_ticket(model, {1 << 20, 1}));          // contiguous: it is the receiver that gains
 }
 
 TEST(Contiguous, OnlyWhereTheMpiKeepsToTheBuffer) {

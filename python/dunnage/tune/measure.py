@@ -21,7 +21,7 @@ PATIENCE = 60.0  # seconds that a launch may take beyond what it was given
 
 # All that is eligible goes through Dunnage in both, by staging memory in the one and by ticket in the other. No launch asks a
 # model file: there may be a damaged one.
-COMMON = {"DUNNAGE": "on", "DUNNAGE_FORCE": "always", "DUNNAGE_MODEL": "none"}
+COMMON = {"DUNNAGE": "on", "DUNNAGE_FORCE": "always", "DUNNAGE_MODEL": "none", "DUNNAGE_STREAMS": "off"}
 STAGED = {**COMMON, "DUNNAGE_TICKETS": "off", "DUNNAGE_REPORT": "0"}
 TICKETS = {**COMMON, "DUNNAGE_TICKETS": "always"}
 
