@@ -34,7 +34,7 @@ def record(kind, size, block, far, noise, direction=None, **times):
     """Times in nanoseconds, each disturbed by a factor of 1 +- noise."""
     def series(time):
         median = 1e-9 * time * random.uniform(1 - noise, 1 + noise)
-        return {"median": median, "p10": 0.98 * median, "p90": 1.02 * median}
+        return {"median": median, "samples": [0.98 * median, median, 1.02 * median]}
     found = {"record": "result", "kind": kind, "bytes": size, "block": block, "far": far,
              "series": {name: series(time) for name, time in times.items()}}
     return {**found, "direction": direction} if direction else found

@@ -91,15 +91,41 @@ def test_between_hosts_there_are_none():
     assert [part.name for part in found.parts] == ["pack", "send", "receive"]
 
 
+def spread(records, share):
+    """Some of the series, disturbed in half of their samples."""
+    changed = random.Random(4).sample(range(len(records)), round(share * len(records)))
+    for place in changed:
+        for series in records[place]["series"].values():
+            series["samples"] = [series["median"]] * 2 + [2 * series["median"]] * 2
+    return records
+
+
 def test_disturbances_are_named():
-    quiet, busy = references(), references()
-    assert disturbances([("one", quiet), ("two", quiet)]) == []
-    for one in busy:
+    assert disturbances([("one", messages("send", SEND)), ("two", references())]) == []
+    slow = references()
+    slow[-1]["series"]["plain"]["median"] *= 2
+    times, copies = disturbances([("one", references()), ("two", spread(messages("send", SEND), 0.3) + slow)])
+    assert times.startswith("two: 27% ") and "of the message times spread by more than 30%" in times
+    assert copies == "the same copy of 4 KiB took 2.0 times as long in one launch as in the other"
+
+
+@pytest.mark.parametrize("share, refused", [(0.3, False), (0.8, True)])
+def test_too_many_disturbed_times_leave_the_built_in_figures(share, refused):
+    records = packs(*PACK) + references() + spread(messages("send", SEND) + messages("receive", RECEIVE), share)
+    found = evaluate(header(), records, messages("send", SEND, 0, TICKET), 10)
+    assert [bool(found.part(name).refused) for name in ("pack", "send", "receive", "ticket")] == [False, refused, refused, refused]
+    assert any("of the message times spread" in line for line in found.disturbed)
+
+
+def test_launches_of_two_speeds_say_nothing_of_tickets():
+    records = packs(*PACK) + references() + messages("send", SEND) + messages("receive", RECEIVE)
+    tickets = messages("send", SEND, 0, TICKET)
+    for one in tickets:
         for series in one["series"].values():
-            series["p90"] = 3 * series["median"]
-    busy[-1]["series"]["plain"]["median"] *= 2
-    spread, copies = disturbances([("one", quiet), ("two", busy)])
-    assert spread.startswith("two: samples spread by") and "4 KiB took 2.0 times" in copies
+            series["median"] *= 1.6
+    found = evaluate(header(), records, tickets, 10)
+    assert found.part("ticket").refused == "the MPI itself took 1.6 times as long in one launch as in the other"
+    assert not found.part("send").refused
 
 
 def test_ranks_without_cores_and_hosts_that_differ_are_named():

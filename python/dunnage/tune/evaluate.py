@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from statistics import mean, median
 from typing import Any, Dict, List, Tuple
 
+import numpy
+
 from ..bench.results import Record
 from ..bench.statistics import geometric_mean
 from .prices import Fit, Row, fit, ratio_lost
@@ -19,7 +21,9 @@ TOLERANCES = (0.1, 0.3, 1.0)
 FEWEST = 12  # measurements of each way
 TOLERATED = 0.005  # by so much choices may be worse than by built-in prices: noise
 NEVER = 1 << 40  # bytes
-DISTURBED = 0.15  # spread; quiet machines have 2 to 4 %
+SPREAD = 1.3  # upper over lower quartile of one series
+SOME, MOST = 0.2, 0.5  # shares of series that spread so much: worth telling, and worth nothing
+LAUNCHES_DIFFER = 1.2  # what the MPI itself took in two launches
 SIDES = ("send", "receive")
 
 
@@ -170,22 +174,58 @@ def ticket_part(staged: List[Record], tickets: List[Record], built_in: Figures, 
     return Part("ticket", (price,), (zero,), (lost_now, lost_before), refused, least)
 
 
+def unsteady(records: List[Record], kind: str) -> float:
+    """The share of the series of which the upper quartile is far from the lower one. 1 to 5 % are on a quiet machine."""
+    found = []
+    for one in records:
+        if one["kind"] == kind:
+            for series in one["series"].values():
+                low, high = numpy.percentile(series["samples"], [25, 75])
+                found.append(float(high > SPREAD * low))
+    return mean(found) if found else 0.0
+
+
+def launch_ratio(staged: List[Record], tickets: List[Record]) -> float:
+    """How much longer the MPI itself took in the second launch than in the first."""
+    first = {(one["bytes"], one["block"]): _ns(one, "plain") for one in staged if one.get("direction") == "send"}
+    ratios = [_ns(one, "plain") / first[one["bytes"], one["block"]] for one in tickets
+              if one["kind"] == "message" and (one["bytes"], one["block"]) in first]
+    return median(ratios) if ratios else 1.0
+
+
+def _times(ratio: float) -> str:
+    return f"{max(ratio, 1 / ratio):.1f} times as long in one launch as in the other"
+
+
 def disturbances(launches: List[Tuple[str, List[Record]]]) -> List[str]:
     """What a reader must know of a machine that was not quiet."""
     found = []
     for name, records in launches:
-        spreads = [(series["p90"] - series["p10"]) / 2.56 / series["median"] for one in records for series in one["series"].values()]
-        if spreads and median(spreads) > DISTURBED:
-            found.append(f"{name}: samples spread by {median(spreads):.0%}; other work disturbed them")
+        for kind in ("pack", "message"):
+            share = unsteady(records, kind)
+            if share > SOME:
+                found.append(f"{name}: {share:.0%} of the {kind} times spread by more than {SPREAD - 1:.0%}; something disturbed them")
     copies: Dict[int, List[float]] = {}
     for _, records in launches:
         for one in records:
             if one["kind"] == "copy":
-                copies.setdefault(one["bytes"], []).append(one["series"]["plain"]["median"])
-    for size, times in copies.items():
-        if max(times) > 1.3 * min(times):
-            found.append(f"the same copy of {size >> 10} KiB took {max(times) / min(times):.1f} times as long in one launch as in another")
+                copies.setdefault(one["bytes"], []).append(_ns(one, "plain"))
+    found += [f"the same copy of {size >> 10} KiB took {_times(times[0] / times[-1])}"
+              for size, times in copies.items() if max(times) > SPREAD * min(times)]
     return found
+
+
+def refuse_the_disturbed(tuned: Tuned) -> None:
+    """Times that changed while they were measured cannot be compared with each other."""
+    for part in tuned.parts:
+        share = unsteady(tuned.records, "pack" if part.name == "pack" else "message")
+        if part.name == "ticket":
+            share = max(share, unsteady(tuned.ticket_records, "message"))
+            ratio = launch_ratio(tuned.records, tuned.ticket_records)
+            if max(ratio, 1 / ratio) > LAUNCHES_DIFFER:
+                part.refused = part.refused or f"the MPI itself took {_times(ratio)}"
+        if share > MOST:
+            part.refused = part.refused or f"too noisy: {share:.0%} of the times spread by more than {SPREAD - 1:.0%}"
 
 
 def evaluate(header: Record, records: List[Record], tickets: List[Record], taken: int) -> Tuned:
@@ -202,5 +242,6 @@ def evaluate(header: Record, records: List[Record], tickets: List[Record], taken
         tuned.disturbed.append(f"the ranks have no core each: {', '.join(header['cores'])}")
     if header["machines"][0] != header["machines"][1]:
         tuned.disturbed.append(f"the hosts differ: {' and '.join(header['machines'])}; filed for the first")
+    refuse_the_disturbed(tuned)
     tuned.disturbed += disturbances([("messages and packing", records), ("tickets", tickets)])
     return tuned
