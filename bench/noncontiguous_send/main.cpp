@@ -12,10 +12,10 @@
 #include <regex>
 #include <string>
 
+#include "common/cores.hpp"
 #include "common/record.hpp"
 #include "common/statistics.hpp"
 #include "common/two_ranks.hpp"
-#include "noncontiguous_send/cores.hpp"
 #include "noncontiguous_send/measure.hpp"
 
 namespace {

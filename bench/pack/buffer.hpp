@@ -6,9 +6,9 @@
 #include <new>
 #include <span>
 
-namespace bench {
+#include "common/evict.hpp"
 
-constexpr std::size_t cache_line = 64;
+namespace bench {
 
 /// Memory that starts on a cache line, a few lines into a page: page-aligned buffers would make every store of one
 /// alias a load of the other, which no application's buffers do.

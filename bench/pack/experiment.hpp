@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "evict.hpp"
+#include "common/evict.hpp"
 #include "patterns.hpp"
 
 namespace bench {

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/format.hpp"
+
 namespace dunnage::base {
 namespace {
 
@@ -25,16 +27,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-// A value or name on one line, however long and whatever is in it.
-std::string quoted(std::string_view text) {
-    constexpr std::size_t longest = 80;
-    std::string out(text.substr(0, longest));
-    for (char& c : out) {
-        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-    }
-    return text.size() > longest ? out + "..." : out;
-}
-
 std::string unknown(std::string_view name) {
     const Setting* nearest = nullptr;
     std::size_t least = 4;  // further off than three letters it is no slip of the hand
@@ -46,11 +38,11 @@ std::string unknown(std::string_view name) {
     }
     const std::string hint = nearest ? fmt::format("did you mean {}?", nearest->name)
                                      : fmt::format("the settings are {}", known);
-    return fmt::format("{}: there is no such setting, it is ignored ({})", quoted(name), hint);
+    return fmt::format("{}: there is no such setting, it is ignored ({})", one_line(name), hint);
 }
 
 std::string not_allowed(const Setting& setting, std::string_view value) {
-    return fmt::format("{}={}: not an allowed value; allowed: {}; using the default, {}", setting.name, quoted(value),
+    return fmt::format("{}={}: not an allowed value; allowed: {}; using the default, {}", setting.name, one_line(value),
                        setting.allowed, setting.fallback.empty() ? "unset" : setting.fallback);
 }
 

@@ -1,5 +1,6 @@
 #include "plan/host.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace dunnage::plan {
@@ -9,12 +10,13 @@ namespace {
 void price_open_mpi(Model& m, int major) {
   m.library_pack = {25, 1.7, 0.018, 0.13};
   // Staging memory and an extra pass over the payload, while the MPI's own packing overlaps its transfer.
-  const MessageCosts same_host{{60, 0.3, 0.012, 0.03}, {0, 1.35, 0, 0}, 0.01, 2.2, 4096};
+  const SideCosts same_host{{60, 0.3, 0.012, 0.03}, {0, 1.35, 0, 0}, 0.01, 2.2};
   // Over TCP that is so for all messages: what is sent at once takes long enough by itself.
-  m.messages = {same_host, MessageCosts{{60, 0.3, 0.012, 0.07}, {0, 0, 0, 0}, 0.01, 0, 0}};
+  const SideCosts other_host{{60, 0.3, 0.012, 0.07}, {0, 0, 0, 0}, 0.01, 0};
+  m.messages = {MessageCosts{same_host, same_host, 4096}, MessageCosts{other_host, other_host, 0}};
   if (major >= 5) {
     // Its packing is fast but for messages that travel at once.
-    m.messages[0].library.block = 0.3;
+    m.messages[0].send.library.block = m.messages[0].receive.library.block = 0.3;
     m.messages[0].eager_limit = 4000;
     m.least_ticket = 1 << 20;
   }
@@ -23,11 +25,11 @@ void price_open_mpi(Model& m, int major) {
 void price_mpich(Model& m, Library::Kind kind) {
   m.library_pack = {25, 1.7, 0.03, 0.13};
   // Here the packed message also gives up the pipeline through shared memory for the single copy of contiguous data.
-  const MessageCosts same_host{{60, 0.3, 0.04, 0.11}, {60, 7.9, 0, 0}, 0.01, 1.1, 8192};
+  const SideCosts same_host{{60, 0.3, 0.04, 0.11}, {60, 7.9, 0, 0}, 0.01, 1.1};
   auto other_host = same_host;
   other_host.library_eager_block = 0;
   if (kind == Library::Kind::intel) other_host.library.block = 0;  // packs while it sends
-  m.messages = {same_host, other_host};
+  m.messages = {MessageCosts{same_host, same_host, 8192}, MessageCosts{other_host, other_host, 8192}};
 }
 
 }  // namespace
@@ -61,16 +63,22 @@ Prediction predict(const Model& m, const Shape& shape, Operation operation, Peer
   if (operation == Operation::pack || operation == Operation::unpack)
     return {m.engine_pack.time(shape, shape.streamed), m.library_pack.time(shape, shape.streamed)};
   const auto& costs = m.message(peers);
-  auto engine = costs.engine, library = costs.library;
+  const auto& side = operation == Operation::send ? costs.send : costs.receive;
+  auto engine = side.engine, library = side.library;
   if (shape.size <= costs.eager_limit) {
-    engine.byte = costs.engine_eager_byte;
-    library.block = costs.library_eager_block;
+    engine.byte = side.engine_eager_byte;
+    library.block = side.library_eager_block;
   }
   const bool far = shape.size >= m.far_message;
   return {engine.time(shape, far), library.time(shape, far)};
 }
 
-bool choose_ticket(const Model& m, const Shape& shape) { return shape.size >= m.least_ticket; }
+bool choose_ticket(const Model& m, const Shape& shape) {
+  if (shape.size < m.least_ticket) return false;
+  if (shape.blocks <= 1) return true;  // by ticket for the sake of the receiver, which has asked for it
+  const auto other = predict(m, shape, Operation::send, Peers::same_host);
+  return margin * m.ticket.time(shape, shape.size >= m.far_message) <= std::min(other.engine, other.library);
+}
 
 bool choose_stream(const Model& m, const Shape& shape) { return shape.size >= m.least_stream; }
 

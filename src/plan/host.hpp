@@ -34,11 +34,16 @@ struct Cost {
 enum class Peers { same_host, other_host };
 inline constexpr int peer_classes = 2;
 
-/// What messages between such processes cost, beyond what a contiguous one of the same size would.
-struct MessageCosts {
+/// What one side of a message costs, beyond what it would in a contiguous one of the same size.
+struct SideCosts {
   Cost engine, library;
-  double engine_eager_byte, library_eager_block;  // of a message up to eager_limit
-  std::int64_t eager_limit;                       // bytes
+  double engine_eager_byte, library_eager_block;  // of a message up to the eager limit
+};
+
+/// What messages between such processes cost.
+struct MessageCosts {
+  SideCosts send, receive;
+  std::int64_t eager_limit;  // bytes
 };
 
 /// One machine and one MPI.
@@ -46,8 +51,9 @@ struct Model {
   Cost engine_pack, library_pack;
   std::array<MessageCosts, peer_classes> messages;  // by Peers
   std::int64_t far_message;   // bytes from which staging memory no longer stays cached
-  std::int64_t least_ticket;  // bytes from which a message that is not contiguous gains by a ticket between ranks of one host
-  std::int64_t least_stream;  // the same of a ticket between hosts
+  std::int64_t least_ticket;  // bytes from which a message that is not contiguous may go by ticket between ranks of one host;
+  Cost ticket;                // it does where the other ways cost the sender more than this
+  std::int64_t least_stream;  // bytes from which one gains by a ticket between hosts
   // What the MPI does, not what it costs.
   std::int64_t most_contiguous_send;  // bytes; a larger packed message must not look contiguous to this MPI
   bool contiguous_receives;           // whether this MPI never writes past the end of a contiguous receive buffer
@@ -57,17 +63,19 @@ struct Model {
   const MessageCosts& message(Peers peers) const { return messages[static_cast<std::size_t>(peers)]; }
 };
 
-/// Defaults, fitted to the measurements in docs/measurements: of Open MPI 4.1, with prices of its own for Open MPI 5, and
+/// The figures where no model file has others (plan/model_file.hpp), fitted to the measurements in docs/measurements: of Open MPI 4.1, with prices of its own for Open MPI 5, and
 /// for all others of MPICH 4.0.
 Model default_model(const Library& library);
 
 enum class Operation { pack, unpack, send, receive, buffered_send };
 inline constexpr int operations = 5;
 
+/// By how much better a prediction must be than the model is likely to be wrong.
+inline constexpr double margin = 1.1;
+
 struct Prediction {
   double engine, library;  // ns
-  /// Better by more than the model is likely to be wrong.
-  bool gain() const { return 1.1 * engine < library; }
+  bool gain() const { return margin * engine < library; }
 };
 
 /// Whether a message between ranks of one host is to travel by ticket, packed and unpacked at the same time.

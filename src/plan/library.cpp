@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+
+#include <fmt/format.h>
 
 namespace dunnage::plan {
 namespace {
@@ -21,6 +24,8 @@ constexpr Name names[] = {
     {"MVAPICH", "", Kind::other},
     {"MPICH", "MPICH Version:", Kind::mpich},
 };
+
+constexpr std::string_view kind_names[] = {"Open MPI", "MPICH", "Intel MPI", "other"};  // by Kind
 
 /// The number at the beginning of `text`, which is cut off, with the point behind it.
 int take_number(std::string_view& text) {
@@ -74,6 +79,18 @@ Library identify(std::string_view version) {
     return library;
   }
   return {};
+}
+
+std::string_view name_of(Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+
+std::string describe(const Library& library) {
+  return fmt::format("{} {}.{}", name_of(library.kind), library.major, library.minor);
+}
+
+std::optional<Kind> kind_of(std::string_view name) {
+  const auto found = std::find(std::begin(kind_names), std::end(kind_names), name);
+  if (found == std::end(kind_names)) return std::nullopt;
+  return static_cast<Kind>(found - std::begin(kind_names));
 }
 
 Behaviour behaviour_of(const Library& library) {

@@ -4,6 +4,8 @@
 // MPI_Get_library_version does. Everything here is a pure function of that text.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace dunnage::plan {
@@ -17,6 +19,12 @@ struct Library {
 };
 
 Library identify(std::string_view version);
+
+/// "Open MPI", "MPICH", "Intel MPI", "other".
+std::string_view name_of(Library::Kind kind);
+std::string describe(const Library& library);  // "Open MPI 4.1"
+/// The kind of that name, or nothing.
+std::optional<Library::Kind> kind_of(std::string_view name);
 
 /// Datatypes that a library packs in an order of its own (type/quirks.hpp says which these are).
 struct OwnOrder {

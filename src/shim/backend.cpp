@@ -20,6 +20,7 @@
 #include "calls/nonblocking.hpp"
 #include "calls/pack.hpp"
 #include "calls/tickets.hpp"
+#include "plan/machine_model.hpp"
 #include "shim/caller.hpp"
 
 namespace dunnage::calls {
@@ -75,7 +76,9 @@ bool start(const dunnage_front& front) {
   }
   made->library = dunnage::plan::identify(calls::library_version(made->own));
   made->behaviour = dunnage::plan::behaviour_of(made->library);
-  made->model = dunnage::plan::default_model(made->library);
+  const auto figures = dunnage::plan::machine_model(settings.model);
+  if (front.speaks && !figures.complaint.empty()) std::fprintf(stderr, "dunnage: %s\n", figures.complaint.c_str());
+  made->model = figures.of(made->library);
   constexpr const char* simd_names[] = {"auto", "scalar", "sse4", "avx2", "avx512"};
   dunnage::pack::limit_simd(simd_names[static_cast<int>(settings.simd)]);
 #ifdef DUNNAGE_CUDA

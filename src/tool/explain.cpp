@@ -7,12 +7,15 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/format.hpp"
+#include "base/settings.hpp"
 #include "pack/cpu/program.hpp"
 #include "pack/cuda/launch.hpp"
 #include "plan/device.hpp"
 #include "plan/host.hpp"
+#include "plan/machine_model.hpp"
 #include "type/text.hpp"
 #include "type/typemap.hpp"
 
@@ -71,15 +74,30 @@ void measure(const type::Spec& spec, const pack::Program& program, std::int64_t 
   }
 }
 
-void print_prediction(const char* name, plan::Library::Kind library, const plan::Shape& shape) {
-  const auto p = plan::predict(plan::default_model({library}), shape, plan::Operation::pack);
-  const auto m = plan::predict(plan::default_model({library}), shape, plan::Operation::send);
+void print_prediction(const std::string& name, const plan::Model& model, const plan::Shape& shape) {
+  const auto p = plan::predict(model, shape, plan::Operation::pack);
+  const auto m = plan::predict(model, shape, plan::Operation::send);
   const auto line = [&](const char* what, const plan::Prediction& x) {
-    fmt::print("{:<16} {:<9} Dunnage {}, the MPI {}: {}\n", what, name, base::format_seconds(x.engine * 1e-9),
+    fmt::print("{:<16} {:<17} Dunnage {}, the MPI {}: {}\n", what, name, base::format_seconds(x.engine * 1e-9),
                base::format_seconds(x.library * 1e-9), x.gain() ? "accelerated" : "declined, no gain");
   };
   line("predicted pack", p);
   line("predicted send", m);
+}
+
+/// With the MPIs that the model file has, else with those that the built-in figures are of.
+void print_predictions(const plan::Shape& shape) {
+  std::vector<std::string> complaints;  // `dunnage info` shows them
+  const auto model = plan::machine_model(base::Settings::from_environment(environ, complaints).model);
+  if (!model.complaint.empty()) fmt::print(stderr, "dunnage explain: {}\n", model.complaint);
+  if (!model.file.models.empty()) {
+    fmt::print("predicted by     {}, measured {}\n", model.path, model.file.date);
+    for (const auto& [library, figures] : model.file.models) print_prediction(plan::describe(library), figures, shape);
+  } else {
+    fmt::print("predicted by     built-in figures; `dunnage tune` measures this machine's\n");
+    for (const auto kind : {plan::Library::Kind::open_mpi, plan::Library::Kind::mpich})
+      print_prediction(std::string(plan::name_of(kind)), plan::default_model({kind}), shape);
+  }
 }
 
 /// The kernels for buffers in device memory that begin at multiples of 256 bytes, as cudaMalloc gives them.
@@ -139,8 +157,7 @@ int explain(const ExplainOptions& options) try {
   fmt::print("kernel           {} on {}, {} stores\n", program.kernel(), pack::kernels().target,
              program.stores() == pack::Stores::streamed ? "streamed" : "cached");
   const plan::Shape shape{program.size(), program.blocks(), program.stores() == pack::Stores::streamed};
-  print_prediction("Open MPI", plan::Library::Kind::open_mpi, shape);
-  print_prediction("MPICH", plan::Library::Kind::mpich, shape);
+  print_predictions(shape);
   measure(*spec, program, options.count);
   return 0;
 } catch (const type::SpecError& e) {

@@ -7,11 +7,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "base/machine.hpp"
 #include "base/settings.hpp"
+#include "plan/machine_model.hpp"
 #ifdef DUNNAGE_CUDA
 #include "tool/info_devices.hpp"
 #endif
@@ -79,23 +80,32 @@ void print_mpis() {
     line("compiler wrappers", compilers.empty() ? "none" : fmt::format("{}", fmt::join(compilers, ", ")));
 }
 
-std::string processor_model() {
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string text; std::getline(file, text);) {
-        if (text.starts_with("model name")) return text.substr(std::min(text.size(), text.find(": ") + 2));
-    }
-    return "unknown";
-}
-
 void print_processor() {
     std::vector<std::string> names;
     for (auto targets = hwy::SupportedTargets(); targets; targets &= targets - 1) {
         names.push_back(hwy::TargetName(targets & -targets));
     }
     fmt::print("processor\n");
-    line("model", processor_model());
+    line("model", base::this_machine().processor);
     line("cores", fmt::format("{}", std::thread::hardware_concurrency()));
     line("instruction sets", fmt::format("{}", fmt::join(names, ", ")));
+}
+
+void print_model(const std::string& setting) {
+    const plan::MachineModel model = plan::machine_model(setting);
+    fmt::print("model\n");
+    if (model.found) {
+        std::vector<std::string> mpis;
+        for (const auto& [library, figures] : model.file.models) mpis.push_back(plan::describe(library));
+        line("file", model.path);
+        line("measured", fmt::format("{}, for {}", model.file.date, mpis.empty() ? "no MPI" : fmt::format("{}", fmt::join(mpis, ", "))));
+    } else if (!model.complaint.empty()) {
+        fmt::print("  ! {}\n", model.complaint);
+    } else if (model.path.empty()) {
+        line("file", "none: built-in figures");
+    } else {
+        line("file", fmt::format("built-in figures: there is no {}; `dunnage tune` writes it", model.path));
+    }
 }
 
 void print_settings(const base::Settings& settings, const std::vector<std::string>& complaints) {
@@ -127,6 +137,7 @@ int info() {
     fmt::print("devices\n");
     line("driver", "not looked for: built without CUDA");
 #endif
+    print_model(settings.model);
     print_settings(settings, complaints);
     return 0;
 }

@@ -9,9 +9,9 @@
 #include <limits>
 
 #include "base/settings.hpp"
-#include "tool/bench.hpp"
 #include "tool/explain.hpp"
 #include "tool/info.hpp"
+#include "tool/package.hpp"
 #include "tool/process.hpp"
 #include "tool/run.hpp"
 
@@ -20,10 +20,10 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// `run` and `bench` end in words for another program, which CLI11 must not see. For `bench` these are all
-// of them, for `run` those from the first that is not an option, or after `--`.
+// Some commands end in words for another program, which CLI11 must not see. For `run` these begin with the first that is not
+// an option, or after `--`, for the others they are all.
 Words cut_tail(Words& words) {
-    if (words.empty() || (words[0] != "run" && words[0] != "bench")) return {};
+    if (words.empty() || (words[0] != "run" && words[0] != "bench" && words[0] != "tune")) return {};
     auto start = words.begin() + 1;
     if (words[0] == "run") start = std::find_if(start, words.end(), [](auto& w) { return w == "--" || !w.starts_with("-"); });
     const bool marked = words[0] == "run" && start != words.end() && *start == "--";
@@ -83,7 +83,10 @@ int parse_and_run(Words words) {
     explain.callback([&] { status = tool::explain(explain_options); });
 
     app.add_subcommand("bench", "Run benchmarks; `dunnage bench --help` lists them")->callback([&] {
-        status = tool::bench(run_options.command);
+        status = tool::run_module("dunnage.bench", run_options.command);
+    });
+    app.add_subcommand("tune", "Measure what packing and messages cost here, for better choices; `dunnage tune --help`")->callback([&] {
+        status = tool::run_module("dunnage.tune", run_options.command);
     });
 
     if (!words.empty() && !words[0].starts_with("-")) {

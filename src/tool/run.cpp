@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/settings.hpp"
+#include "plan/machine_model.hpp"
 #include "tool/paths.hpp"
 #include "tool/process.hpp"
 #include "tool/roster.hpp"
@@ -26,8 +27,9 @@ std::string complaint_about(const std::map<std::string, std::string>& settings) 
     return "";
 }
 
-// A report's relative path means a place seen from here, wherever the ranks are started.
-std::string from_here(const std::string& value) {
+// A relative path of a report or a model means a place seen from here, wherever the ranks are started.
+std::string from_here(const std::string& name, const std::string& value) {
+    if (name == "DUNNAGE_MODEL") return value == plan::no_file ? value : fs::absolute(value).string();
     base::Output output;
     const bool is_file = base::parse_output(value, output) && output.kind == base::Output::file;
     return is_file ? fs::absolute(output.path).string() : value;
@@ -49,7 +51,7 @@ int run(const RunOptions& options) {
                                 library.string()));
     }
     for (const auto& [name, value] : options.settings) {
-        if (!value.empty()) setenv(name.c_str(), from_here(value).c_str(), 1);
+        if (!value.empty()) setenv(name.c_str(), from_here(name, value).c_str(), 1);
     }
     if (options.settings.at("DUNNAGE_STREAMS") != "off") start_roster();
     prepend_to_variable("LD_PRELOAD", library.string());

@@ -37,3 +37,8 @@ TEST(Format, SizeSettingIsExact) {
     EXPECT_EQ(format_size_setting(std::uint64_t{256} << 20), "256M");
     EXPECT_EQ(format_size_setting(std::uint64_t{1} << 30), "1G");
 }
+
+TEST(Format, OneLineOfWhatOthersWrote) {
+    EXPECT_EQ(one_line("a\nb\x1b[2J"), "a?b?[2J");
+    EXPECT_EQ(one_line(std::string(100, 'x')), std::string(80, 'x') + "...");
+}

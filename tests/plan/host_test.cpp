@@ -63,6 +63,13 @@ TEST(OtherHost, WhoPacksWhileItSends) {
   }
 }
 
+TEST(Sides, EachHasItsPrices) {
+  auto model = default_model({Library::Kind::mpich, 4, 0});
+  model.messages[0].receive.library = {};
+  EXPECT_EQ(choose(model, {65536, 8192}, Operation::send), yes);
+  EXPECT_EQ(choose(model, {65536, 8192}, Operation::receive), no);
+}
+
 TEST(Ticket, FromASizeOfTheMpis) {
   const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}), open_mpi_5 = default_model({Library::Kind::open_mpi, 5}),
              mpich = default_model({Library::Kind::mpich, 4, 0});
@@ -72,6 +79,15 @@ TEST(Ticket, FromASizeOfTheMpis) {
   }
   EXPECT_FALSE(choose_ticket(open_mpi_5, {512 << 10, 65536}));
   EXPECT_TRUE(choose_ticket(open_mpi_5, {1 << 20, 1 << 17}));
+}
+
+TEST(Ticket, NotWhereAnotherWayCostsLess) {
+  auto model = default_model({Library::Kind::open_mpi, 4, 1});
+  model.ticket = {1000, 0, 0.05, 0.05};
+  EXPECT_TRUE(choose_ticket(model, {1 << 20, 1 << 17}));    // the MPI takes 177 us beyond a contiguous message's time, a ticket 53
+  EXPECT_FALSE(choose_ticket(model, {1 << 20, 1 << 10}));   // the MPI takes 1.4 us
+  EXPECT_FALSE(choose_ticket(model, {16 << 10, 1 << 11}));  // whatever it costs
+  EXPECT_TRUE(choose_ticket(model, {1 << 20, 1}));          // contiguous: it is the receiver that gains
 }
 
 TEST(Contiguous, OnlyWhereTheMpiKeepsToTheBuffer) {

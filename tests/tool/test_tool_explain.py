@@ -1,4 +1,5 @@
 """dunnage explain: what becomes of a datatype."""
+from model import prices, write
 
 
 def test_device_memory(dunnage):
@@ -20,6 +21,22 @@ def test_equal_descriptions_have_equal_kernels(dunnage):
 
 def test_contiguous_data_is_copied(dunnage):
     assert "the driver's copy" in dunnage("explain", "--memory", "device", "contiguous(100,double)").stdout
+
+
+def test_who_predicts(dunnage, tmp_path):
+    def predictions(**variables):
+        run = dunnage("explain", "vector(4096,1,2,double)", **variables)
+        return [line for line in run.stdout.splitlines() if line.startswith("predicted")], run.stderr
+
+    lines, errors = predictions(XDG_CACHE_HOME=tmp_path)
+    assert "built-in figures" in lines[0] and [line[17:33].strip() for line in lines[1:]] == ["Open MPI"] * 2 + ["MPICH"] * 2
+    file = write(tmp_path / "m.json", [("Intel MPI", 2021, 18)], **prices(0, 1000))
+    lines, errors = predictions(DUNNAGE_MODEL=file)
+    assert lines[0] == f"predicted by     {file}, measured 2026-11-21T20:00:00+00:00"
+    assert [line.split() for line in lines[2:]] == ["predicted send Intel MPI 2021.18 Dunnage 0 s, the MPI 4.1 ms: accelerated".split()]
+    file.write_text("{")
+    lines, errors = predictions(DUNNAGE_MODEL=file)
+    assert "built-in figures" in lines[0] and str(file) in errors
 
 
 def test_unknown_memory(dunnage):

@@ -3,6 +3,8 @@ import stat
 
 import pytest
 
+from model import write
+
 
 def line(result, name):
     assert result.returncode == 0, result.stderr
@@ -67,6 +69,18 @@ def test_devices(dunnage, simulator):
 def test_devices_that_cannot_be_asked(dunnage, simulator, tmp_path):
     assert "not looked for" in line(dunnage("info", DUNNAGE_DEVICE="off"), "driver")
     assert "cannot be loaded" in line(dunnage("info", DUNNAGE_DEVICE="sim", DUNNAGE_HOME=tmp_path), "driver")
+
+
+def test_the_model(dunnage, tmp_path):
+    none = dunnage("info", XDG_CACHE_HOME=tmp_path)
+    path = f"{tmp_path}/dunnage/model-"
+    assert any(f"built-in figures: there is no {path}" in text for text in none.stdout.splitlines())
+    file = write(tmp_path / "m.json", [("Open MPI", 4, 1), ("MPICH", 5, 0)])
+    found = dunnage("info", DUNNAGE_MODEL=file)
+    assert line(found, "measured").split(None, 1)[1] == "2026-11-21T20:00:00+00:00, for Open MPI 4.1, MPICH 5.0"
+    assert any(str(file) in text and "file" in text.split() for text in found.stdout.splitlines())
+    file.write_text("{")
+    assert f"! {file} is not JSON" in dunnage("info", DUNNAGE_MODEL=file).stdout
 
 
 def test_settings_and_where_they_come_from(dunnage):

@@ -38,6 +38,12 @@ def test_a_bare_report_does_not_eat_the_command(dunnage):
     assert variables(dunnage("run", "--report", "env"))["DUNNAGE_REPORT"] == "1"
 
 
+def test_a_model_is_read_from_here(dunnage, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert variables(dunnage("run", "--model=m.json", "env"))["DUNNAGE_MODEL"] == str(tmp_path / "m.json")
+    assert variables(dunnage("run", "--model=none", "env"))["DUNNAGE_MODEL"] == "none"
+
+
 def test_a_report_is_written_here(dunnage, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert variables(dunnage("run", "--report=r.json", "env"))["DUNNAGE_REPORT"] == str(tmp_path / "r.json")

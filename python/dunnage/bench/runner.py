@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
+import tempfile
+import threading
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .experiment import Experiment
 from .home import Home
@@ -14,6 +17,7 @@ from .results import Record
 
 CANNOT = 77  # the status of a script that cannot do its work on this machine
 Say = Callable[[str], None]
+Take = Callable[[Record], None]
 
 
 class RunError(RuntimeError):
@@ -45,39 +49,88 @@ def run_program(home: Home, program: str, mpi: str, arguments: List[str], core: 
     return _records(command, preload, preexec_fn=lambda: os.sched_setaffinity(0, {core}))
 
 
-def launch_program(home: Home, program: str, mpi: str, arguments: List[str], ranks: int, link: str = "") -> List[Record]:
-    """Runs the program under the launcher of its MPI, which also places the ranks. Only these are preloaded.
+def launch_program(
+    home: Home, program: str, mpi: str, arguments: List[str], ranks: int, link: str = "",
+    settings: Optional[Dict[str, str]] = None, launch: Sequence[str] = (), each: Take = lambda record: None,
+    limit: Optional[float] = None,
+) -> List[Record]:
+    """Runs the program under the launcher of its MPI, which also places the ranks. Only these are preloaded, and have settings.
 
-    With a link, on two hosts made of this one, connected by that.
+    With a link, on two hosts made of this one, connected by that. With `launch`, by these words of the user's, whatever launcher
+    they name. `each` gets the records as they come; after `limit` seconds all is ended.
     """
     launcher = home.launcher(mpi)
-    if launcher is None:
+    if launcher is None and not launch:
         raise RunError(f"no launcher for {mpi}: put mpirun.{mpi} on PATH")
     words = [str(home.program(mpi, program)), *arguments]
-    preload = f"LD_PRELOAD={home.library}"
+    variables = [f"{name}={value}" for name, value in {"LD_PRELOAD": str(home.library), **(settings or {})}.items()]
+    if launch:
+        return _records([*launch, "env", *variables, *words], {}, each, limit)
+    assert launcher is not None
     if link:
         hosts = [str(home.script("two-hosts.sh")), "--rate", link, "--mpi", mpi, "--launcher", launcher]
-        return _records([*hosts, "--dunnage", str(home.path / "bin" / "dunnage"), "--", *words], {})
+        for name, value in (settings or {}).items():
+            hosts += ["--env", f"{name}={value}"]
+        return _records([*hosts, "--dunnage", str(home.path / "bin" / "dunnage"), "--", *words], {}, each, limit)
     command = [launcher, "-n", str(ranks)]
     if mpi.startswith("openmpi"):
-        command += ["--oversubscribe", "-x", preload]
+        command.append("--oversubscribe")
+        for variable in variables:
+            command += ["-x", variable]
         # Of Open MPI 5, one-sided calls over UCX fail by themselves.
-        return _records([*command, *words], {"OMPI_MCA_osc": "^ucx"})
-    return _records([*command, "-genv", *preload.split("=", 1), *words], {})
+        return _records([*command, *words], {"OMPI_MCA_osc": "^ucx"}, each, limit)
+    for variable in variables:
+        command += ["-genv", *variable.split("=", 1)]
+    return _records([*command, *words], {}, each, limit)
 
 
-def _records(command: List[str], variables: Dict[str, str], **options: Any) -> List[Record]:
+def _records(
+    command: List[str], variables: Dict[str, str], each: Take = lambda record: None, limit: Optional[float] = None, **options: Any
+) -> List[Record]:
     """Wrong bytes are in the records and make the program's status 1; any other status is an error."""
     environment = dict(os.environ, **variables)
     for launcher in ("OMPI", "PRTE"):  # of Open MPI 4 and 5
         environment[f"{launcher}_ALLOW_RUN_AS_ROOT"] = environment[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)
-    records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode == CANNOT:
-        raise NotHere(done.stderr.strip())
-    if done.returncode not in (0, 1) or not records:
-        raise RunError(f"{' '.join(command)} ended with status {done.returncode}:\n{done.stderr}")
+    records: List[Record] = []
+    with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
+        start_new_session=True, **options,
+    ) as process:
+        late = threading.Event()
+        timer = threading.Timer(limit or 0, lambda: (late.set(), _end(process)))
+        if limit is not None:
+            timer.start()
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if line.startswith("{"):
+                    records.append(json.loads(line))
+                    each(records[-1])
+            process.wait()
+        finally:
+            timer.cancel()
+            _end(process)
+        errors.seek(0)
+        said = errors.read()
+    if process.returncode == CANNOT:
+        raise NotHere(said.strip())
+    if process.returncode not in (0, 1) or not records:
+        end = f"was ended after {limit:.0f} s" if late.is_set() else f"ended with status {process.returncode}"
+        raise RunError(f"{' '.join(command)} {end}:\n{said}")
     return records
+
+
+def _end(process: subprocess.Popen) -> None:
+    """Ends a launcher that is still there, which ends its ranks."""
+    if process.poll() is not None:
+        return
+    try:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(5)
+    except (ProcessLookupError, PermissionError):
+        pass
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def default_core() -> int:

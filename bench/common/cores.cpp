@@ -1,4 +1,4 @@
-#include "noncontiguous_send/cores.hpp"
+#include "common/cores.hpp"
 
 #include <sched.h>
 

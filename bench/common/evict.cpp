@@ -1,11 +1,9 @@
-#include "evict.hpp"
+#include "common/evict.hpp"
 
 #include <algorithm>
 #include <vector>
 
 #include <unistd.h>
-
-#include "buffer.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

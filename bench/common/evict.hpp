@@ -5,6 +5,8 @@
 
 namespace bench {
 
+constexpr std::size_t cache_line = 64;
+
 /// Takes memory out of every cache, so that the next access comes from main memory.
 class Evictor {
  public:

@@ -1,0 +1,56 @@
+// What is measured, again and again in turn with all other cases until the time is up.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "common/evict.hpp"
+#include "common/record.hpp"
+#include "noncontiguous_send/buffers.hpp"
+
+namespace bench::tune {
+
+/// Both ranks have the same cases in the same order.
+class Case {
+ public:
+  virtual ~Case() = default;
+  /// Adds one sample to each series.
+  virtual void sample(int turn) = 0;
+  /// Whether the bytes that Dunnage delivers are right. The same answer on both ranks.
+  virtual bool right() = 0;
+  /// On rank 0.
+  virtual nlohmann::json record() const = 0;
+};
+using Cases = std::vector<std::unique_ptr<Case>>;
+
+/// Used by all cases: what is strided takes twice its payload.
+struct Memory {
+  explicit Memory(std::size_t most) : from(most / 4), to(most / 4), packed(most / 8) {}
+  const Array from, to, packed;  // of doubles
+  const Evictor evictor;
+
+  void evict(const Array& array, std::size_t bytes) const {
+    evictor.line_range(reinterpret_cast<const std::byte*>(array.data()), bytes);
+  }
+};
+
+using Clock = std::chrono::steady_clock;
+inline double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Lengths of blocks, in bytes.
+inline constexpr long blocks[] = {8, 64, 512, 4096};
+
+/// How many to time together, so that the clock does not count and a sample is short.
+inline int batch(long bytes) { return static_cast<int>(std::max(100'000 / (bytes + 400), 1L)); }
+
+void add_copies(Cases& cases, const Memory& memory, int rank);
+void add_packs(Cases& cases, const Memory& memory, int rank, long most);
+/// Payloads from `least` to `most`, fewer where the first exchanges of a payload show that larger ones would take longer than
+/// `seconds`. `all`: not only strided senders. Returns whether all bytes were right.
+bool add_messages(Cases& cases, const Memory& memory, int rank, long least, long most, double seconds, bool all);
+
+}  // namespace bench::tune

@@ -1,0 +1,120 @@
+// Measures for `dunnage tune`, on two ranks: copies, packing, and messages in every size and block length that tell prices apart.
+// Writes one JSON object per line, the progress among them; docs/guide/tune.md.
+//
+//   bench_tune [--seconds S] [--least BYTES] [--most BYTES] [--tickets]
+//
+// What Dunnage does with the messages is set from outside (DUNNAGE_FORCE, DUNNAGE_TICKETS).
+#include <mpi.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/machine.hpp"
+#include "common/cores.hpp"
+#include "common/two_ranks.hpp"
+#include "plan/machine_model.hpp"
+#include "tune/case.hpp"
+#include "tune/vector.hpp"
+
+namespace {
+
+using namespace bench::tune;
+namespace plan = dunnage::plan;
+
+constexpr long pack_most = 4L << 20;
+constexpr int fewest_rounds = 3, most_rounds = 500;
+
+struct Options {
+  double seconds = 5;
+  long least = 1 << 10, most = 2 << 20;
+  bool tickets = false;
+};
+
+/// Of both ranks: text of at most 255 characters.
+std::vector<std::string> gathered(const std::string& own) {
+  char all[2][256] = {}, mine[256] = {};
+  own.copy(mine, sizeof mine - 1);
+  MPI_Allgather(mine, sizeof mine, MPI_CHAR, all, sizeof mine, MPI_CHAR, MPI_COMM_WORLD);
+  return {all[0], all[1]};
+}
+
+bool on_one_host() {
+  MPI_Comm host;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  int ranks;
+  MPI_Comm_size(host, &ranks);
+  MPI_Comm_free(&host);
+  return ranks == 2;
+}
+
+/// Who measures where, and what the figures are filed under and compared with.
+nlohmann::json header(int rank) {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  nlohmann::json record = bench::header();
+  record["hosts"] = gathered(name);
+  record["cores"] = gathered(std::to_string(bench::bind_to_core(rank)));
+  record["peers"] = on_one_host() ? "same_host" : "other_host";
+  const auto& machine = dunnage::base::this_machine();
+  record["machines"] = gathered(dunnage::base::describe(machine));
+  record["machine"] = plan::to_json(machine);
+  record["model_file"] = plan::usual_model_path();
+  const auto library = plan::identify(record["library_version"].get<std::string>());
+  record["library"] = plan::name_of(library.kind);
+  record["major"] = library.major;
+  record["minor"] = library.minor;
+  record["built_in"] = plan::figures(plan::default_model(library));
+  record["margin"] = plan::margin;
+  record["dunnage_version"] = DUNNAGE_VERSION;
+  return record;
+}
+
+/// Round after round over all cases, until the time is up.
+void sample(const Cases& cases, double seconds, Clock::time_point start, int rank) {
+  for (int round = 0; round < most_rounds; ++round) {
+    if (agreed(round >= fewest_rounds && since(start) > seconds, 0)) break;
+    for (const auto& one : cases) one->sample(round);
+    if (rank == 0) bench::print({{"record", "progress"}, {"share", std::min(since(start) / seconds, 1.0)}});
+  }
+}
+
+/// Returns whether all bytes that Dunnage delivered were right.
+bool run(const Options& o, int rank) {
+  const auto start = Clock::now();
+  const Memory memory(static_cast<std::size_t>(std::max(o.most, pack_most)));
+  Cases cases;
+  bool right = true;
+  add_copies(cases, memory, rank);
+  if (!o.tickets) add_packs(cases, memory, rank, pack_most);
+  for (const auto& one : cases) right &= one->right();
+  right &= add_messages(cases, memory, rank, o.least, o.most, o.seconds / 3, !o.tickets);
+  sample(cases, o.seconds, start, rank);
+  for (const auto& one : cases) {
+    right &= one->right();
+    if (rank == 0) bench::print(one->record());
+  }
+  if (rank == 0) bench::print({{"record", "end"}, {"right", right}});
+  return right;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  CLI::App app("Measures what packing and messages cost");
+  Options options;
+  app.add_option("--seconds", options.seconds, "about how long")->check(CLI::Range(0.0, 600.0));
+  const auto payload = CLI::Range(1024L, 1L << 28);
+  app.add_option("--least", options.least, "smallest message in bytes")->check(payload);
+  app.add_option("--most", options.most, "largest message in bytes")->check(payload);
+  app.add_flag("--tickets", options.tickets, "only what may go by ticket: strided senders");
+  if (const auto code = bench::begin_on_two_ranks(app, argc, argv, "bench_tune")) return *code;
+  const nlohmann::json first = header(rank);
+  if (rank == 0) bench::print(first);
+  const bool right = run(options, rank);
+  MPI_Finalize();
+  return right ? 0 : 1;
+}

@@ -1,0 +1,92 @@
+"""Command line of ``dunnage tune``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import shlex
+import sys
+from pathlib import Path
+from typing import List, Optional
+
+from ..bench.home import Home, find_home
+from ..bench.runner import RunError
+from . import model_file
+from .evaluate import Tuned
+from .measure import PROGRAM, WrongBytes, measure_all
+from .table import report
+
+LEFT_OUT = ("mpi_abi",)  # the library of another MPI once more; unless asked for
+
+
+def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(prog="dunnage tune", description="Measures what packing and messages cost on this machine, "
+                                     "and writes the model file that Dunnage chooses by.")
+    parser.add_argument("--mpi", help="comma-separated MPIs (default: every one that Dunnage's programs are built for)")
+    parser.add_argument("--output", type=Path, help="the file (default: where Dunnage looks for it, as `dunnage info` says)")
+    parser.add_argument("--launch", type=shlex.split, default=[], metavar="WORDS",
+                        help="how to start two ranks of one MPI, for example 'mpirun -n 2 --host a,b'")
+    parser.add_argument("--seconds", type=float, default=50, help="about how long it may take (default: 50)")
+    options = parser.parse_args(arguments)
+    if options.seconds <= 0:
+        parser.error("--seconds must be more than 0")
+    if options.launch and (not options.mpi or "," in options.mpi):
+        parser.error("--launch starts ranks of one MPI: name it with --mpi")
+    return options
+
+
+def mpis_of(home: Home, asked: Optional[str]) -> List[str]:
+    """Those to measure."""
+    built = home.mpis(PROGRAM)
+    mpis = asked.split(",") if asked else [mpi for mpi in built if mpi not in LEFT_OUT]
+    missing = [mpi for mpi in mpis if mpi not in built]
+    if missing or not mpis:
+        raise RunError(f"{PROGRAM} is not built for {', '.join(missing) or 'any MPI'} in {home.path} (built: {', '.join(built) or 'none'});"
+                       " build it with make, or set DUNNAGE_HOME")
+    if not home.library.exists():
+        raise RunError(f"{home.library} is missing: build it with make, or set DUNNAGE_HOME")
+    return mpis
+
+
+def write(tuned: List[Tuned], output: Optional[Path]) -> Path:
+    """Puts the figures into the file."""
+    header = tuned[0].header
+    if not output and not header["model_file"]:
+        raise RunError("neither HOME nor XDG_CACHE_HOME says where the file belongs; name it with --output")
+    path = output or Path(header["model_file"])
+    date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    old, why = model_file.read(path, header["machine"])
+    if why:
+        print(f"dunnage tune: {why}", file=sys.stderr)
+    made = {"date": date, "dunnage": header.get("dunnage_version", ""), "command": sys.argv[1:]}
+    model_file.write(path, header["machine"], made, model_file.merge(old, tuned, date))
+    return path
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Exit status 0: done; 1: Dunnage gave wrong bytes; 2: could not run; 130: interrupted."""
+    options = parse(arguments)
+    home = find_home()
+    try:
+        mpis = mpis_of(home, options.mpi)
+        tuned = measure_all(home, mpis, options.launch, options.seconds, lambda line: print(f"dunnage tune: {line}", file=sys.stderr))
+        if not tuned:
+            raise RunError("nothing was measured, and no file written")
+        for one in tuned:
+            print(f"\n{report(one)}")
+        print(f"\nWritten: {write(tuned, options.output)}")
+    except WrongBytes as error:
+        print(f"dunnage tune: {error}; no file was written", file=sys.stderr)
+        return 1
+    except (RunError, OSError) as error:
+        print(f"dunnage tune: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("dunnage tune: interrupted; no file was written", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

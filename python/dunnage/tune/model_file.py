@@ -1,0 +1,109 @@
+"""The model file: docs/reference/model-file.md. Its other reader is src/plan/model_file.cpp."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+from ..bench.results import Record
+from .evaluate import SIDES, Part, Tuned
+
+FORMAT, VERSION = "dunnage model", 1
+Document = Dict[str, Any]
+
+
+def _rounded(prices: Dict[str, float]) -> Dict[str, float]:
+    return {name: float(f"{price:.4g}") for name, price in prices.items()}
+
+
+def _pack_figures(part: Part) -> Document:
+    return {"engine_pack": _rounded(part.fits[0].prices), "library_pack": _rounded(part.fits[1].prices)}
+
+
+def _side_figures(part: Part) -> Document:
+    engine, library = (_rounded(one.prices) for one in part.fits)
+    return {"engine_eager_byte": engine.pop("eager_byte"), "library_eager_block": library.pop("eager_block"),
+            "engine": engine, "library": library}
+
+
+def _curve(records: List[Record]) -> str:
+    """Bytes, bytes of a block, and the medians of plain MPI and of Dunnage in nanoseconds. As text, over which every program that
+    starts passes more quickly than over numbers."""
+    rows = [[one["bytes"], one.get("block", one["bytes"]),
+             *(round(1e9 * one["series"][name]["median"]) for name in ("plain", "dunnage") if name in one["series"])] for one in records]
+    return "; ".join(" ".join(map(str, row)) for row in rows)
+
+
+def curves(tuned: Tuned) -> Document:
+    """What was measured, for those who want to look."""
+    groups: Dict[str, List[Record]] = {}
+    for record in tuned.records:
+        groups.setdefault(record.get("direction", record["kind"]), []).append(record)
+    groups["ticket"] = [record for record in tuned.ticket_records if record["kind"] == "message"]
+    return {name: _curve(records) for name, records in groups.items() if records}
+
+
+def entry(tuned: Tuned, old: Document, date: str) -> Document:
+    """One MPI's part of the file, with what `old` has of other peers. What could not be measured now is left to built-in figures."""
+    header, peers = tuned.header, tuned.header["peers"]
+    new = {key: header[key] for key in ("library", "major", "minor")}
+    new["date"] = date
+    if peers != "same_host":
+        new.update({key: old[key] for key in ("least_ticket", "ticket") if key in old})
+    new["messages"] = {name: costs for name, costs in old.get("messages", {}).items() if name != peers}
+    accepted = {part.name: part for part in tuned.parts if not part.refused}
+    if "pack" in accepted:
+        new.update(_pack_figures(accepted["pack"]))
+    if "ticket" in accepted:
+        new["least_ticket"] = accepted["ticket"].least
+        new["ticket"] = _rounded(accepted["ticket"].fits[0].prices)
+    sides = {side: _side_figures(accepted[side]) for side in SIDES if side in accepted}
+    if sides:
+        new["messages"][peers] = {**sides, "eager_limit": header["built_in"]["messages"][peers]["eager_limit"]}
+    new["curves"] = {**old.get("curves", {}), peers: curves(tuned)}
+    return new
+
+
+def read(path: Path, machine: Record) -> Tuple[List[Document], str]:
+    """The MPIs of a file that may stay, and why none may, if so."""
+    try:
+        document = json.loads(path.read_text())
+        if (document["format"], document["version"]) != (FORMAT, VERSION):
+            return [], f"{path} is of another format or version; it is replaced"
+        if document["machine"] != machine:
+            return [], f"{path} was made on another machine; it is replaced"
+        for one in document["mpis"]:
+            _ = (one["library"], one["major"], one["minor"], one.get("messages", {}).items(), one.get("curves", {}).items())
+        return document["mpis"], ""
+    except FileNotFoundError:
+        return [], ""
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return [], f"{path} is damaged; it is replaced"
+
+
+def merge(old: List[Document], tuned: List[Tuned], date: str) -> List[Document]:
+    """What was measured now, with what the file has of other MPIs and peers."""
+    entries = {(one["library"], one["major"], one["minor"]): one for one in old}
+    for one in tuned:
+        key = (one.header["library"], one.header["major"], one.header["minor"])
+        entries[key] = entry(one, entries.get(key, {}), date)
+    return list(entries.values())
+
+
+def write(path: Path, machine: Record, made: Document, mpis: List[Document]) -> None:
+    """In one step: a program that starts now finds the old file or the new one."""
+    document = {"format": FORMAT, "version": VERSION, "made": made, "machine": machine, "mpis": mpis}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            json.dump(document, file, separators=(",", ":"))
+            file.write("\n")
+            file.flush()
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise

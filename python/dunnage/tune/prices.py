@@ -1,0 +1,67 @@
+"""Prices that explain measured times: t = call + blocks * block + bytes * byte, none of them negative."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Dict, List, Sequence
+
+import numpy
+
+Row = Dict[str, float]  # how often each price is paid
+
+
+@dataclass
+class Fit:
+    """Prices in nanoseconds, of those columns that anything was measured of, and how well they predict."""
+
+    prices: Dict[str, float]
+    error: float  # median of |predicted - measured| / scale
+
+    def time(self, row: Row) -> float:
+        """What the prices predict."""
+        return sum(self.prices.get(name, 0.0) * often for name, often in row.items())
+
+
+def nonnegative(rows: numpy.ndarray, times: numpy.ndarray) -> numpy.ndarray:
+    """Least squares with no negative solution: the best of those in which a subset of the columns is zero. There are few columns."""
+    best, least = numpy.zeros(rows.shape[1]), float(times @ times)
+    for kept in product([False, True], repeat=rows.shape[1]):
+        if not any(kept):
+            continue
+        found = numpy.linalg.lstsq(rows[:, kept], times, rcond=None)[0]
+        if (found < 0).any():
+            continue
+        residual = times - rows[:, kept] @ found
+        if residual @ residual < least:
+            best, least = numpy.zeros(rows.shape[1]), float(residual @ residual)
+            best[list(kept)] = found
+    return best
+
+
+def fit(rows: Sequence[Row], times: Sequence[float], scales: Sequence[float], tolerance: float) -> Fit:
+    """Fits relative errors: of each time by its scale. What is further off than the tolerance counts once, not squared (Huber)."""
+    names = [name for name in rows[0] if any(row[name] for row in rows)]
+    matrix = numpy.array([[row[name] for name in names] for row in rows], dtype=float)
+    measured, scale = numpy.asarray(times, dtype=float), numpy.asarray(scales, dtype=float)
+    largest = matrix.max(axis=0)  # columns of one size, or the calls vanish beside the bytes
+    columns = matrix / largest / scale[:, None]
+    weights = numpy.ones(len(rows))
+    for _ in range(8):
+        root = numpy.sqrt(weights)
+        found = nonnegative(columns * root[:, None], measured / scale * root)
+        errors = abs(columns @ found - measured / scale)
+        weights = numpy.minimum(1, tolerance / numpy.maximum(errors, 1e-12))
+    return Fit(dict(zip(names, (found / largest).tolist())), float(numpy.median(errors)))
+
+
+def ratio_lost(fits: Sequence[Fit], engine: Sequence[Row], library: Sequence[Row], times: List[Sequence[float]], margin: float) -> float:
+    """By what share a choice by these prices takes longer than the better choice would, on average over what was measured.
+
+    `fits` and `times` are those of the engine and of the library.
+    """
+    lost = []
+    for ours, theirs, measured in zip(engine, library, zip(*times)):
+        gain = margin * fits[0].time(ours) < fits[1].time(theirs)
+        lost.append(measured[0 if gain else 1] / min(measured) - 1)
+    return float(numpy.mean(lost))

@@ -1,0 +1,86 @@
+"""What `dunnage tune` prints of one MPI."""
+
+from __future__ import annotations
+
+from typing import Dict, List
+
+from tabulate import tabulate
+
+from ..bench.sends import size
+from .evaluate import Part, Tuned, message_rows, pack_row
+
+BLOCKS = (8, 64, 512, 4096)
+SIZES = [1 << power for power in range(8, 23)]
+COLUMNS = {"call": "call", "block": "block", "eager_block": "eager block", "byte": "byte", "eager_byte": "eager byte",
+           "far_byte": "far byte"}
+
+
+def _prices(tuned: Tuned) -> str:
+    rows = []
+    for part in tuned.parts:
+        for who, found, before in zip(("Dunnage", "the MPI"), part.fits, part.built_in):
+            row = {"ns": part.name, "by": who}
+            for name, title in COLUMNS.items():
+                row[title] = "" if name not in before.prices else f"{found.prices[name]:.3g} ({before.prices[name]:.3g})"
+            rows.append({**row, "wrong by": f"{found.error:.0%}"})
+    return tabulate(rows, headers="keys", disable_numparse=True)
+
+
+def _ranges(sizes: List[int], chosen: List[bool]) -> str:
+    """The sizes chosen, as ranges."""
+    parts: List[List[int]] = []
+    for place, one in enumerate(chosen):
+        if one and place and chosen[place - 1]:
+            parts[-1][1] = place
+        elif one:
+            parts.append([place, place])
+    last = len(sizes) - 1
+    return ", ".join(
+        f"from {size(sizes[a])}" if b == last else size(sizes[a]) if a == b else f"{size(sizes[a])} to {size(sizes[b])}" for a, b in parts
+    ) or "never"
+
+
+def _chosen(tuned: Tuned, part: Part, block: int) -> str:
+    header = tuned.header
+    fits = part.built_in if part.refused else part.fits
+    costs, far_message = header["built_in"]["messages"][header["peers"]], header["built_in"]["far_message"]
+    sizes = [one for one in SIZES if one >= 2 * block]
+    chosen = []
+    for one in sizes:
+        if part.name == "pack":
+            # Strided with gaps of the blocks' own length, as measured: see pack::Program for what is far.
+            far = one + min(2 * one, one + 64 * one // block) > header["machine"]["second_level_cache"]
+            rows = (pack_row(one / block, one, far),) * 2
+            chosen.append(header["margin"] * fits[0].time(rows[0]) < fits[1].time(rows[1]))
+            continue
+        rows = message_rows(one / block, one, costs, far_message)
+        if part.name == "ticket":
+            send = tuned.part("send")
+            least = header["built_in"]["least_ticket"] if part.refused else part.least
+            others = [way.time(row) for way, row in zip(send.built_in if send.refused else send.fits, rows)]
+            mine = fits[0].time(pack_row(one / block, one, one >= far_message))
+            chosen.append(one >= least and header["margin"] * mine <= min(others))
+        else:
+            chosen.append(header["margin"] * fits[0].time(rows[0]) < fits[1].time(rows[1]))
+    return _ranges(sizes, chosen)
+
+
+def _choices(tuned: Tuned) -> str:
+    rows = []
+    for part in tuned.parts:
+        row: Dict[str, str] = {"Dunnage takes over": part.name, **{f"blocks of {b} B": _chosen(tuned, part, b) for b in BLOCKS}}
+        row["slower than the better way"] = f"{part.lost[0]:.1%} ({part.lost[1]:.1%})"
+        rows.append(row)
+    return tabulate(rows, headers="keys", disable_numparse=True)
+
+
+def report(tuned: Tuned) -> str:
+    """The tables and remarks of one MPI; what is built in stands in parentheses."""
+    header = tuned.header
+    where = "on one host" if header["peers"] == "same_host" else f"between {header['hosts'][0]} and {header['hosts'][1]}"
+    lines = [f"{tuned.name}, {where} (built-in figures in parentheses)", _prices(tuned), "", _choices(tuned)]
+    lines += [f"{part.name}: the built-in figures stay: {part.refused}" for part in tuned.parts if part.refused]
+    lines += [f"! {line}" for line in tuned.disturbed]
+    return "\n".join(lines)
+
+

@@ -1,0 +1,121 @@
+// Where the model file is looked for, and who is told of what.
+#include "plan/machine_model.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dunnage::plan {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+const Library open_mpi{Library::Kind::open_mpi, 4, 1}, mpich{Library::Kind::mpich, 4, 0};
+
+class MachineModelTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = fs::temp_directory_path() / "dunnage-model-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder = name;
+    setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  fs::path write(const fs::path& path, const std::string& text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return path;
+  }
+  std::string good() const {
+    return json({{"format", "dunnage model"},
+                 {"version", 1},
+                 {"made", {{"date", "today"}}},
+                 {"machine", to_json(base::this_machine())},
+                 {"mpis", json::array({{{"library", "Open MPI"}, {"major", 4}, {"minor", 1}, {"least_ticket", 77}}})}})
+        .dump();
+  }
+
+  fs::path folder;
+};
+
+TEST_F(MachineModelTest, NoFileIsNothingToTalkAbout) {
+  const auto model = machine_model("");
+  EXPECT_EQ(model.path, folder / "dunnage" / ("model-" + base::short_hash(base::this_machine()) + ".json"));
+  EXPECT_FALSE(model.found);
+  EXPECT_EQ(model.complaint, "");
+  EXPECT_EQ(figures(model.of(open_mpi)), figures(default_model(open_mpi)));
+}
+
+TEST_F(MachineModelTest, TheFileAtTheUsualPlaceIsUsed) {
+  write(usual_model_path(), good());
+  const auto model = machine_model("");
+  EXPECT_TRUE(model.found);
+  EXPECT_EQ(model.file.date, "today");
+  EXPECT_TRUE(model.has(open_mpi));
+  EXPECT_EQ(model.of(open_mpi).least_ticket, 77);
+  EXPECT_FALSE(model.has(mpich));
+  EXPECT_EQ(model.of(mpich).least_ticket, default_model(mpich).least_ticket);
+  EXPECT_FALSE(model.has({Library::Kind::open_mpi, 4, 0}));  // another version is another MPI
+}
+
+TEST_F(MachineModelTest, OrIsNot) {
+  write(usual_model_path(), good());
+  const auto model = machine_model(no_file);
+  EXPECT_FALSE(model.found);
+  EXPECT_EQ(model.path, "");
+}
+
+TEST_F(MachineModelTest, AFileThatWasNamed) { EXPECT_TRUE(machine_model(write(folder / "mine.json", good())).found); }
+
+TEST_F(MachineModelTest, TheNameAndWhatIsWrongAndWhatToDoAreOneLine) {
+  mkfifo((folder / "pipe").c_str(), 0600);
+  const std::pair<std::string, const char*> bad[] = {{folder / "none.json", "No such file"},
+                                                     {folder, "not a file"},
+                                                     {folder / "pipe", "not a file"},
+                                                     {"/dev/zero", "not a file"},
+                                                     {write(folder / "large", std::string((1 << 20) + 1, ' ')), "too large"},
+                                                     {write(folder / "half", good().substr(0, 50)), "cut off"}};
+  for (const auto& [path, why] : bad) {
+    const auto model = machine_model(path);
+    EXPECT_FALSE(model.found);
+    EXPECT_EQ(model.complaint.find(path), 0u) << model.complaint;
+    EXPECT_NE(model.complaint.find(why), std::string::npos) << model.complaint;
+    EXPECT_NE(model.complaint.find("dunnage tune"), std::string::npos);
+    EXPECT_EQ(model.complaint.find('\n'), std::string::npos);
+    EXPECT_EQ(figures(model.of(open_mpi)), figures(default_model(open_mpi)));
+  }
+}
+
+TEST_F(MachineModelTest, ADamagedOneAtTheUsualPlaceIsSaidToo) {
+  write(usual_model_path(), "{");
+  EXPECT_NE(machine_model("").complaint, "");
+}
+
+TEST_F(MachineModelTest, AFolderThatIsNotOursIsNothingToTalkAbout) {
+  for (const char* cache : {"/proc/1/nothing", "/dev/null"}) {
+    setenv("XDG_CACHE_HOME", cache, 1);
+    EXPECT_EQ(machine_model("").complaint, "");
+  }
+}
+
+TEST_F(MachineModelTest, HomeIsNextAndWithoutBothThereIsNoPlace) {
+  const char* home = std::getenv("HOME");
+  const std::string kept = home ? home : "";
+  setenv("XDG_CACHE_HOME", "relative", 1);
+  setenv("HOME", "/somebody", 1);
+  EXPECT_EQ(usual_model_path().find("/somebody/.cache/dunnage/model-"), 0u);
+  unsetenv("HOME");
+  EXPECT_EQ(usual_model_path(), "");
+  EXPECT_EQ(machine_model("").complaint, "");
+  setenv("HOME", kept.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace dunnage::plan
