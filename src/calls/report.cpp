@@ -64,8 +64,7 @@ std::string to_text(const nlohmann::ordered_json& report) {
                                  report["mpi"].get<std::string>());
   if (report["calls"].empty()) text += "  no call that Dunnage knows was made\n";
   if (const auto stalls = report["stalls"].get<std::uint64_t>(); stalls)
-    text += fmt::format("  {} times a receiver on another host did not fetch a message whose ticket it had, for half a second; large messages from\n"
-                        "  such a sender went the MPI's way after that\n", stalls);
+    text += fmt::format("  {} messages to another host did not leave for ten seconds; their senders sent no others in pieces\n", stalls);
   for (const auto& [name, call] : report["calls"].items()) {
     const auto accelerated = call["accelerated"].get<std::uint64_t>();
     text += fmt::format("  {:<22} {:>10} accelerated", name, accelerated);

@@ -63,7 +63,7 @@ Prediction predict(const Model& m, const Shape& shape, Operation operation, Peer
   if (operation == Operation::pack || operation == Operation::unpack)
     return {m.engine_pack.time(shape, shape.streamed), m.library_pack.time(shape, shape.streamed)};
   const auto& costs = m.message(peers);
-  const auto& side = operation == Operation::send ? costs.send : costs.receive;
+  const auto& side = operation == Operation::receive ? costs.receive : costs.send;
   auto engine = side.engine, library = side.library;
   if (shape.size <= costs.eager_limit) {
     engine.byte = side.engine_eager_byte;

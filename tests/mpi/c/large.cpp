@@ -1,5 +1,8 @@
 // Large non-contiguous messages: what a program may rely on while they are under way. Order, wildcards, probes, truncation, sends
 // that nobody receives yet, and calls that block in any order.
+#include <unistd.h>
+
+#include <cstdio>
 #include <memory>
 
 #include "peers.hpp"
@@ -200,6 +203,29 @@ void blocking_in_any_order(const Partners& p) {
     check_ok(MPI_Sendrecv(out->address, 1, out->type, p.peer, 5, in->address, 1, in->type, p.peer, 5, world, &status), name);
     check_equal(bytes_of(status), 8 * n, name + ", size");
     in->expect(expected, name);
+  }
+  {
+    // What has been sent needs its sender no more.
+    const auto name = what("sent, and the sender calls nothing until it has been received");
+    fresh();
+    char path[64] = "";
+    if (p.sends) {
+      std::snprintf(path, sizeof path, "/tmp/contract-large-%d", static_cast<int>(getpid()));
+      check_ok(MPI_Send(path, sizeof path, MPI_CHAR, p.peer, 9, world), name);
+      check_ok(MPI_Send(out->address, 1, out->type, p.peer, 10, world), name);
+      while (access(path, F_OK) != 0) usleep(1000);
+      unlink(path);
+    } else {
+      check_ok(MPI_Recv(path, sizeof path, MPI_CHAR, p.peer, 9, world, MPI_STATUS_IGNORE), name);
+      check_ok(MPI_Irecv(in->address, 1, in->type, p.peer, 10, world, &request), name);
+      for (int i = 0, there = 0; i < 50; ++i) {
+        check_ok(MPI_Iprobe(p.peer, 11, world, &there, MPI_STATUS_IGNORE), name);
+        usleep(1000);
+      }
+      check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), name);
+      in->expect(expected, name);
+      std::fclose(std::fopen(path, "w"));
+    }
   }
   // The sender of the large one may wait for it to be fetched, and only then send what the receiver waits for.
   for (const bool waitall : {false, true}) {
