@@ -41,6 +41,7 @@ extern "C" __attribute__((weak)) void* __curbrk;
 /// the frames above this one. Others may be the host's too. A few nanoseconds, where asking whether there is a driver takes 20.
 inline bool surely_host(const void* address) {
 #ifdef DUNNAGE_CUDA
+  if (device::surely_no_driver()) return true;
   if (!&__curbrk) return false;
   static const auto heap = reinterpret_cast<std::uintptr_t>(__curbrk);  // what was there before cannot be a device's either
   constexpr std::uintptr_t frames = 256 << 10;

@@ -1,7 +1,6 @@
 #include "device/driver.hpp"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <atomic>
 #include <mutex>
@@ -13,20 +12,7 @@ namespace {
 
 Source source = Source::automatic;
 std::string installation;
-std::atomic<const Driver*> found{nullptr};
-std::atomic<unsigned long long> looked{0};  // how many libraries had been loaded when we last looked
 std::mutex looking;
-
-unsigned long long libraries_loaded() {
-  unsigned long long count = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* data) {
-        *static_cast<unsigned long long*>(data) = info->dlpi_adds;
-        return 1;  // the count stands in every entry
-      },
-      &count);
-  return count;
-}
 
 bool resolve(Driver& driver, void* library) {
   bool all = true;
@@ -67,16 +53,15 @@ void look_for_driver(Source where, std::string folder) {
 }
 const std::string& folder() { return installation; }
 
-const Driver* driver() {
-  if (const auto* there = found.load(std::memory_order_acquire)) return there;
-  const auto loaded = libraries_loaded();
-  if (loaded == looked.load(std::memory_order_relaxed)) return nullptr;
+std::atomic<const Driver*> found_driver{nullptr};
+
+const Driver* find_driver() {
+  if (nothing_loaded()) return nullptr;
   const std::lock_guard lock(looking);
-  if (const auto* there = found.load(std::memory_order_relaxed)) return there;
+  if (const auto* there = found_driver.load(std::memory_order_relaxed)) return there;
+  watch_loads(installation);
   const auto* there = source == Source::off ? nullptr : look();
-  // What is loaded in the meantime is looked at next time.
-  looked.store(loaded, std::memory_order_relaxed);
-  found.store(there, std::memory_order_release);
+  found_driver.store(there, std::memory_order_release);
   return there;
 }
 

@@ -3,8 +3,11 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <stdexcept>
 #include <string>
+
+#include "device/loads.hpp"
 
 namespace dunnage::device {
 
@@ -36,9 +39,17 @@ void look_for_driver(Source source, std::string folder);
 /// That folder.
 const std::string& folder();
 
-/// The driver, or null while the program has not loaded one: it is never loaded by us. Costs a few nanoseconds while no library
-/// has been loaded since the last call, and nothing once the driver is there. Thread-safe.
-const Driver* driver();
+/// The driver, or null while the program has not loaded one: it is never loaded by us. Costs next to nothing while no
+/// library has been loaded since the last call (device/loads.hpp), and once the driver is there. Thread-safe.
+const Driver* find_driver();
+extern std::atomic<const Driver*> found_driver;
+/// Whether there is none, told at once.
+inline bool surely_no_driver() { return surely_nothing_loaded() && !found_driver.load(std::memory_order_relaxed); }
+inline const Driver* driver() {
+  if (surely_no_driver()) return nullptr;
+  const auto* there = found_driver.load(std::memory_order_acquire);
+  return there ? there : find_driver();
+}
 
 /// A function of the driver has failed.
 class Error : public std::runtime_error {

@@ -1,0 +1,2 @@
+/* Nothing: a place in the list of loaded libraries (device/loads.hpp). */
+typedef int nothing;
