@@ -115,7 +115,9 @@ def alive(marker):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_behind(hosts, name, number):
     marker = f"TWO_HOSTS_TEST={uuid.uuid4()}"
+    # What a shell starts in the background ignores interrupts, and so does all that comes of it.
     process = subprocess.Popen([*words(name), "--", "sh", "-c", "echo started; sleep 1000"], text=True, start_new_session=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
                                env={**environment(), **dict([marker.split("=")])}, stdout=subprocess.PIPE)
     with process:
         assert process.stdout.readline() == "started\n"
