@@ -20,9 +20,9 @@ Reason decide(plan::Operation operation, const void* buffer, std::int64_t count,
   if (!known) return Reason::not_committed;
   if (known->reason() != Reason::accelerated) return known->reason();
   if (count == 0 || known->layout().size == 0) return Reason::empty;
-  // A null buffer is right with absolute addresses only; those types begin far from zero.
   const bool message = operation != plan::Operation::pack && operation != plan::Operation::unpack;
   if (message && in_device_memory(buffer, *known)) return Reason::passed_on;
+  // A null buffer is right with absolute addresses only; those types begin far from zero.
   if (count < 0 || (buffer == nullptr && known->layout().true_lb == 0)) return Reason::bad_argument;
   if (known->layout().size > most / count) return Reason::too_large;
   if (context->settings.force == base::Force::never) return Reason::never;

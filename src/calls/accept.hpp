@@ -68,7 +68,7 @@ struct Message {
   Count count() const { return parcel.divided() ? Count{1} : static_cast<Count>(parcel.size); }
 };
 
-/// Whether the host must not touch an address. A few nanoseconds for memory in the heap, 20 for other memory where no driver is loaded.
+/// Whether the host must not touch an address. A few nanoseconds where there is no driver (device/loads.hpp), and for memory in the heap.
 bool on_device(const void* address);
 
 /// Staging for `size` bytes; empty where there is no memory.

@@ -38,7 +38,7 @@ extern "C" __attribute__((weak)) void* __curbrk;
 #endif
 
 /// Whether an address is certainly the host's, told without asking anyone: in the heap that grows from the program's end, or in
-/// the frames above this one. Others may be the host's too. A few nanoseconds, where asking whether there is a driver takes 20.
+/// the frames above this one; or there is no driver. Others may be the host's too. A few nanoseconds.
 inline bool surely_host(const void* address) {
 #ifdef DUNNAGE_CUDA
   if (device::surely_no_driver()) return true;

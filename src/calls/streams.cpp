@@ -20,6 +20,12 @@ constexpr int notice_tag = 0, trial_tag = 1, first_piece_tag = 2;
 constexpr std::int64_t trial_sizes[] = {64 << 10, 32 << 10, 16 << 10, 8 << 10};  // pieces, from the best
 constexpr std::int64_t most_asked = 16;  // pieces that a receiver asks for at a time
 
+/// Whether a request of ours has ended. Lets it go on.
+bool gone(MPI_Request& request) {
+  int done = 0;
+  return request == MPI_REQUEST_NULL || context->own.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
+}
+
 std::int64_t pieces_of(std::int64_t size, std::uint32_t slot, std::int64_t piece) { return (size - transport::carried(slot) + piece - 1) / piece; }
 
 }  // namespace
@@ -166,10 +172,7 @@ void Streams::avoid(std::uint32_t receiver, std::int64_t length) {
   auto& p = peer(receiver);
   if (stopped_ || p.avoided[slot]) return;
   p.avoided.set(slot);
-  std::erase_if(told_, [](auto& told) {
-    int done = 0;
-    return context->own.Test(&told.second, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
-  });
+  std::erase_if(told_, [](auto& told) { return gone(told.second); });
   auto notice = std::make_unique<Notice>(Notice{0, 0, slot, 0, 1, 0});
   MPI_Request request = MPI_REQUEST_NULL;
   context->own.Isend(notice.get(), sizeof *notice, MPI_BYTE, static_cast<int>(receiver), notice_tag, comm_, &request);
@@ -261,10 +264,7 @@ void Streams::stop() {
 
 void Streams::arrive_at_barrier() { context->own.Ibarrier(comm_, &barrier_); }
 
-bool Streams::all_there() {
-  int done = 0;
-  return context->own.Test(&barrier_, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
-}
+bool Streams::all_there() { return gone(barrier_); }
 
 void Streams::take(int source, int tag) {
   std::vector<char> nowhere;
@@ -279,14 +279,10 @@ void Streams::take(int source, int tag) {
 }
 
 bool Streams::all_told() {
-  const auto gone = [](MPI_Request& request) {
-    int done = 0;
-    return request == MPI_REQUEST_NULL || context->own.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done;
-  };
   const std::lock_guard lock(mutex_);
-  std::erase_if(told_, [&](auto& told) { return gone(told.second); });
+  std::erase_if(told_, [](auto& told) { return gone(told.second); });
   for (auto& p : peers_)
-    if (p) std::erase_if(p->trials, [&](auto& trial) { return gone(trial.request); });
+    if (p) std::erase_if(p->trials, [](auto& trial) { return gone(trial.request); });
   return told_.empty() && std::all_of(peers_.begin(), peers_.end(), [](const auto& p) { return !p || p->trials.empty(); });
 }
 

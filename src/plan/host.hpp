@@ -63,8 +63,8 @@ struct Model {
   const MessageCosts& message(Peers peers) const { return messages[static_cast<std::size_t>(peers)]; }
 };
 
-/// The figures where no model file has others (plan/model_file.hpp), fitted to the measurements in docs/measurements: of Open MPI 4.1, with prices of its own for Open MPI 5, and
-/// for all others of MPICH 4.0.
+/// The figures where no model file has others (plan/model_file.hpp), fitted to the measurements in docs/measurements: of
+/// Open MPI 4.1, with prices of its own for Open MPI 5, and for all others of MPICH 4.0.
 Model default_model(const Library& library);
 
 enum class Operation { pack, unpack, send, receive, buffered_send };

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "base/settings.hpp"
 #include "plan/machine_model.hpp"
@@ -53,7 +54,8 @@ int run(const RunOptions& options) {
     for (const auto& [name, value] : options.settings) {
         if (!value.empty()) setenv(name.c_str(), from_here(name, value).c_str(), 1);
     }
-    if (options.settings.at("DUNNAGE_STREAMS") != "off") start_roster();
+    const char* streams = std::getenv("DUNNAGE_STREAMS");
+    if (streams && *streams && std::string_view(streams) != "off") start_roster();
     prepend_to_variable("LD_PRELOAD", library.string());
     return become(options.command);
 }

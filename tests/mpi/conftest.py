@@ -87,7 +87,7 @@ def launch():
         if key not in done:
             words = command(mpi, ranks, {**MODES[mode], **variables})
             if mode == "streams":
-                words = [BUILD / "bin" / "dunnage", "run", "--", *words]
+                words = [BUILD / "bin" / "dunnage", "run", "--streams=always", "--", *words]
             done[key] = execute([*words, *through, path, *map(str, arguments)], limit)
         return done[key]
 
