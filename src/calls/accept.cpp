@@ -9,26 +9,26 @@ namespace dunnage::calls {
 namespace {
 using plan::Reason;
 
-/// What a GPU has only the MPI can send, if anyone can.
-bool in_device_memory(const void* buffer, const KnownType& known) {
-  return on_device(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(known.layout().data.offset)));
-}
-
 Reason decide(plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type, std::int64_t most,
               int peer, MPI_Comm comm, Accepted& accepted) {
   const auto* known = known_type(type);
+  const bool message = operation != plan::Operation::pack && operation != plan::Operation::unpack;
+  if (message && context->settings.force != base::Force::never)
+    if (auto content = on_gpu(buffer, count, type, known)) {
+      if (content->size() > most) return Reason::too_large;
+      accepted.content = std::move(*content);
+      return Reason::accelerated;
+    }
   if (!known) return Reason::not_committed;
   if (known->reason() != Reason::accelerated) return known->reason();
   if (count == 0 || known->layout().size == 0) return Reason::empty;
-  const bool message = operation != plan::Operation::pack && operation != plan::Operation::unpack;
-  if (message && in_device_memory(buffer, *known)) return Reason::passed_on;
   // A null buffer is right with absolute addresses only; those types begin far from zero.
   if (count < 0 || (buffer == nullptr && known->layout().true_lb == 0)) return Reason::bad_argument;
   if (known->layout().size > most / count) return Reason::too_large;
   if (context->settings.force == base::Force::never) return Reason::never;
   const auto take = [&](const Variant& variant) {
     const auto choice = variant.choice(operation, peers_of(peer, comm));
-    if (choice == Reason::accelerated) accepted.program = variant.program;
+    if (choice == Reason::accelerated) accepted.content = engine::Content(variant.program, buffer);
     return choice;
   };
   const auto* variant = known->find(count);
@@ -56,11 +56,15 @@ Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::i
     reason = decide(operation, buffer, count, type, most, peer, comm, accepted);
   } catch (const type::SpecError&) {
     reason = Reason::too_large;
+#ifdef DUNNAGE_CUDA
+  } catch (const device::Error&) {
+    reason = Reason::device_error;  // part of it is nobody's memory
+#endif
   } catch (const std::bad_alloc&) {
     reason = Reason::no_memory;
   }
   if (reason != Reason::accelerated) {
-    accepted.program.reset();
+    accepted.content = {};
     context->count(hook, reason);
   }
   return accepted;
@@ -68,7 +72,9 @@ Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::i
 
 Message stage_bytes(plan::Operation operation, std::int64_t size, bool both) {
   const auto& model = context->model;
-  const bool divided = both ? !plan::contiguous(model, plan::Operation::send, size) || !plan::contiguous(model, plan::Operation::receive, size)
+  // A single byte cannot be divided.
+  const bool divided = size < 2 ? false
+                       : both   ? !plan::contiguous(model, plan::Operation::send, size) || !plan::contiguous(model, plan::Operation::receive, size)
                             : !plan::contiguous(model, operation, size);
   Message message;
   if (divided) {
@@ -85,7 +91,7 @@ Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool bot
   auto message = stage_bytes(operation, accepted.bytes(), both);
   if (!message) {
     context->count(hook, Reason::no_memory);
-    accepted.program.reset();
+    accepted.content = {};
   }
   return message;
 }

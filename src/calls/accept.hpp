@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "calls/content.hpp"
+#include "calls/gpu_pack.hpp"
 #include "calls/packed_type.hpp"
 #include "calls/peers.hpp"
 #include "calls/types.hpp"
@@ -12,9 +14,9 @@ namespace dunnage::calls {
 
 /// A call that our engine takes; false where it was declined (and counted).
 struct Accepted {
-  std::shared_ptr<const pack::Program> program;
-  explicit operator bool() const { return program != nullptr; }
-  std::int64_t bytes() const { return program->size(); }
+  engine::Content content;
+  explicit operator bool() const { return static_cast<bool>(content); }
+  std::int64_t bytes() const { return content.size(); }
 };
 
 /// The commonest calls by far, and the ones that must cost least: contiguous data, or data known to bring no gain, and
@@ -28,6 +30,11 @@ inline bool goes_straight_through(plan::Operation operation, std::int64_t count,
   if (known->reason() == plan::Reason::contiguous) return known->bytes() != 0 || context->world == nullptr;
   const auto* variant = known->find(count);
   return variant && variant->declines(operation);
+}
+
+/// The same for a buffer of a message, which the host must be able to reach.
+inline bool goes_straight_through(plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type) {
+  return goes_straight_through(operation, count, type) && surely_host(buffer);
 }
 
 /// What a sending call is to the plan.

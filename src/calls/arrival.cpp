@@ -20,7 +20,7 @@ int arrive(engine::Operation& operation, MPI_Status& status) {
   operation.delivered = true;
   auto bytes = received_bytes(status);
   if (context->world && transport::ticket_length(bytes)) {
-    auto staged = operation.kind == Kind::receive ? Landing::staged(operation.parcel, operation.program, operation.user) : Landing();
+    auto staged = operation.kind == Kind::receive ? Landing::staged(operation.parcel, operation.content) : Landing();
     auto& landing = operation.kind == Kind::receive ? staged : *static_cast<Landing*>(operation.kept.get());
     if (const auto rc = redeem(landing, bytes, status)) {
       operation.bytes = bytes;
@@ -29,7 +29,7 @@ int arrive(engine::Operation& operation, MPI_Status& status) {
   }
   if (operation.kind == Kind::receive) {
     tell_scatters(bytes, operation.sender);
-    operation.parcel.deliver(*operation.program, operation.user, bytes);
+    return operation.error = deliver(operation.parcel, operation.content, bytes);
   }
   return MPI_SUCCESS;
 }

@@ -20,13 +20,13 @@ inline auto begin_ticket(Hook hook) -> decltype(OwnTable::Isend) {
 }
 
 /// After a receive into staging memory: puts what came where the user wants it. Returns what the receive is to return.
-inline int settle(const Message& message, const Accepted& accepted, void* user, MPI_Status& status, MPI_Comm comm) {
+inline int settle(const Message& message, const Accepted& accepted, MPI_Status& status, MPI_Comm comm) {
   auto bytes = received_bytes(status);
-  auto landing = Landing::staged(message.parcel, accepted.program, user);
+  auto landing = Landing::staged(message.parcel, accepted.content);
   if (const auto rc = redeem(landing, bytes, status)) return *rc == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, *rc);
   tell_scatters(bytes, asked_for_tickets(bytes, status.MPI_SOURCE, comm));
-  message.parcel.deliver(*accepted.program, user, bytes);
-  return MPI_SUCCESS;
+  const int rc = deliver(message.parcel, accepted.content, bytes);
+  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
 }
 
 /// After a receive into the user's buffer, where there may be tickets.
@@ -41,8 +41,8 @@ inline int settle_in_place(void* user, std::int64_t count, MPI_Datatype type, MP
 }
 
 /// Contiguous data with room for a ticket, and nothing else to do for us.
-inline bool meets_tickets_only(std::int64_t count, MPI_Datatype type) {
-  if (context->attention.load(std::memory_order_relaxed) || !context->world || count <= 0) return false;
+inline bool meets_tickets_only(const void* buffer, std::int64_t count, MPI_Datatype type) {
+  if (!surely_host(buffer) || context->attention.load(std::memory_order_relaxed) || !context->world || count <= 0) return false;
   const auto* known = known_type(type);
   return known && known->reason() == plan::Reason::contiguous && known->bytes() != 0;
 }
@@ -70,7 +70,7 @@ template <class Fn, class Count>
   const Message message = accepted ? stage(hook, plan::Operation::send, accepted) : Message();
   if (!accepted) return next(buf, count, datatype, dest, tag, comm);
   const Accelerated counted(hook, accepted.bytes());
-  message.parcel.gather(*accepted.program, buf);
+  if (const int rc = gather(message.parcel, accepted.content); rc != MPI_SUCCESS) return raise(comm, rc);
   return next(message.data(), message.count<Count>(), message.type.handle(), dest, tag, comm);
 }
 
@@ -93,20 +93,20 @@ template <class Count, class Call>
   StatusOr status(users);
   const int rc = call(message.data(), message.count<Count>(), message.type.handle(), status.get());
   if (rc != MPI_SUCCESS) return rc;
-  return settle(message, accepted, buf, *status.get(), comm);
+  return settle(message, accepted, *status.get(), comm);
 }
 
 template <class Fn, class Count>
 int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  if (goes_straight_through(plan::Operation::send, count, datatype)) return next(buf, count, datatype, dest, tag, comm);
+  if (goes_straight_through(plan::Operation::send, buf, count, datatype)) return next(buf, count, datatype, dest, tag, comm);
   return staged_send(hook, next, buf, count, datatype, dest, tag, comm);
 }
 
 template <class Fn, class Count>
 int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
             MPI_Status* status) {
-  if (goes_straight_through(plan::Operation::receive, count, datatype)) return next(buf, count, datatype, source, tag, comm, status);
-  if (meets_tickets_only(count, datatype)) {
+  if (goes_straight_through(plan::Operation::receive, buf, count, datatype)) return next(buf, count, datatype, source, tag, comm, status);
+  if (meets_tickets_only(buf, count, datatype)) {
     answer_letters();
     StatusOr there(status);
     const int rc = next(buf, count, datatype, source, tag, comm, there.get());
@@ -144,7 +144,8 @@ template <class Fn, class Count>
   if (ticketed || out || in)
     counted.emplace(hook, (ticketed ? ticketed.bytes() : out ? out.bytes() : 0) + (in ? in.bytes() : 0), static_cast<bool>(ticketed));
   const auto* message = ticketed ? &ticketed.message() : out ? &out_message : nullptr;
-  if (out) out_message.parcel.gather(*out.program, sendbuf);
+  if (out)
+    if (const int rc = gather(out_message.parcel, out.content); rc != MPI_SUCCESS) return raise(comm, rc);
   // The MPI keeps us until it has both messages, so all data is packed before.
   if (ticketed) ticketed.pack(sendbuf, MPI_REQUEST_NULL);
   if (message) {
@@ -157,7 +158,7 @@ template <class Fn, class Count>
   const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, to, in ? in_message.count<Count>() : recvcount,
                       in ? in_message.type.handle() : recvtype, source, recvtag, comm, status.get());
   if (rc != MPI_SUCCESS || source == MPI_PROC_NULL) return rc;
-  if (in) return settle(in_message, in, recvbuf, *status.get(), comm);
+  if (in) return settle(in_message, in, *status.get(), comm);
   return context->world ? settle_in_place(recvbuf, recvcount, recvtype, *status.get(), comm) : rc;
 }
 
@@ -165,8 +166,8 @@ template <class Fn, class Count>
 int sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
              void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
              MPI_Status* status) {
-  if (goes_straight_through(plan::Operation::send, sendcount, sendtype) &&
-      goes_straight_through(plan::Operation::receive, recvcount, recvtype))
+  if (goes_straight_through(plan::Operation::send, sendbuf, sendcount, sendtype) &&
+      goes_straight_through(plan::Operation::receive, recvbuf, recvcount, recvtype))
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
   return staged_sendrecv(hook, next, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
                          recvtag, comm, status);
@@ -194,11 +195,11 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
     return settle_in_place(buf, count, datatype, *status.get(), comm);
   }
   const Accelerated counted(hook, accepted.bytes());
-  message.parcel.gather(*accepted.program, buf);
+  if (const int rc = gather(message.parcel, accepted.content); rc != MPI_SUCCESS) return raise(comm, rc);
   const int rc = next(message.data(), message.count<Count>(), message.type.handle(), dest, sendtag, source, recvtag, comm,
                       status.get());
   if (rc != MPI_SUCCESS || !receives) return rc;
-  return settle(message, accepted, buf, *status.get(), comm);
+  return settle(message, accepted, *status.get(), comm);
 }
 
 }  // namespace dunnage::calls

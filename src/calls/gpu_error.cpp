@@ -36,6 +36,8 @@ int new_code(int error_class, const std::string& text) {
   return error_class;
 }
 
+}  // namespace
+
 int code_of(const device::Error& error) {
   static std::mutex mutex;
   static auto* codes = new std::map<std::string, int>;  // never destroyed: calls may come from destructors at exit
@@ -45,8 +47,6 @@ int code_of(const device::Error& error) {
   if (codes->size() >= most_codes) return class_of(error.code);
   return codes->emplace(text, new_code(class_of(error.code), text)).first->second;
 }
-
-}  // namespace
 
 int raise(MPI_Comm comm, const device::Error& error) { return raise(comm, code_of(error)); }
 

@@ -6,6 +6,8 @@
 
 namespace dunnage::calls {
 
+/// A code whose text is that of the error.
+int code_of(const device::Error& error);
 /// Calls the communicator's error handler with a code whose text is that of the error; the code.
 int raise(MPI_Comm comm, const device::Error& error);
 

@@ -34,11 +34,11 @@ Landing Landing::in_place(void* user, std::int64_t count, MPI_Datatype type) {
   try {
     if (known && known->reason() == Reason::accelerated) {
       const auto* variant = known->find(count);
-      landing.program_ = variant ? variant->program : known->plan(count).program;
+      landing.content_ = engine::Content(variant ? variant->program : known->plan(count).program, user);
       return landing;
     }
     if (!known) {  // committed where we could not see it
-      landing.program_ = std::make_shared<const pack::Program>(type::layout_of(*decode(type)), count);
+      landing.content_ = engine::Content(std::make_shared<const pack::Program>(type::layout_of(*decode(type)), count), user);
       return landing;
     }
   } catch (const type::SpecError&) {  // then the MPI's own functions serve
@@ -52,11 +52,10 @@ void Landing::keep(MPI_Datatype type) {
   if (context->own.Type_contiguous(1, type, &type_) != MPI_SUCCESS || context->own.Type_commit(&type_) != MPI_SUCCESS) throw std::bad_alloc();
 }
 
-Landing Landing::staged(const engine::Parcel& parcel, std::shared_ptr<const pack::Program> program, void* user) {
+Landing Landing::staged(const engine::Parcel& parcel, engine::Content content) {
   Landing landing;
-  landing.user_ = static_cast<char*>(user);
   landing.capacity_ = parcel.size;
-  landing.program_ = std::move(program);
+  landing.content_ = std::move(content);
   landing.parcel_ = &parcel;
   return landing;
 }
@@ -64,7 +63,7 @@ Landing Landing::staged(const engine::Parcel& parcel, std::shared_ptr<const pack
 Landing& Landing::operator=(Landing&& other) noexcept {
   std::swap(user_, other.user_);
   std::swap(capacity_, other.capacity_);
-  std::swap(program_, other.program_);
+  std::swap(content_, other.content_);
   std::swap(parcel_, other.parcel_);
   std::swap(type_, other.type_);
   std::swap(element_, other.element_);
@@ -78,7 +77,7 @@ Landing::~Landing() {
 
 void Landing::read(void* bytes, std::int64_t begin, std::int64_t end) const {
   if (parcel_) return parcel_->read(bytes, begin, end);
-  if (program_) return program_->pack(user_, bytes, begin, end);
+  if (content_) return content_.pack(static_cast<char*>(bytes), begin, end);
   if (type_ == MPI_DATATYPE_NULL) {
     std::memcpy(bytes, user_ + begin, static_cast<std::size_t>(end - begin));
     return;
@@ -92,7 +91,7 @@ void Landing::read(void* bytes, std::int64_t begin, std::int64_t end) const {
 
 void Landing::settle(std::int64_t end) {
   if (parcel_) {
-    parcel_->deliver(*program_, user_, end);
+    parcel_->deliver(content_, end);
   } else if (type_ != MPI_DATATYPE_NULL) {
     packed_.resize(static_cast<std::size_t>(end));
     read(packed_.data(), 0, end);
@@ -100,8 +99,8 @@ void Landing::settle(std::int64_t end) {
 }
 
 void Landing::place(const char* from, std::int64_t begin, std::int64_t end) {
-  if (program_)
-    program_->unpack(from, user_, begin, end, pack::Stores::cached);
+  if (content_)
+    content_.unpack(from, begin, end);
   else if (type_ == MPI_DATATYPE_NULL)
     std::memcpy(user_ + begin, from, static_cast<std::size_t>(end - begin));
   else

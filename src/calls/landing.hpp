@@ -17,7 +17,7 @@ class Landing {
   /// In the user's buffer. Nothing of it is touched. Throws std::bad_alloc.
   static Landing in_place(void* user, std::int64_t count, MPI_Datatype type);
   /// In a parcel, which must live as long.
-  static Landing staged(const engine::Parcel& parcel, std::shared_ptr<const pack::Program> program, void* user);
+  static Landing staged(const engine::Parcel& parcel, engine::Content content);
   Landing(Landing&& other) noexcept { *this = std::move(other); }
   Landing& operator=(Landing&& other) noexcept;
   ~Landing();
@@ -25,7 +25,7 @@ class Landing {
   /// Bytes that the receive has room for.
   std::int64_t capacity() const { return capacity_; }
   /// The user's buffer, where the data is to lie there as it travels; else null.
-  char* contiguous() const { return parcel_ || program_ || type_ != MPI_DATATYPE_NULL ? nullptr : user_; }
+  char* contiguous() const { return parcel_ || content_ || type_ != MPI_DATATYPE_NULL ? nullptr : user_; }
   /// A range of the message as it came.
   void read(void* bytes, std::int64_t begin, std::int64_t end) const;
   /// Puts bytes of the data in their place. In order, from the first that is not there.
@@ -40,7 +40,7 @@ class Landing {
 
   char* user_ = nullptr;
   std::int64_t capacity_ = 0;
-  std::shared_ptr<const pack::Program> program_;
+  engine::Content content_;
   const engine::Parcel* parcel_ = nullptr;
   MPI_Datatype type_ = MPI_DATATYPE_NULL;  // one of theirs: the user may free it
   std::int64_t element_ = 1;               // its bytes

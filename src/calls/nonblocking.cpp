@@ -9,12 +9,12 @@ std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, 
   auto* operation = new (std::nothrow) engine::Operation{};
   if (!operation) {
     context->count(hook, plan::Reason::no_memory);
-    accepted.program.reset();
+    accepted.content = {};
     return nullptr;
   }
   operation->kind = kind;
   operation->persistent = persistent;
-  operation->program = accepted.program;
+  operation->content = accepted.content;
   operation->user = const_cast<void*>(user);
   operation->parcel = std::move(message.parcel);
   return std::unique_ptr<engine::Operation>(operation);
@@ -109,8 +109,9 @@ bool prepare(engine::Operation* operation, int& rc) {
       return true;
     }
   }
-  operation->gather();
-  return false;
+  if (operation->parcel) rc = gather(operation->parcel, operation->content);
+  if (rc != MPI_SUCCESS) raise(handle_of<MPI_Comm>(operation->comm), rc);
+  return rc != MPI_SUCCESS;
 }
 
 /// `request`: as the MPI has left it. Some give another handle for what is still under way inside.

@@ -37,8 +37,8 @@ inline int watch(int rc, MPI_Request* request, std::unique_ptr<engine::Operation
 }
 
 /// Nothing of ours in this call, nor behind any request.
-inline bool goes_straight_through_with_request(plan::Operation operation, std::int64_t count, MPI_Datatype type) {
-  return goes_straight_through(operation, count, type) && context->operations.empty();
+inline bool goes_straight_through_with_request(plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type) {
+  return goes_straight_through(operation, buffer, count, type) && context->operations.empty();
 }
 
 /// The common part: `start(buffer, count, type)` calls the MPI. `watched`: what is to be done where the data is left to it.
@@ -57,7 +57,8 @@ int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count
   operation->comm = key_of(comm);
   if (kind == OperationKind::receive) operation->sender = asked_for_tickets(accepted.bytes(), peer, comm);
   const Accelerated counted(hook, accepted.bytes());
-  if (kind == OperationKind::send && !persistent) operation->gather();
+  if (kind == OperationKind::send && !persistent)
+    if (const int failed = gather(operation->parcel, operation->content); failed != MPI_SUCCESS) return raise(comm, failed);
   const int rc = start(operation->parcel.data(), message.count<Count>(), message.type.handle());
   if (rc == MPI_SUCCESS) attach(*request, std::move(operation));
   return rc;
@@ -98,7 +99,7 @@ template <class Count, class Start>
 template <class Fn, class Count>
 int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
           MPI_Request* request) {
-  if (goes_straight_through_with_request(plan::Operation::send, count, datatype)) return next(buf, count, datatype, dest, tag, comm, request);
+  if (goes_straight_through_with_request(plan::Operation::send, buf, count, datatype)) return next(buf, count, datatype, dest, tag, comm, request);
   return begin_send(hook, false, buf, count, datatype, dest, tag, comm, request,
                [&](void* b, Count n, MPI_Datatype t) { return next(b, n, t, dest, tag, comm, request); });
 }
@@ -106,7 +107,7 @@ int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatyp
 template <class Fn, class Count>
 int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
              MPI_Request* request) {
-  if (goes_straight_through_with_request(plan::Operation::receive, count, datatype)) return next(buf, count, datatype, source, tag, comm, request);
+  if (goes_straight_through_with_request(plan::Operation::receive, buf, count, datatype)) return next(buf, count, datatype, source, tag, comm, request);
   return begin_receive(hook, false, buf, count, datatype, source, comm, request,
                [&](void* b, Count n, MPI_Datatype t) { return next(b, n, t, source, tag, comm, request); });
 }

@@ -18,7 +18,7 @@ template <class Fn, class Count>
     return decline();
   }
   const Accelerated counted(hook, accepted.bytes());
-  accepted.program->pack(inbuf, static_cast<char*>(outbuf) + *position);
+  accepted.content.program().pack(inbuf, static_cast<char*>(outbuf) + *position);
   *position += static_cast<Count>(accepted.bytes());
   return MPI_SUCCESS;
 }
@@ -34,7 +34,7 @@ template <class Fn, class Count>
     return decline();
   }
   const Accelerated counted(hook, accepted.bytes());
-  accepted.program->unpack(static_cast<const char*>(inbuf) + *position, outbuf);
+  accepted.content.program().unpack(static_cast<const char*>(inbuf) + *position, outbuf);
   *position += static_cast<Count>(accepted.bytes());
   return MPI_SUCCESS;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 
 #include "calls/context.hpp"
 #include "calls/landing.hpp"
@@ -199,6 +200,7 @@ bool Streams::fetch(const Ticket& ticket, Landing* landing) {
   std::array<MPI_Request, most_asked> requests;
   requests.fill(MPI_REQUEST_NULL);
   bool well = true;
+  std::exception_ptr failed;
   const auto request_of = [&](std::int64_t i) { return &requests[static_cast<std::size_t>(i % window)]; };
   const auto place_of = [&](std::int64_t i) { return user ? user + begin_of(i) : memory.data() + i % window * piece; };
   const auto ask = [&](std::int64_t i) {
@@ -208,18 +210,25 @@ bool Streams::fetch(const Ticket& ticket, Landing* landing) {
   for (std::int64_t i = 0; i < window; ++i) ask(i);
   for (std::int64_t i = 0; i < n; ++i) {
     well = context->own.Wait(request_of(i), MPI_STATUS_IGNORE) == MPI_SUCCESS && well;
-    if (well && landing && !user) landing->place(place_of(i), begin_of(i), begin_of(i) + bytes_of(i));
+    if (well && !failed && landing && !user) try {
+        landing->place(place_of(i), begin_of(i), begin_of(i) + bytes_of(i));
+      } catch (const std::exception&) {  // told when all pieces are here
+        failed = std::current_exception();
+      }
     if (i + window < n) ask(i + window);
   }
-  const std::lock_guard lock(mutex_);
-  auto& p = peer(ticket.sender);
-  p.fetched.insert(ticket.serial);
-  // A ticket that was never received (the MPI may have truncated it) is given up after so many others.
-  constexpr std::size_t most_out_of_order = 4096;
-  if (p.fetched.size() > most_out_of_order) p.fetched_below = *p.fetched.begin();
-  while (p.fetched.erase(p.fetched_below)) ++p.fetched_below;
-  hear(ticket.sender);
-  take(static_cast<int>(ticket.sender), trial_tag);  // which have told their sender what it wanted to know
+  {
+    const std::lock_guard lock(mutex_);
+    auto& p = peer(ticket.sender);
+    p.fetched.insert(ticket.serial);
+    // A ticket that was never received (the MPI may have truncated it) is given up after so many others.
+    constexpr std::size_t most_out_of_order = 4096;
+    if (p.fetched.size() > most_out_of_order) p.fetched_below = *p.fetched.begin();
+    while (p.fetched.erase(p.fetched_below)) ++p.fetched_below;
+    hear(ticket.sender);
+    take(static_cast<int>(ticket.sender), trial_tag);  // which have told their sender what it wanted to know
+  }
+  if (failed) std::rethrow_exception(failed);
   return well;
 }
 

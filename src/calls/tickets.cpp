@@ -147,10 +147,10 @@ namespace {
 
 /// A ticket with its data; empty where there is no memory.
 template <class Way>
-Message ticket_message(const Way& way, const pack::Program& program, const void* buffer) {
+Message ticket_message(const Way& way, const std::shared_ptr<const pack::Program>& program, const void* buffer) {
   auto message = stage_bytes(Operation::send, way.length());
   if (!message) return message;
-  message.parcel.gather(program, buffer, way.carried());
+  message.parcel.gather(engine::Content(program, buffer), way.carried());
   const Ticket ticket = way.ticket();
   message.parcel.write(&ticket, way.carried(), message.parcel.size);
   return message;
@@ -165,7 +165,7 @@ TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buff
   if (!outgoing) return made;
   made.outgoing_ = *outgoing;
   made.program_ = route.program;
-  made.message_ = ticket_message(*outgoing, *route.program, buffer);
+  made.message_ = ticket_message(*outgoing, route.program, buffer);
   if (made.message_) return made;
   context->count(hook, Reason::no_memory);
   return {};
@@ -174,7 +174,7 @@ TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buff
 std::optional<int> send_in_pieces(Hook hook, const TicketRoute& route, const void* buffer, int dest, int tag, MPI_Comm comm) {
   const auto stream = context->streams->offer(route.receiver, route.program->size(), tag);
   if (!stream) return std::nullopt;
-  const auto message = ticket_message(*stream, *route.program, buffer);
+  const auto message = ticket_message(*stream, route.program, buffer);
   if (!message) {
     context->count(hook, Reason::no_memory);
     return std::nullopt;
@@ -207,12 +207,19 @@ std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& sta
     return MPI_ERR_TRUNCATE;
   }
   if (landing.contiguous() && incoming) context->world->tell_scatters(ticket.sender, false);
-  landing.settle(at);
-  const bool all = in_pieces ? context->streams->fetch(ticket, &landing)
-                             : incoming->fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); });
-  landing.finish();
+  bool all = false;
+  int rc = MPI_SUCCESS;
+  try {
+    landing.settle(at);
+    all = in_pieces ? context->streams->fetch(ticket, &landing)
+                    : incoming->fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); });
+    landing.finish();
+  } catch (const std::exception&) {  // the device's
+    rc = code_of_current_exception();
+    if (incoming) incoming->discard();
+  }
   context->own.Status_set_elements_x(&status, MPI_BYTE, bytes);
-  return all ? MPI_SUCCESS : MPI_ERR_OTHER;  // the sender died, the MPI failed, or there is no memory
+  return rc == MPI_SUCCESS && !all ? MPI_ERR_OTHER : rc;  // the sender died, the MPI failed, or there is no memory
 }
 
 void tell_scatters(std::int64_t bytes, int sender) {

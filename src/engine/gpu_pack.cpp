@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -38,18 +39,19 @@ class Work {
  public:
   Work(const Driver& driver, Direction direction, const Described& user, void* packed, const Place& packed_place, std::size_t piece)
       : driver_(driver), direction_(direction), user_(user), packed_(static_cast<char*>(packed)), piece_(piece), packed_place_(packed_place) {
-    check_end(driver, packed_place_, address_of(packed), address_of(packed) + static_cast<std::uintptr_t>(user.recipe->recipe.size()));
   }
 
-  void run() {
+  /// Bytes [begin, end) of the stream.
+  void run(std::int64_t begin, std::int64_t end) {
+    check_end(driver_, packed_place_, address_of(packed_) + static_cast<std::uintptr_t>(begin), address_of(packed_) + static_cast<std::uintptr_t>(end));
     const auto& parts = user_.recipe->recipe.parts();
     if (parts.size() > 1) {
-      for (const auto& range : ranges()) run(range);
+      for (const auto& range : ranges()) run_part(range, begin, end);
       return;
     }
     const auto buffer = address_of(user_.buffer);
     check_end(driver_, user_.place, buffer + static_cast<std::uintptr_t>(parts[0].low), buffer + static_cast<std::uintptr_t>(parts[0].high));
-    run({0, parts[0].size, user_.place, buffer + static_cast<std::uintptr_t>(parts[0].offset)});
+    run_part({0, parts[0].size, user_.place, buffer + static_cast<std::uintptr_t>(parts[0].offset)}, begin, end);
   }
 
  private:
@@ -77,6 +79,12 @@ class Work {
         ranges.push_back({part.begin, part.begin + part.size, place, first});
     }
     return ranges;
+  }
+
+  void run_part(Range range, std::int64_t begin, std::int64_t end) {
+    range.begin = std::max(range.begin, begin);
+    range.end = std::min(range.end, end);
+    if (range.begin < range.end) run(range);
   }
 
   void run(const Range& range) {
@@ -122,15 +130,19 @@ class Work {
     if (user_.program)
       packing() ? user_.program->pack(user, at, range.begin, range.end) : user_.program->unpack(at, user, range.begin, range.end);
     else if (packing())
-      std::memcpy(at, reinterpret_cast<const void*>(range.first), static_cast<std::size_t>(range.end - range.begin));
+      std::memcpy(at, reinterpret_cast<const void*>(*contiguous(range)), static_cast<std::size_t>(range.end - range.begin));
     else
-      std::memcpy(reinterpret_cast<void*>(range.first), at, static_cast<std::size_t>(range.end - range.begin));
+      std::memcpy(reinterpret_cast<void*>(*contiguous(range)), at, static_cast<std::size_t>(range.end - range.begin));
   }
 
-  bool contiguous(const Range& range) const {
+  /// Where a range is in the user's buffer, if it is in one piece.
+  std::optional<std::uintptr_t> contiguous(const Range& range) const {
     for (const auto& part : user_.recipe->recipe.parts())
-      if (part.begin == range.begin) return part.nest && part.geometry.levels.empty() && part.size == range.end - range.begin;
-    return false;
+      if (part.begin <= range.begin && range.end <= part.begin + part.size)
+        return part.nest && part.geometry.levels.empty()
+                   ? std::optional(address_of(user_.buffer) + static_cast<std::uintptr_t>(part.offset + (range.begin - part.begin)))
+                   : std::nullopt;
+    return std::nullopt;
   }
 
   /// Whether a kernel copies contiguous bytes from one address to another of different alignment, on one device.
@@ -145,7 +157,7 @@ class Work {
 
   void copy(const Range& range) {
     device::Borrowed lane(*gpu_);
-    const auto user = device_pointer(range.first), packed = device_pointer(address_of(packed_) + static_cast<std::uintptr_t>(range.begin));
+    const auto user = device_pointer(*contiguous(range)), packed = device_pointer(address_of(packed_) + static_cast<std::uintptr_t>(range.begin));
     const auto to = packing() ? packed : user, from = packing() ? user : packed;
     const auto size = static_cast<std::size_t>(range.end - range.begin);
     lane.busy();
@@ -261,7 +273,12 @@ class Work {
 }  // namespace
 
 void gpu_pack(const Driver& driver, Direction direction, const Described& user, void* packed, const Place& packed_place, std::size_t piece) {
-  Work(driver, direction, user, packed, packed_place, piece).run();
+  gpu_pack(driver, direction, user, packed, packed_place, piece, 0, user.recipe->recipe.size());
+}
+
+void gpu_pack(const Driver& driver, Direction direction, const Described& user, void* packed, const Place& packed_place, std::size_t piece,
+              std::int64_t begin, std::int64_t end) {
+  Work(driver, direction, user, packed, packed_place, piece).run(begin, end);
 }
 
 void gpu_copy(const Driver& driver, void* to, const void* from, std::size_t size) {

@@ -38,6 +38,9 @@ struct Described {
 /// Source of the staging scheme: the pipelining that NVIDIA describes for CUDA-aware MPI, of pinned pieces used in turn.
 void gpu_pack(const device::Driver& driver, Direction direction, const Described& user, void* packed, const device::Place& packed_place,
               std::size_t piece);
+/// The same for bytes [begin, end) of the stream only; `packed` is still where its first byte would be.
+void gpu_pack(const device::Driver& driver, Direction direction, const Described& user, void* packed, const device::Place& packed_place,
+              std::size_t piece, std::int64_t begin, std::int64_t end);
 
 /// Copies contiguous bytes between memories of any kind; they are there when it returns. Throws device::Error.
 void gpu_copy(const device::Driver& driver, void* to, const void* from, std::size_t size);

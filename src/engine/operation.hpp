@@ -20,8 +20,8 @@ struct Operation {
   bool persistent = false;
   bool active = false;     // started and not completed
   bool delivered = false;  // the data is where the user wants it
-  std::shared_ptr<const pack::Program> program;  // keeps the plan alive after MPI_Type_free
-  void* user = nullptr;
+  Content content;
+  void* user = nullptr;  // the buffer of what is not in the parcel
   Parcel parcel;
   std::shared_ptr<void> kept;
   int sender = -1;         // of a receive, in MPI_COMM_WORLD, where it is to be told something (the communicator may be gone by then)
@@ -34,10 +34,6 @@ struct Operation {
   int error = 0;
 
   bool receives() const { return kind == Kind::receive || kind == Kind::in_place; }
-  /// Packs the user's buffer, before the MPI starts the operation.
-  void gather() const {
-    if (parcel) parcel.gather(*program, user);
-  }
 };
 
 }  // namespace dunnage::engine

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/content.hpp"
 #include "engine/staging.hpp"
-#include "pack/cpu/program.hpp"
 
 namespace dunnage::engine {
 
@@ -30,15 +30,13 @@ struct Parcel {
     if (begin < std::min(end, first)) f(data() + begin, begin, std::min(end, first));
     if (end > first) f(data() + std::max(begin, first) + gap, std::max(begin, first), end);
   }
-  /// Packs the first `bytes` bytes of the user's buffer, or all. Stores are cached ones: the MPI reads the staging memory at once.
-  void gather(const pack::Program& program, const void* user, std::int64_t bytes) const {
-    each_piece(0, bytes, [&](char* to, std::int64_t begin, std::int64_t end) { program.pack(user, to, begin, end, pack::Stores::cached); });
+  /// Packs the first `bytes` bytes. Throws what the content throws.
+  void gather(const Content& content, std::int64_t bytes) const {
+    each_piece(0, bytes, [&](char* to, std::int64_t begin, std::int64_t end) { content.pack(to, begin, end); });
   }
-  void gather(const pack::Program& program, const void* user) const { gather(program, user, size); }
   /// Unpacks the first `bytes` bytes of the message, or all where there are fewer.
-  void deliver(const pack::Program& program, void* user, std::int64_t bytes) const {
-    each_piece(0, std::min(bytes, size),
-               [&](const char* from, std::int64_t begin, std::int64_t end) { program.unpack(from, user, begin, end, pack::Stores::cached); });
+  void deliver(const Content& content, std::int64_t bytes) const {
+    each_piece(0, std::min(bytes, size), [&](const char* from, std::int64_t begin, std::int64_t end) { content.unpack(from, begin, end); });
   }
   void write(const void* bytes, std::int64_t begin, std::int64_t end) const {
     each_piece(begin, end, [&](char* to, std::int64_t b, std::int64_t e) {

@@ -11,25 +11,23 @@ namespace dunnage::engine {
 namespace {
 
 // One byte of two, so that a byte in the wrong place shows.
-const pack::Program& every_other(std::int64_t size) {
-  static std::vector<std::unique_ptr<pack::Program>> kept;
+std::shared_ptr<const pack::Program> every_other(std::int64_t size) {
   const auto byte = type::named("byte", {{0, 1}}, 1, 1);
-  kept.push_back(std::make_unique<pack::Program>(type::layout_of(*type::vector(size, 1, 2, byte)), 1));
-  return *kept.back();
+  return std::make_shared<const pack::Program>(type::layout_of(*type::vector(size, 1, 2, byte)), 1);
 }
 
 class Sizes : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(Sizes, DividedOrNotTheBytesAreTheSame) {
   const auto size = GetParam();
-  const auto& program = every_other(size);
+  const auto shared = every_other(size);
   std::vector<unsigned char> user(static_cast<std::size_t>(2 * size));
   std::iota(user.begin(), user.end(), static_cast<unsigned char>(1));
   StagingPool pool(1 << 20);
   for (const auto first : {size, Parcel::middle(size)}) {
     Parcel parcel{pool.take(size + Parcel::gap), size, first};
     std::memset(parcel.data(), 0, static_cast<std::size_t>(size + Parcel::gap));
-    parcel.gather(program, user.data());
+    parcel.gather(Content(shared, user.data()), size);
     for (std::int64_t i = 0; i < size; ++i)
       ASSERT_EQ(static_cast<unsigned char>(parcel.data()[i < first ? i : i + Parcel::gap]), user[static_cast<std::size_t>(2 * i)]);
     for (std::int64_t i = first; parcel.divided() && i < first + Parcel::gap; ++i) {
@@ -37,7 +35,7 @@ TEST_P(Sizes, DividedOrNotTheBytesAreTheSame) {
     }
     for (const auto arrived : {std::int64_t{0}, first / 2, first, (first + size) / 2, size, size + 9}) {
       std::vector<unsigned char> back(user.size(), 0);
-      parcel.deliver(program, back.data(), arrived);
+      parcel.deliver(Content(shared, back.data()), arrived);
       for (std::int64_t i = 0; i < size; ++i) {
         ASSERT_EQ(back[static_cast<std::size_t>(2 * i)], i < arrived ? user[static_cast<std::size_t>(2 * i)] : 0);
         ASSERT_EQ(back[static_cast<std::size_t>(2 * i + 1)], 0);

@@ -30,6 +30,18 @@ def test_packing(launch, flavour):
     assert run.finished and run.code == 0 and not run.failures, run
 
 
+@pytest.mark.parametrize("flavour", [f for f in MPIS if f != "mpi_abi_on_impi"])
+def test_messages(launch, flavour):
+    run = launch(flavour, "contract_gpu_messages", max(1, SECONDS // 3), ranks=2, mode="dunnage", limit=300, **simulated(flavour))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_messages_with_tickets_in_between(launch, flavour):
+    run = launch(flavour, "contract_gpu_messages", 1, ranks=2, mode="tickets", limit=300, **simulated(flavour))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_one_device(launch, flavour):
     run = launch(flavour, "contract_gpu_pack", 1, ranks=1, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_SIM_DEVICES="1"))

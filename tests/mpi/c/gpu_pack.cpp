@@ -5,27 +5,18 @@
 #include <chrono>
 #include <thread>
 
-#include "cuda_memory.hpp"
+#include "mirror.hpp"
 #include "random_type.hpp"
-#include "samples.hpp"
 
 namespace {
 
 const MPI_Comm comm = MPI_COMM_SELF;
 constexpr unsigned char kPoison = Region::kPoison;
 
-// A region's bytes in another memory.
-struct Mirror {
-  Mirror(Region& region, Kind kind) : r(region), memory(kind, region.bytes().size()) {}
-  void* address() { return memory.data() + (static_cast<unsigned char*>(r.address) - r.bytes().data()); }
-  Region& r;
-  CudaMemory memory;
-};
-
 bool pack(Region& r, Kind user, Kind packed, int lead, const std::string& what) {
   Mirror from(r, user);
   r.fill(unsigned(lead + 1));
-  from.memory.write(r.bytes().data());
+  from.write();
   const Bytes expected = r.packed();
   CudaMemory to(packed, std::size_t(lead + r.size() + 16));
   to.write(Bytes(to.size(), kPoison).data());
@@ -46,7 +37,7 @@ void unpack(Region& r, Kind user, Kind packed, int lead, const std::string& what
   scramble(stream.data(), stream.size(), unsigned(lead + 3));
   Mirror to(r, user);
   r.poison();
-  to.memory.write(r.bytes().data());
+  to.write();
   CudaMemory from(packed, std::size_t(lead + r.size() + 1));
   Bytes all(from.size());
   std::copy(stream.begin(), stream.end(), all.begin() + lead);
@@ -54,8 +45,7 @@ void unpack(Region& r, Kind user, Kind packed, int lead, const std::string& what
   int position = lead;
   check_ok(MPI_Unpack(from.data(), lead + r.size(), &position, to.address(), r.count, r.type, comm), what);
   check_equal(position, lead + r.size(), what + ", position");
-  const Bytes now = to.memory.read();
-  std::copy(now.begin(), now.end(), r.bytes().begin());  // the region knows its own addresses
+  to.read_back();
   r.expect(stream, what + ", bytes");
 }
 
@@ -66,8 +56,6 @@ bool both(Region& r, Kind user, Kind packed, int lead) {
   if (!overlaps(r.map())) unpack(r, user, packed, lead, "unpack " + what);
   return right;
 }
-
-bool there(Kind kind) { return kind != Kind::other_device || devices().count > 1; }
 
 void every_type_and_memory() {
   for (const Sample& sample : samples()) {
@@ -170,7 +158,7 @@ void large_counts() {
   Region r(make::vector(70, 2, 5, MPI_INT), 3, "vector");
   Mirror from(r, Kind::device);
   r.fill(9);
-  from.memory.write(r.bytes().data());
+  from.write();
   CudaMemory to(Kind::device, 4096);
   to.write(Bytes(4096, kPoison).data());
   MPI_Count position = 0, room = 0;
@@ -201,7 +189,7 @@ void left_as_found() {
   }
   Mirror from(r, Kind::device);
   r.fill(5);
-  from.memory.write(r.bytes().data());
+  from.write();
   const Bytes expected = r.packed();
   std::thread([&] {  // a thread without a context
     Bytes got(expected.size());
@@ -340,7 +328,7 @@ void several_threads() {
     threads.emplace_back([&, t] {
       cuda(cuCtxSetCurrent(devices().context[0]), "cuCtxSetCurrent");
       Mirror from(r, Kind::device);
-      from.memory.write(r.bytes().data());
+      from.write();
       for (int i = 0; i < 20; ++i) {
         CudaMemory to(i % 2 ? Kind::host : Kind::device, expected.size());
         int position = 0;
