@@ -8,9 +8,16 @@ int arrive(engine::Operation& operation, MPI_Status& status) {
   if (auto* ticket = ticket_of(operation); ticket && ticket->outgoing) {
     int cancelled = 0;
     context->own.Test_cancelled(&status, &cancelled);
+    int rc = MPI_SUCCESS;
     if (cancelled) ticket->outgoing.cancel();
+#ifdef DUNNAGE_CUDA
+    else if (ticket->gpu)
+      rc = gpu_finish(ticket->outgoing, ticket->gpu);
+#endif
     ticket->outgoing = {};
     ticket->parcel = {};
+    ticket->memory.reset();
+    if (rc != MPI_SUCCESS) return rc;
   }
   if (!operation.receives()) return MPI_SUCCESS;
   if (operation.delivered) {

@@ -19,6 +19,17 @@ inline auto begin_ticket(Hook hook) -> decltype(OwnTable::Isend) {
   }
 }
 
+/// After the ticket of a send has left: data in a GPU's memory are the program's again when it returns. Returns what the send is to return.
+inline int finish(const transport::shm::Outgoing& outgoing, const engine::Content& gpu, MPI_Comm comm) {
+#ifdef DUNNAGE_CUDA
+  if (outgoing && gpu)
+    if (const int rc = gpu_finish(outgoing, gpu); rc != MPI_SUCCESS) return raise(comm, rc);
+#else
+  (void)outgoing, (void)gpu, (void)comm;
+#endif
+  return MPI_SUCCESS;
+}
+
 /// After a receive into staging memory: puts what came where the user wants it. Returns what the receive is to return.
 inline int settle(const Message& message, const Accepted& accepted, MPI_Status& status, MPI_Comm comm) {
   auto bytes = received_bytes(status);
@@ -59,10 +70,12 @@ template <class Fn, class Count>
       const Accelerated counted(hook, ticketed.bytes(), true);
       MPI_Request request = MPI_REQUEST_NULL;
       const auto& message = ticketed.message();
-      const int rc = begin(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, &request);
+      const auto start = ticketed.gpu() ? context->own.Issend : begin;  // the receiver is waited for
+      int rc = start(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, &request);
       if (rc != MPI_SUCCESS) return rc;
-      ticketed.pack(buf, request);
-      return context->own.Wait(&request, MPI_STATUS_IGNORE);
+      const auto outgoing = ticketed.pack(buf, request);
+      rc = context->own.Wait(&request, MPI_STATUS_IGNORE);
+      return rc == MPI_SUCCESS ? finish(outgoing, ticketed.gpu(), comm) : rc;
     }
   }
   if (!begin) avoid_length(count, datatype, dest, comm);
@@ -147,7 +160,7 @@ template <class Fn, class Count>
   if (out)
     if (const int rc = gather(out_message.parcel, out.content); rc != MPI_SUCCESS) return raise(comm, rc);
   // The MPI keeps us until it has both messages, so all data is packed before.
-  if (ticketed) ticketed.pack(sendbuf, MPI_REQUEST_NULL);
+  const auto outgoing = ticketed ? ticketed.pack(sendbuf, MPI_REQUEST_NULL) : transport::shm::Outgoing();
   if (message) {
     sendbuf = message->data();
     sendcount = message->template count<Count>();
@@ -157,9 +170,16 @@ template <class Fn, class Count>
   void* to = in ? in_message.data() : recvbuf;
   const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, to, in ? in_message.count<Count>() : recvcount,
                       in ? in_message.type.handle() : recvtype, source, recvtag, comm, status.get());
-  if (rc != MPI_SUCCESS || source == MPI_PROC_NULL) return rc;
-  if (in) return settle(in_message, in, *status.get(), comm);
-  return context->world ? settle_in_place(recvbuf, recvcount, recvtype, *status.get(), comm) : rc;
+  if (rc != MPI_SUCCESS) return rc;
+  int result = MPI_SUCCESS;
+  if (source != MPI_PROC_NULL) {
+    if (in)
+      result = settle(in_message, in, *status.get(), comm);
+    else if (context->world)
+      result = settle_in_place(recvbuf, recvcount, recvtype, *status.get(), comm);
+  }
+  const int sent = finish(outgoing, ticketed.gpu(), comm);
+  return result == MPI_SUCCESS ? sent : result;
 }
 
 template <class Fn, class Count>

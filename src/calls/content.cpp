@@ -4,6 +4,7 @@
 #include "calls/gpu_buffer.hpp"
 #include "calls/gpu_error.hpp"
 #include "calls/gpu_pack.hpp"
+#include "calls/gpu_tickets.hpp"
 #endif
 
 namespace dunnage::calls {
@@ -22,6 +23,7 @@ class OnGpu : public engine::Elsewhere {
   std::int64_t size() const override { return described_.recipe->recipe.size(); }
   void pack(char* to, std::int64_t begin, std::int64_t end) const override { run(engine::Direction::pack, to, begin, end); }
   void unpack(const char* from, std::int64_t begin, std::int64_t end) const override { run(engine::Direction::unpack, const_cast<char*>(from), begin, end); }
+  const engine::Described* device() const override { return &described_; }
 
  private:
   /// `packed`: where byte `begin` is.
@@ -92,6 +94,7 @@ std::optional<engine::Content> on_gpu(const void* buffer, std::int64_t count, MP
   if (!extent) return std::nullopt;
   const auto place = device::known_place(*driver, user.byte(extent->first));
   if (!any_on_gpu(*driver, user, place, recipe.get())) return std::nullopt;
+  see_gpu(user.byte(extent->first));
   if (derived) {
     const auto* variant = known->find(count);
     return engine::Content(std::make_shared<const OnGpu>(*driver, user, std::move(recipe), variant ? variant->program : known->plan(count).program, place));

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "calls/gpu_pack.hpp"
+#include "calls/gpu_tickets.hpp"
 #include "calls/orphans.hpp"
 #include "calls/packed_type.hpp"
 #include "calls/report.hpp"
@@ -20,6 +21,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
     forget_types();
     forget_packed_types();
 #ifdef DUNNAGE_CUDA
+    forget_gpu_tickets();
     forget_gpus();
 #endif
   }

@@ -24,6 +24,8 @@ class Landing {
 
   /// Bytes that the receive has room for.
   std::int64_t capacity() const { return capacity_; }
+  /// The data, where they go through a program or to a device; else empty.
+  const engine::Content& content() const { return content_; }
   /// The user's buffer, where the data is to lie there as it travels; else null.
   char* contiguous() const { return parcel_ || content_ || type_ != MPI_DATATYPE_NULL ? nullptr : user_; }
   /// A range of the message as it came.

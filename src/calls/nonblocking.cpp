@@ -40,11 +40,14 @@ std::unique_ptr<engine::Operation> watch_receive(void* user, std::int64_t count,
   return operation;
 }
 
-std::unique_ptr<engine::Operation> ticket_operation(TicketedSend& ticketed, const transport::shm::Outgoing& outgoing) {
+std::unique_ptr<engine::Operation> ticket_operation(TicketedSend& ticketed, const transport::shm::Outgoing& outgoing, MPI_Comm comm) {
   auto operation = std::make_unique<engine::Operation>();
   auto kept = std::make_shared<TicketOperation>();
   kept->outgoing = outgoing;
   kept->parcel = ticketed.take_parcel();
+  kept->gpu = ticketed.gpu();
+  kept->memory = ticketed.take_memory();
+  operation->comm = key_of(comm);
   operation->kind = OperationKind::ticket;
   operation->kept = std::move(kept);
   return operation;
@@ -71,7 +74,7 @@ void repeat_by_ticket(Hook hook, decltype(OwnTable::Isend) begin, MPI_Request re
   operation->kept = std::move(kept);
 }
 
-void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
+int attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
   if (!operation->persistent) {
     // A send that is complete must have no entry: an MPI gives one and the same handle to all sends that complete at once.
     // Receives are not asked: MPICH would raise their errors here, and through the wrong communicator's handler.
@@ -80,13 +83,14 @@ void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
     if (!operation->receives() &&
         context->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
       forget_request(MPI_SUCCESS, &request);
-      return;
+      return arrive(*operation, status);
     }
     operation->active = true;
   }
   operation->key = key_of(request);
   const auto key = operation->key;
   delete context->operations.insert(key, operation.release());
+  return MPI_SUCCESS;
 }
 
 namespace {
@@ -104,6 +108,8 @@ bool prepare(engine::Operation* operation, int& rc) {
       if (rc != MPI_SUCCESS) return true;
       kept->outgoing = ticketed.pack(operation->user, inner);
       kept->parcel = ticketed.take_parcel();
+      kept->gpu = ticketed.gpu();
+      kept->memory = ticketed.take_memory();
       operation->inner = key_of(inner);
       operation->by_ticket = true;
       return true;

@@ -16,12 +16,12 @@ std::unique_ptr<engine::Operation> new_operation(Hook hook, Accepted& accepted, 
 /// For a receive into the user's buffer, where that may meet a ticket; else null.
 std::unique_ptr<engine::Operation> watch_receive(void* user, std::int64_t count, MPI_Datatype type, int source, MPI_Comm comm, bool persistent);
 /// For the request of a ticket.
-std::unique_ptr<engine::Operation> ticket_operation(TicketedSend& ticketed, const transport::shm::Outgoing& outgoing);
+std::unique_ptr<engine::Operation> ticket_operation(TicketedSend& ticketed, const transport::shm::Outgoing& outgoing, MPI_Comm comm);
 /// A persistent send, whose request the MPI has made, may go by ticket at each start. `begin`: how.
 void repeat_by_ticket(Hook hook, decltype(OwnTable::Isend) begin, MPI_Request request, const TicketRoute& route, const void* buffer, int dest,
                       int tag, MPI_Comm comm);
-/// Ties an operation to the request that the MPI has just returned.
-void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation);
+/// Ties an operation to the request that the MPI has just returned. Returns an error code of the MPI where it is complete already, and failed.
+int attach(MPI_Request request, std::unique_ptr<engine::Operation> operation);
 /// A request of an operation that is not ours: whatever was known under a recycled handle is void.
 inline void forget_request(int rc, const MPI_Request* request) {
   if (rc == MPI_SUCCESS && !context->operations.empty()) delete context->operations.erase(key_of(*request));
@@ -29,10 +29,8 @@ inline void forget_request(int rc, const MPI_Request* request) {
 
 /// After the MPI has begun what may have to be watched. Returns `rc`.
 inline int watch(int rc, MPI_Request* request, std::unique_ptr<engine::Operation> watched) {
-  if (rc == MPI_SUCCESS && watched)
-    attach(*request, std::move(watched));
-  else
-    forget_request(rc, request);
+  if (rc == MPI_SUCCESS && watched) return attach(*request, std::move(watched));
+  forget_request(rc, request);
   return rc;
 }
 
@@ -60,8 +58,7 @@ int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count
   if (kind == OperationKind::send && !persistent)
     if (const int failed = gather(operation->parcel, operation->content); failed != MPI_SUCCESS) return raise(comm, failed);
   const int rc = start(operation->parcel.data(), message.count<Count>(), message.type.handle());
-  if (rc == MPI_SUCCESS) attach(*request, std::move(operation));
-  return rc;
+  return rc == MPI_SUCCESS ? attach(*request, std::move(operation)) : rc;
 }
 
 template <class Count, class Start>
@@ -73,18 +70,19 @@ template <class Count, class Start>
     if (auto ticketed = ticketed_send(hook, buf, count, datatype, dest, tag, comm)) {
       const Accelerated counted(hook, ticketed.bytes(), true);
       const auto& message = ticketed.message();
-      const int rc = start(message.data(), message.template count<Count>(), message.type.handle());
+      const int rc = ticketed.gpu() ? context->own.Issend(message.data(), message.template count<int>(), message.type.handle(), dest, tag, comm, request)
+                                    : start(message.data(), message.template count<Count>(), message.type.handle());
       if (rc != MPI_SUCCESS) return rc;
       const auto outgoing = ticketed.pack(buf, *request);
-      attach(*request, ticket_operation(ticketed, outgoing));
-      return rc;
+      const int failed = attach(*request, ticket_operation(ticketed, outgoing, comm));
+      return failed == MPI_SUCCESS ? rc : raise(comm, failed);
     }
   if (buffered) avoid_length(count, datatype, dest, comm);
   std::optional<TicketRoute> route;
   const bool synchronous = hook == Hook::MPI_Ssend_init || hook == Hook::MPI_Ssend_init_c;
   if (persistent && !buffered) route = ticket_route(buf, count, datatype, dest, comm);
   const int rc = begin(hook, OperationKind::send, persistent, buf, count, datatype, dest, comm, request, start);
-  if (rc == MPI_SUCCESS && route && !route->far) repeat_by_ticket(hook, synchronous ? context->own.Issend : context->own.Isend, *request, *route, buf, dest, tag, comm);
+  if (rc == MPI_SUCCESS && route && !route->far) repeat_by_ticket(hook, synchronous || route->gpu ? context->own.Issend : context->own.Isend, *request, *route, buf, dest, tag, comm);
   return rc;
 }
 

@@ -167,8 +167,8 @@ void Streams::give_back(std::uint32_t slot, std::int64_t size) {
 }
 
 void Streams::avoid(std::uint32_t receiver, std::int64_t length) {
-  if (receiver >= peers_.size() || receiver == rank_ || !transport::ticket_length(length)) return;
-  const auto slot = transport::slot_of(length);
+  if (receiver >= peers_.size() || receiver == rank_ || !transport::host_lengths.has(length)) return;
+  const auto slot = transport::host_lengths.slot(length);
   const std::lock_guard lock(mutex_);
   auto& p = peer(receiver);
   if (stopped_ || p.avoided[slot]) return;
@@ -182,7 +182,7 @@ void Streams::avoid(std::uint32_t receiver, std::int64_t length) {
 
 bool Streams::recognise(const Ticket& ticket, std::int64_t length) {
   if (ticket.magic != Ticket::known_magic || ticket.way != Ticket::pieces || ticket.receiver != rank_ || ticket.sender >= peers_.size() ||
-      ticket.slot >= transport::slots || length != transport::length_of(ticket.slot) || ticket.job[0] != chance_[0] || ticket.job[1] != chance_[1])
+      ticket.slot >= transport::slots || length != transport::host_lengths.of(ticket.slot) || ticket.job[0] != chance_[0] || ticket.job[1] != chance_[1])
     return false;
   const std::lock_guard lock(mutex_);
   const auto& p = peer(ticket.sender);
@@ -249,8 +249,8 @@ void Streams::hear(std::uint32_t sender) {
 }
 
 std::int64_t Streams::size_of(std::uint32_t sender, std::int64_t length, int tag, bool waits) {
-  if (sender >= peers_.size() || sender == rank_ || !transport::ticket_length(length)) return length;
-  const auto slot = transport::slot_of(length);
+  if (sender >= peers_.size() || sender == rank_ || !transport::host_lengths.has(length)) return length;
+  const auto slot = transport::host_lengths.slot(length);
   const std::lock_guard lock(mutex_);
   if (comm_ == MPI_COMM_NULL) return length;
   auto& p = peer(sender);

@@ -44,7 +44,7 @@ class OutgoingStream {
   ~OutgoingStream();
 
   transport::Ticket ticket() const;
-  std::int64_t length() const { return transport::length_of(notice_.slot); }
+  std::int64_t length() const { return transport::host_lengths.of(notice_.slot); }
   std::int64_t carried() const { return transport::carried(notice_.slot); }
   /// Sends the notice. Before the ticket is sent.
   void announce();

@@ -26,7 +26,7 @@ void join_world() {
     context->world = transport::shm::World::join({*job, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)},
                                                  context->settings.ticket_memory, context->settings.staging_pool);
     if (!context->world) return;
-    context->tickets_from = transport::least_length;
+    context->tickets_from = transport::host_lengths.least;
     join_streams({transport::shm::world_key(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)});
   });
 }
@@ -78,6 +78,8 @@ void answer_letters() {
 TicketedSend& TicketedSend::operator=(TicketedSend&& other) noexcept {
   std::swap(outgoing_, other.outgoing_);
   std::swap(program_, other.program_);
+  std::swap(gpu_, other.gpu_);
+  std::swap(gpu_offer_, other.gpu_offer_);
   std::swap(message_, other.message_);
   return *this;
 }
@@ -87,6 +89,12 @@ TicketedSend::~TicketedSend() {
 }
 
 transport::shm::Outgoing TicketedSend::pack(const void* buffer, MPI_Request request) {
+#ifdef DUNNAGE_CUDA
+  if (gpu_) {
+    gpu_ready(outgoing_, gpu_, gpu_offer_);
+    return std::exchange(outgoing_, {});
+  }
+#endif
   bool travels = request != MPI_REQUEST_NULL;
   outgoing_.run(
       travels, [&](char* to, std::int64_t begin, std::int64_t end) { program_->pack(buffer, to, begin, end, pack::Stores::cached); },
@@ -123,8 +131,11 @@ std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, 
   const auto there = world_rank(comm, dest);
   if (there < 0) return std::nullopt;
   const auto receiver = static_cast<std::uint32_t>(there);
+#ifdef DUNNAGE_CUDA
+  if (auto content = gpu_route(buffer, count, type, known, receiver)) return TicketRoute{receiver, false, nullptr, std::move(*content)};
+#endif
   const bool contiguous = known->reason() == Reason::contiguous && (context->settings.tickets == base::Tickets::always || world->scatters(receiver));
-  const bool possible = (known->reason() == Reason::accelerated || contiguous) && bytes >= transport::least_size && (buffer || known->layout().true_lb != 0) &&
+  const bool possible = (known->reason() == Reason::accelerated || contiguous) && bytes >= transport::host_lengths.least_size() && (buffer || known->layout().true_lb != 0) &&
                         !on_device(static_cast<const char*>(buffer) + known->layout().data.offset) &&
                         (!known->mixed() || context->model.trusted_mixed) && static_cast<std::uint64_t>(bytes) <= context->settings.ticket_memory;
   if (!possible && !transport::ticket_length(bytes)) return std::nullopt;
@@ -134,7 +145,7 @@ std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, 
   }
   try {
     const bool away = far(receiver);
-    const auto by = [&](const Variant& v) { return (away ? v.stream : v.ticket) ? std::optional(TicketRoute{receiver, away, v.program}) : std::nullopt; };
+    const auto by = [&](const Variant& v) { return (away ? v.stream : v.ticket) ? std::optional(TicketRoute{receiver, away, v.program, {}}) : std::nullopt; };
     const auto* variant = known->find(count);
     return variant ? by(*variant) : by(known->plan(count));
   } catch (const type::SpecError&) {
@@ -158,9 +169,42 @@ Message ticket_message(const Way& way, const std::shared_ptr<const pack::Program
 
 }  // namespace
 
+#ifdef DUNNAGE_CUDA
+namespace {
+
+/// The ticket of data in a GPU's memory; empty where there is no memory.
+Message gpu_message(const transport::shm::Outgoing& outgoing, const GpuOffer& offer) {
+  auto message = stage_bytes(Operation::send, outgoing.length());
+  if (!message) return message;
+  const auto head = static_cast<std::int64_t>(offer.head.size()), tail = outgoing.length() - static_cast<std::int64_t>(sizeof(Ticket));
+  const std::vector<char> nothing(static_cast<std::size_t>(tail - head));
+  message.parcel.write(offer.head.data(), 0, head);
+  message.parcel.write(nothing.data(), head, tail);
+  const Ticket ticket = outgoing.ticket();
+  message.parcel.write(&ticket, tail, outgoing.length());
+  return message;
+}
+
+}  // namespace
+#endif
+
 TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buffer, int tag) {
   TicketedSend made;
   auto* world = context->world.get();
+#ifdef DUNNAGE_CUDA
+  if (route.gpu) {
+    if (!world || !world->reaches(route.receiver)) return made;
+    made.gpu_offer_ = gpu_offer(route.gpu);
+    const auto offered = made.gpu_offer_.head.empty() ? std::nullopt : world->offer(route.receiver, route.gpu.size(), tag, true);
+    if (!offered) return {};
+    made.outgoing_ = *offered;
+    made.gpu_ = route.gpu;
+    made.message_ = gpu_message(*offered, made.gpu_offer_);
+    if (made.message_) return made;
+    context->count(hook, Reason::no_memory);
+    return {};
+  }
+#endif
   const auto outgoing = world && world->reaches(route.receiver) ? world->offer(route.receiver, route.program->size(), tag) : std::nullopt;
   if (!outgoing) return made;
   made.outgoing_ = *outgoing;
@@ -206,6 +250,13 @@ std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& sta
     context->own.Status_set_elements_x(&status, MPI_BYTE, bytes);
     return MPI_ERR_TRUNCATE;
   }
+#ifdef DUNNAGE_CUDA
+  if (incoming && ticket.way == Ticket::gpu) {
+    const int result = gpu_fetch(*incoming, ticket.size, landing);
+    context->own.Status_set_elements_x(&status, MPI_BYTE, bytes);
+    return result;
+  }
+#endif
   if (landing.contiguous() && incoming) context->world->tell_scatters(ticket.sender, false);
   bool all = false;
   int rc = MPI_SUCCESS;

@@ -7,6 +7,7 @@
 
 #include "calls/accept.hpp"
 #include "calls/error.hpp"
+#include "calls/gpu_tickets.hpp"
 #include "calls/landing.hpp"
 #include "transport/roster.hpp"
 #include "transport/shm/world.hpp"
@@ -30,6 +31,7 @@ struct TicketRoute {
   std::uint32_t receiver;  // rank of MPI_COMM_WORLD
   bool far;                // on another host
   std::shared_ptr<const pack::Program> program;
+  engine::Content gpu;  // in place of the program: data in a GPU's memory
 };
 
 /// A message that is about to travel by ticket. Movable; cancels the operation unless pack() was called.
@@ -37,10 +39,14 @@ class TicketedSend {
  public:
   explicit operator bool() const { return static_cast<bool>(outgoing_); }
   const Message& message() const { return message_; }
-  std::int64_t bytes() const { return program_->size(); }
+  std::int64_t bytes() const { return outgoing_.size(); }
   /// Packs the rest of the data into shared memory. `request`: the ticket's, which travels in the meantime; null where it will be
   /// sent later. After this the operation is the receiver's: without a receiver it must be cancelled.
   transport::shm::Outgoing pack(const void* buffer, MPI_Request request);
+  /// The data in a GPU's memory, for gpu_finish(); empty of others.
+  const engine::Content& gpu() const { return gpu_; }
+  /// What must live until the receiver has the data.
+  std::shared_ptr<const void> take_memory() { return std::move(gpu_offer_.memory); }
   /// The ticket's memory, which must live until its request has completed.
   engine::Parcel take_parcel() { return std::move(message_.parcel); }
 
@@ -53,6 +59,8 @@ class TicketedSend {
   friend TicketedSend ticketed_send(Hook, const TicketRoute&, const void*, int);
   transport::shm::Outgoing outgoing_;
   std::shared_ptr<const pack::Program> program_;
+  engine::Content gpu_;
+  GpuOffer gpu_offer_;
   Message message_;
 };
 
@@ -73,6 +81,8 @@ std::optional<int> send_in_pieces(Hook hook, const TicketRoute& route, const voi
 struct TicketOperation {
   transport::shm::Outgoing outgoing;
   engine::Parcel parcel;
+  engine::Content gpu;  // of data in a GPU's memory
+  std::shared_ptr<const void> memory;
   // Of a persistent send, each start of which is a nonblocking one of its own, behind the user's request.
   TicketRoute route{};
   MPI_Comm comm = MPI_COMM_NULL;

@@ -18,7 +18,7 @@ namespace dunnage::device {
   X(cuPointerGetAttributes) X(cuMemAlloc) X(cuMemFree) X(cuMemAllocHost) X(cuMemFreeHost) X(cuMemcpyAsync)                 \
   X(cuMemcpyPeerAsync) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuEventCreate) X(cuEventDestroy)       \
   X(cuEventRecord) X(cuEventSynchronize) X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel)
-#define DUNNAGE_NEWER_DRIVER_FUNCTIONS(X) X(cuCtxGetId)
+#define DUNNAGE_NEWER_DRIVER_FUNCTIONS(X) X(cuCtxGetId) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle)
 
 struct Driver {
 #define DUNNAGE_MEMBER(function) decltype(&::function) function = nullptr;

@@ -13,12 +13,6 @@ auto& registry() {
   return *all;
 }
 
-unsigned long long id_of(const Driver& driver, CUcontext context) {
-  unsigned long long id = 0;
-  if (driver.cuCtxGetId && driver.cuCtxGetId(context, &id) == CUDA_SUCCESS) return id;
-  return reinterpret_cast<std::uintptr_t>(context);  // a driver before 12.0
-}
-
 }  // namespace
 
 Gpu& Gpu::current(const Driver& driver) {
@@ -55,6 +49,8 @@ void Gpu::release() {
   lanes_.clear();
   for (const auto& [id, constants] : constants_) driver_.cuMemFree(constants.address);
   constants_.clear();
+  imports_.clear();
+  arena_->release();
   for (auto& kernel : kernels_) kernel.store(nullptr);
   if (module_) driver_.cuModuleUnload(module_);
   module_ = nullptr;

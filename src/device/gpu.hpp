@@ -9,7 +9,9 @@
 #include <mutex>
 #include <vector>
 
+#include "device/arena.hpp"
 #include "device/driver.hpp"
+#include "device/ipc.hpp"
 
 namespace dunnage::device {
 
@@ -30,6 +32,9 @@ class Gpu {
   static void release_all(const Driver& driver);
 
   const Driver& driver() const { return driver_; }
+  CUcontext context() const { return context_; }
+  Imports& imports() { return imports_; }
+  Arena& arena() { return *arena_; }
 
   static constexpr std::uint32_t most_kernels = 1u << 14;
   /// A kernel by its code, a number below most_kernels, and its name, which is asked for the first time only.
@@ -47,7 +52,7 @@ class Gpu {
   void abandon(const Lane& lane);
 
  private:
-  explicit Gpu(const Driver& driver) : driver_(driver) {}
+  explicit Gpu(const Driver& driver) : driver_(driver), arena_(std::make_shared<Arena>(driver)) {}
   void load();
   void release();
   void drop(const Lane& lane);
@@ -63,6 +68,8 @@ class Gpu {
   std::array<std::atomic<CUfunction>, most_kernels> kernels_{};
   std::vector<Lane> lanes_;
   std::map<std::uint64_t, Constants> constants_;
+  Imports imports_;
+  const std::shared_ptr<Arena> arena_;
 };
 
 /// A lane for the length of one call.

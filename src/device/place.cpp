@@ -86,6 +86,12 @@ Scope::~Scope() {
   if (pushed_) driver_.cuCtxPopCurrent(&popped);
 }
 
+unsigned long long id_of(const Driver& driver, CUcontext context) {
+  unsigned long long id = 0;
+  if (driver.cuCtxGetId && driver.cuCtxGetId(context, &id) == CUDA_SUCCESS) return id;
+  return reinterpret_cast<std::uintptr_t>(context);
+}
+
 CUcontext context_for(const Driver& driver, const Place& place) {
   if (place.context) return place.context;
   CUcontext current = nullptr;

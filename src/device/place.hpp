@@ -45,6 +45,9 @@ class Scope {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
+/// A number that no other context has, now or later; where the driver is older than 12.0, its address.
+unsigned long long id_of(const Driver& driver, CUcontext context);
+
 /// The context to work on a place in: its own, or the current one of its device, or that device's primary context if it is
 /// active. Throws Error where there is none.
 CUcontext context_for(const Driver& driver, const Place& place);

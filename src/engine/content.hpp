@@ -9,6 +9,8 @@
 
 namespace dunnage::engine {
 
+struct Described;
+
 /// Data that the host does not reach by itself. Ranges of the stream; may throw what its kind of memory throws.
 class Elsewhere {
  public:
@@ -16,6 +18,8 @@ class Elsewhere {
   virtual std::int64_t size() const = 0;
   virtual void pack(char* to, std::int64_t begin, std::int64_t end) const = 0;
   virtual void unpack(const char* from, std::int64_t begin, std::int64_t end) const = 0;
+  /// Of data that kernels can read: what they are told. Else null.
+  virtual const Described* device() const { return nullptr; }
 };
 
 /// Keeps the plan alive after MPI_Type_free, and none of the data.
@@ -33,6 +37,7 @@ class Content {
   void pack(char* to, std::int64_t begin, std::int64_t end) const {
     elsewhere_ ? elsewhere_->pack(to, begin, end) : program_->pack(user_, to, begin, end, pack::Stores::cached);
   }
+  const Described* device() const { return elsewhere_ ? elsewhere_->device() : nullptr; }
   void unpack(const char* from, std::int64_t begin, std::int64_t end) const {
     elsewhere_ ? elsewhere_->unpack(from, begin, end) : program_->unpack(from, user_, begin, end, pack::Stores::cached);
   }

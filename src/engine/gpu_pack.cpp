@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "engine/gpu_launch.hpp"
+
 namespace dunnage::engine {
 namespace {
 
@@ -105,23 +107,7 @@ class Work {
 
   /// Puts the kernels for bytes [begin, end) into a stream. `packed`: where byte `begin` is.
   void launch(device::Borrowed& lane, const Range& range, std::int64_t begin, std::int64_t end, std::uintptr_t packed) {
-    const auto& recipe = user_.recipe->recipe;
-    pack::cuda::Job job{&recipe, address_of(user_.buffer) + (range.user.address - range.first), packed, begin, end, 0};
-    if (const auto size = recipe.constants_size())
-      job.constants = static_cast<std::uintptr_t>(gpu_->constants(
-          user_.recipe->id, user_.recipe, size, [&](std::uintptr_t address) { return recipe.constants_at(address); }, *lane));
-    lane.busy();
-    each_launch(direction_, {&job, 1}, [&](pack::cuda::Launch& launch) {
-      if (const auto* copy = std::get_if<pack::cuda::Copy>(&launch.parameters)) {
-        const auto to = packing() ? copy->packed : copy->user, from = packing() ? copy->user : copy->packed;
-        check(driver_, driver_.cuMemcpyAsync(device_pointer(to), device_pointer(from), static_cast<std::size_t>(copy->size), lane->stream), "cuMemcpyAsync");
-        return;
-      }
-      const auto kernel = gpu_->kernel(launch.id.code(), [&] { return name_of(launch.id); });
-      void* parameters[] = {launch.address()};
-      check(driver_, driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1, pack::cuda::block_threads, 1, 1, launch.shared,
-                                            lane->stream, parameters, nullptr), "cuLaunchKernel");
-    });
+    engine::launch(*gpu_, lane, direction_, user_.recipe, address_of(user_.buffer) + (range.user.address - range.first), packed, begin, end);
   }
 
   void on_host(const Range& range) const {

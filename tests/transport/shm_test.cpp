@@ -93,7 +93,7 @@ void pack(const Outgoing& out, const std::vector<unsigned char>& bytes) {
 }
 /// Whether what comes is `want`, as far as the ticket did not carry it.
 bool fetched(World& world, const Ticket& ticket, const std::vector<unsigned char>& want) {
-  const auto in = world.recognise(ticket, length_of(ticket.slot));
+  const auto in = world.recognise(ticket, host_lengths.of(ticket.slot));
   if (!in || in->size() != static_cast<std::int64_t>(want.size())) return false;
   bool right = true;
   auto next = in->carried();
@@ -184,11 +184,11 @@ TEST(SharedMemory, OperationsAreBounded) {
   Child child(job, [](World& w, int from, int) { return be_met(w, from), hear<char>(from) == '.'; });
   const auto world = World::join({job, 0, 2}, std::uint64_t{16} << 30, 1 << 20);
   meet(*world, child);
-  world->avoid(1, length_of(5));
+  world->avoid(1, host_lengths.of(5));
   std::set<std::int64_t> seen;
   while (const auto out = world->offer(1, 20000, 7)) EXPECT_TRUE(seen.insert(out->length()).second);
   EXPECT_EQ(seen.size(), slots - 1u);
-  EXPECT_FALSE(seen.contains(length_of(5)));
+  EXPECT_FALSE(seen.contains(host_lengths.of(5)));
   say(child.to(), '.');
 }
 
@@ -197,10 +197,10 @@ TEST(SharedMemory, ReceiverThatWantsNothing) {
   Child child(job, [](World& w, int from, int to) {
     be_met(w, from);
     const auto ticket = hear<Ticket>(from);
-    const auto in = w.recognise(ticket, length_of(ticket.slot));
+    const auto in = w.recognise(ticket, host_lengths.of(ticket.slot));
     if (in) in->discard();
     say(to, 'x');
-    return in.has_value() && !w.recognise(ticket, length_of(ticket.slot)) && hear<char>(from) == '.';
+    return in.has_value() && !w.recognise(ticket, host_lengths.of(ticket.slot)) && hear<char>(from) == '.';
   });
   const auto world = World::join({job, 0, 2}, 100 << 20, 1 << 20);
   meet(*world, child);
@@ -222,18 +222,18 @@ TEST(SharedMemory, OnlyWhatIsOfferedIsATicket) {
     const auto ticket = hear<Ticket>(from);
     const auto refused = [&](auto change) {
       auto other = ticket;
-      std::int64_t length = length_of(ticket.slot);
+      std::int64_t length = host_lengths.of(ticket.slot);
       change(other, length);
       return !w.recognise(other, length);
     };
-    const bool size = w.size_of(0, length_of(ticket.slot), 7) == ticket.size && w.size_of(0, length_of(ticket.slot), 8) == length_of(ticket.slot) &&
-                      w.size_of(0, length_of(ticket.slot) + step, 7) == length_of(ticket.slot) + step && w.size_of(0, 100, 7) == 100;
-    if (!w.expects(length_of(ticket.slot)) || w.expects(length_of(ticket.slot + 1))) return false;
+    const bool size = w.size_of(0, host_lengths.of(ticket.slot), 7) == ticket.size && w.size_of(0, host_lengths.of(ticket.slot), 8) == host_lengths.of(ticket.slot) &&
+                      w.size_of(0, host_lengths.of(ticket.slot) + step, 7) == host_lengths.of(ticket.slot) + step && w.size_of(0, 100, 7) == 100;
+    if (!w.expects(host_lengths.of(ticket.slot)) || w.expects(host_lengths.of(ticket.slot + 1))) return false;
     return size && refused([](Ticket& t, auto&) { ++t.serial; }) && refused([](Ticket& t, auto&) { ++t.size; }) &&
            refused([](Ticket& t, auto&) { ++t.slot; }) && refused([](Ticket& t, auto&) { t.slot = 1u << 31; }) &&
            refused([](Ticket& t, auto&) { t.magic ^= 1; }) && refused([](Ticket& t, auto&) { t.receiver = 0; }) &&
            refused([](Ticket& t, auto&) { t.sender = 1; }) && refused([](Ticket& t, auto&) { t.sender = 77; }) &&
-           refused([](Ticket&, auto& length) { ++length; }) && w.recognise(ticket, length_of(ticket.slot));
+           refused([](Ticket&, auto& length) { ++length; }) && w.recognise(ticket, host_lengths.of(ticket.slot));
   });
   const auto world = World::join({job, 0, 2}, 1 << 24, 1 << 20);
   meet(*world, child);
@@ -248,7 +248,7 @@ TEST(SharedMemory, ReceiverThatDies) {
     be_met(w, from);
     const auto ticket = hear<Ticket>(from);
     int chunks = 0;
-    w.recognise(ticket, length_of(ticket.slot))->fetch([&](auto...) {
+    w.recognise(ticket, host_lengths.of(ticket.slot))->fetch([&](auto...) {
       if (++chunks == 3) say(to, 'x'), pause();
     });
     return false;
@@ -295,7 +295,7 @@ TEST(SharedMemory, SenderThatDies) {
     timeval soon{0, 1000};
     if (select(child.from() + 1, &set, nullptr, nullptr, &soon) == 1) ticket = hear<Ticket>(child.from()), *done = true;
   }
-  in = world->recognise(ticket, length_of(ticket.slot));
+  in = world->recognise(ticket, host_lengths.of(ticket.slot));
   ASSERT_TRUE(in);
   hear<char>(child.from());
   child.kill_it();

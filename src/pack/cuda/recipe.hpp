@@ -50,6 +50,7 @@ class Recipe {
   Recipe(const type::Layout& layout, std::int64_t count);
 
   std::int64_t size() const { return size_; }
+  const type::Placed& data() const { return data_; }
   /// The bytes of the user's buffer: the first of the stream, and all of them, [low, high).
   std::int64_t first() const { return data_.offset; }
   std::int64_t low() const { return data_.offset + (data_.node ? data_.node->low : 0); }

@@ -14,24 +14,37 @@ namespace dunnage::transport::shm {
 /// A place where another rank asks to be let in.
 struct Letter {
   enum State : std::uint32_t { none, asked, accepted, refused };
+  /// By the other: some memory of its GPU, as the driver exports it, and what stands there. Who can read it can read all that is
+  /// exported of that GPU.
+  struct Proof {
+    unsigned char memory[112];
+    std::uint64_t value;
+  };
   std::uint32_t process = 0;  // by the other: where its own memory is found
   std::uint32_t file = 0;
   std::atomic<std::uint32_t> state{none};
   std::atomic<std::uint32_t> scatters{0};  // by the other: what it receives from here goes to many places
+  Proof proof{};
+  std::atomic<std::uint32_t> gpu{none};
 };
 
 struct Slot {
   enum State : std::uint32_t { free, offered, claimed, done };
+  enum Mover : std::uint32_t { nobody, receiver_gpu, sender_host };
+  enum Packed : std::uint32_t { no, yes, failed };
   std::atomic<std::uint32_t> state{free};  // the receiver makes it claimed and done
   std::uint32_t receiver = 0;
   std::uint64_t serial = 0;
   std::int64_t size = 0;    // of the whole data
   std::uint64_t region = 0;  // where its chunks stand, from the beginning of the data
   std::int32_t tag = 0;
-  std::atomic<std::uint32_t> packed{0};    // nothing more will be written
+  std::atomic<std::uint32_t> packed{no};   // nothing more will be written
   std::atomic<std::uint64_t> written{0};   // chunks
   std::atomic<std::uint64_t> turned{0};    // the first chunk that is not in the ring, from which on each has a place of its own
+  std::uint32_t gpu = 0;                   // whether the data are in a GPU's memory
+  std::atomic<std::uint32_t> mover{nobody};  // of these: whoever comes first
   alignas(64) std::atomic<std::uint64_t> read{0};  // by the receiver: chunks
+  std::atomic<std::uint32_t> ready{0};     // of data in a GPU's memory: they can be read there
 };
 static_assert(sizeof(Slot) == 128);
 
@@ -48,8 +61,10 @@ struct Greeting {
 inline constexpr std::int64_t chunk = 64 << 10;
 inline constexpr std::uint64_t ring = 16;
 
+constexpr std::int64_t length_of(const Slot& slot, std::uint32_t index) { return (slot.gpu ? gpu_lengths : host_lengths).of(index); }
+constexpr std::int64_t carried(const Slot& slot, std::uint32_t index) { return slot.gpu ? 0 : transport::carried(index); }
 constexpr std::uint64_t chunks_of(const Slot& slot, std::uint32_t index) {
-  return static_cast<std::uint64_t>((slot.size - carried(index) + chunk - 1) / chunk);
+  return static_cast<std::uint64_t>((slot.size - carried(slot, index) + chunk - 1) / chunk);
 }
 /// Where a chunk stands in its region.
 constexpr std::int64_t place_of(std::uint64_t i, std::uint64_t turned) {

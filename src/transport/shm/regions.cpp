@@ -8,9 +8,12 @@ constexpr std::uint64_t smallest = 64 << 10;
 }
 
 std::optional<Region> Regions::take(std::uint64_t size) {
-  if (size > most_) return std::nullopt;
+  if (size > most_ || taken_ + std::bit_ceil(size) > 2 * most_) return std::nullopt;
+  return take_anyway(size);
+}
+
+std::optional<Region> Regions::take_anyway(std::uint64_t size) {
   size = std::bit_ceil(size < smallest ? smallest : size);
-  if (taken_ + size > 2 * most_) return std::nullopt;
   Region region{fresh_, size, 0};
   if (auto& idle = shelves_[static_cast<std::size_t>(std::bit_width(size) - 1)]; !idle.empty()) {
     region = idle.back();

@@ -23,6 +23,8 @@ class Regions {
   Regions(const Memory& memory, std::uint64_t most, std::uint64_t idle) : memory_(memory), most_(most), idle_limit_(idle) {}
 
   std::optional<Region> take(std::uint64_t size);
+  /// The same beyond the limit, for what has no other place to go.
+  std::optional<Region> take_anyway(std::uint64_t size);
   void give_back(Region region);
 
  private:

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <utility>
 
@@ -22,10 +23,10 @@ class Outgoing {
   explicit operator bool() const { return own_ != nullptr; }
   std::int64_t size() const { return slot().size; }
   /// Of the ticket, and how much of the data it carries.
-  std::int64_t length() const { return length_of(slot_); }
-  std::int64_t carried() const { return transport::carried(slot_); }
+  std::int64_t length() const { return length_of(slot(), slot_); }
+  std::int64_t carried() const { return shm::carried(slot(), slot_); }
   Ticket ticket() const {
-    return {Ticket::known_magic, slot().serial, slot().size, own_->greeting().rank, slot().receiver, slot_, Ticket::shared_memory, {}, 0};
+    return {Ticket::known_magic, slot().serial, slot().size, own_->greeting().rank, slot().receiver, slot_, slot().gpu ? Ticket::gpu : Ticket::shared_memory, {}, 0};
   }
   /// Packs what the ticket does not carry: calls pack(to, begin, end) with ranges of the data. Returns when all is packed, or the
   /// receiver wants no more. `patient`: waits a little for a receiver that is not there yet. `let_go_on()` is called all the
@@ -41,21 +42,46 @@ class Outgoing {
         s.turned.store(turned, std::memory_order_relaxed);  // seen with the chunk
       }
       if (s.state.load(std::memory_order_relaxed) == Slot::done) break;
-      const auto begin = carried() + static_cast<std::int64_t>(i) * chunk;
+      const auto begin = shm::carried(s, slot_) + static_cast<std::int64_t>(i) * chunk;
       pack(own_->data() + s.region + place_of(i, turned), begin, std::min(begin + chunk, s.size));
       s.written.store(i + 1, std::memory_order_release);
       let_go_on();
     }
-    s.packed.store(1, std::memory_order_release);
+    s.packed.store(Slot::yes, std::memory_order_release);
   }
   /// Nobody will receive it, and nothing is being packed.
   void cancel() const {
     if (slot().serial != serial_) return;  // received, and the slot is another's
-    slot().packed.store(1, std::memory_order_release);
+    slot().packed.store(Slot::yes, std::memory_order_release);
     slot().state.store(Slot::done, std::memory_order_release);
   }
 
+  // Of data in a GPU's memory, which the receiver's GPU reads where they are. 
+  /// The receiver may begin.
+  void ready() const { slot().ready.store(1, std::memory_order_release); }
+  /// Waits for the receiver to have it all; true then. False where it does not begin, and from now on will not: the data must be packed
+  /// into shared memory.
+  template <class LetGoOn>
+  bool await(std::chrono::nanoseconds patience_with_receiver, LetGoOn&& let_go_on) const {
+    auto& s = slot();
+    Patience patience;
+    for (const auto end = std::chrono::steady_clock::now() + patience_with_receiver; s.state.load(std::memory_order_acquire) != Slot::done;) {
+      patience.wait();
+      let_go_on();
+      auto nobody = std::uint32_t{Slot::nobody};
+      if (s.mover.load(std::memory_order_relaxed) == Slot::nobody && std::chrono::steady_clock::now() >= end && s.mover.compare_exchange_strong(nobody, Slot::sender_host))
+        return false;
+      if (patience.doubts() && !receiver_->alive()) break;
+    }
+    s.packed.store(Slot::yes, std::memory_order_release);
+    return true;
+  }
+  /// They could not be packed.
+  bool failed() const { return slot().packed.load(std::memory_order_relaxed) == Slot::failed; }
+  void fail() const { slot().packed.store(Slot::failed, std::memory_order_release); }
+
  private:
+  friend class World;
   Slot& slot() const { return own_->greeting().slots[slot_]; }
 
   /// Whether chunk i fits the ring, or soon will.
@@ -84,8 +110,22 @@ class Incoming {
   Incoming(const Memory* sender, std::uint32_t slot) : sender_(sender), slot_(slot) {}
 
   std::int64_t size() const { return slot().size; }
-  std::int64_t carried() const { return transport::carried(slot_); }
-  /// Calls unpack(from, begin, end) for what the ticket did not carry, in order. False where the sender died.
+  std::int64_t carried() const { return shm::carried(slot(), slot_); }
+  /// Of data in a GPU's memory: whether it is for this process to get them from there, until discard(). Waits until they can be read. False where
+  /// the sender packs them into shared memory, from where they are to be fetched, or has died.
+  bool claim() const {
+    auto& s = slot();
+    auto nobody = std::uint32_t{Slot::nobody};
+    if (!s.mover.compare_exchange_strong(nobody, Slot::receiver_gpu)) return false;
+    s.state.store(Slot::claimed, std::memory_order_release);
+    for (Patience patience; s.ready.load(std::memory_order_acquire) == 0;) {
+      if (s.packed.load(std::memory_order_acquire) == Slot::failed) return false;
+      patience.wait();
+      if (patience.doubts() && !sender_->alive()) return false;
+    }
+    return true;
+  }
+  /// Calls unpack(from, begin, end) for what the ticket did not carry, in order. False where the sender died, or could not read its own data.
   template <class Unpack>
   bool fetch(Unpack&& unpack) const {
     auto& s = slot();
@@ -94,11 +134,15 @@ class Incoming {
     Patience patience;
     for (std::uint64_t i = 0; i < n; ++i) {
       while (s.written.load(std::memory_order_acquire) <= i) {
+        if (s.packed.load(std::memory_order_acquire) == Slot::failed) {
+          discard();
+          return false;
+        }
         patience.wait();
         if (patience.doubts() && !sender_->alive()) return false;
       }
       patience.rest();
-      const auto begin = carried() + static_cast<std::int64_t>(i) * chunk;
+      const auto begin = shm::carried(s, slot_) + static_cast<std::int64_t>(i) * chunk;
       unpack(sender_->data() + s.region + place_of(i, s.turned.load(std::memory_order_relaxed)), begin, std::min(begin + chunk, s.size));
       s.read.store(i + 1, std::memory_order_release);
     }

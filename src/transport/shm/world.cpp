@@ -3,6 +3,12 @@
 #include <bit>
 
 namespace dunnage::transport::shm {
+namespace {
+
+/// The ring, and every chunk that may come after it.
+std::uint64_t room_for(const Slot& slot, std::uint32_t index) { return (ring + chunks_of(slot, index)) * static_cast<std::uint64_t>(chunk); }
+
+}  // namespace
 
 std::unique_ptr<World> World::join(const Identity& self, std::uint64_t most, std::uint64_t idle) {
   auto own = Memory::make(self);
@@ -57,15 +63,37 @@ void World::tell_scatters(std::uint32_t sender, bool scatters) {
   if ((told.load(std::memory_order_relaxed) != 0) != scatters) told.store(scatters, std::memory_order_relaxed);
 }
 
+bool World::reads_gpu(std::uint32_t rank, const std::function<std::optional<Letter::Proof>()>& make_proof) {
+  const std::lock_guard lock(mutex_);
+  const auto& memory = peer(rank).memory;
+  auto& letter = memory->letter(self_.rank);
+  if (const auto state = letter.gpu.load(std::memory_order_acquire); state != Letter::none) return state == Letter::accepted;
+  const auto proof = make_proof();
+  if (proof) letter.proof = *proof;
+  letter.gpu.store(proof ? Letter::asked : Letter::refused, std::memory_order_release);
+  if (proof) memory->greeting().letters.fetch_add(1, std::memory_order_release);
+  return false;
+}
+
+void World::check_proofs(std::function<bool(const Letter::Proof&)> check) {
+  const std::lock_guard lock(mutex_);
+  if (check_) return;
+  check_ = std::move(check);
+  answered_.store(own_->greeting().letters.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);  // look at them again
+}
+
 void World::open_letters() {
   const std::lock_guard lock(mutex_);
   const auto letters = own_->greeting().letters.load(std::memory_order_acquire);
   for (std::uint32_t rank = 0; rank < self_.ranks; ++rank) {
     auto& letter = own_->letter(rank);
-    if (letter.state.load(std::memory_order_acquire) != Letter::asked) continue;
-    auto& p = peer(rank);
-    if (!p.memory) p.memory = Memory::open({self_.job, rank, self_.ranks}, letter.process, letter.file);
-    letter.state.store(p.memory ? Letter::accepted : Letter::refused, std::memory_order_release);
+    if (letter.state.load(std::memory_order_acquire) == Letter::asked) {
+      auto& p = peer(rank);
+      if (!p.memory) p.memory = Memory::open({self_.job, rank, self_.ranks}, letter.process, letter.file);
+      letter.state.store(p.memory ? Letter::accepted : Letter::refused, std::memory_order_release);
+    }
+    if (check_ && letter.gpu.load(std::memory_order_acquire) == Letter::asked)
+      letter.gpu.store(check_(letter.proof) ? Letter::accepted : Letter::refused, std::memory_order_release);
   }
   answered_.store(letters, std::memory_order_relaxed);
 }
@@ -74,6 +102,10 @@ void World::collect() {
   std::erase_if(offered_, [&](Offered& o) {
     auto& slot = own_->greeting().slots[o.slot];
     if (slot.state.load(std::memory_order_acquire) != Slot::done || !slot.packed.load(std::memory_order_acquire)) return false;
+    if (o.region.size == 0) {  // the data were in a GPU's memory
+      slot.state.store(Slot::free, std::memory_order_relaxed);
+      return true;
+    }
     const auto written = slot.written.load(std::memory_order_relaxed), turned = slot.turned.load(std::memory_order_relaxed);
     const auto places = written <= turned ? std::min(written, ring) : ring + (written - turned);
     o.region.touched = std::max(o.region.touched, places * static_cast<std::uint64_t>(chunk));
@@ -83,7 +115,7 @@ void World::collect() {
   });
 }
 
-std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, int tag) {
+std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu) {
   const std::lock_guard lock(mutex_);
   collect();
   if (offered_.size() == slots) return std::nullopt;
@@ -91,17 +123,18 @@ std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, 
   for (std::uint32_t tried = 0; tried < slots; ++tried) {
     const auto index = next_slot_++ % slots;
     auto& slot = own_->greeting().slots[index];
-    if (slot.state.load(std::memory_order_relaxed) != Slot::free || p.avoided[index]) continue;
-    // Room for the ring, and for every chunk that may come after it.
+    if (slot.state.load(std::memory_order_relaxed) != Slot::free || p.avoided[gpu][index]) continue;
     slot.size = size;
-    const auto places = ring + chunks_of(slot, index);
-    const auto region = regions_.take(places * static_cast<std::uint64_t>(chunk));
+    slot.gpu = gpu;
+    const auto region = gpu ? std::optional(Region()) : regions_.take(room_for(slot, index));
     if (!region) return std::nullopt;
     slot.receiver = receiver;
     slot.serial = next_serial_++;
     slot.region = region->begin;
     slot.tag = tag;
-    slot.packed.store(0, std::memory_order_relaxed);
+    slot.packed.store(Slot::no, std::memory_order_relaxed);
+    slot.mover.store(Slot::nobody, std::memory_order_relaxed);
+    slot.ready.store(0, std::memory_order_relaxed);
     slot.written.store(0, std::memory_order_relaxed);
     slot.read.store(0, std::memory_order_relaxed);
     slot.turned.store(~std::uint64_t{0}, std::memory_order_relaxed);
@@ -112,21 +145,37 @@ std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, 
   return std::nullopt;
 }
 
+bool World::make_room(const Outgoing& outgoing) {
+  const std::lock_guard lock(mutex_);
+  auto& slot = outgoing.slot();
+  for (auto& o : offered_) {
+    if (o.slot != outgoing.slot_) continue;
+    const auto region = regions_.take_anyway(room_for(slot, o.slot));
+    if (!region) return false;
+    o.region = *region;
+    slot.region = region->begin;
+    return true;
+  }
+  return false;
+}
+
 void World::avoid(std::uint32_t receiver, std::int64_t length) {
   if (receiver >= self_.ranks || !ticket_length(length)) return;
   const std::lock_guard lock(mutex_);
-  peer(receiver).avoided.set(slot_of(length));
+  peer(receiver).avoided[gpu_lengths.has(length)].set(slot_of(length));
 }
 
 std::optional<Incoming> World::recognise(const Ticket& ticket, std::int64_t length) {
-  if (ticket.magic != Ticket::known_magic || ticket.way != Ticket::shared_memory || ticket.receiver != self_.rank || ticket.sender >= self_.ranks || ticket.slot >= slots ||
-      length != length_of(ticket.slot))
+  if (ticket.magic != Ticket::known_magic || ticket.receiver != self_.rank || ticket.sender >= self_.ranks || ticket.slot >= slots || !ticket_length(length))
     return std::nullopt;
+  const bool gpu = gpu_lengths.has(length);
+  if (ticket.way != (gpu ? Ticket::gpu : Ticket::shared_memory) || ticket.slot != slot_of(length)) return std::nullopt;
   const std::lock_guard lock(mutex_);
   const auto& p = peers_[ticket.sender];
   if (!p || !p->memory) return std::nullopt;
   const auto& slot = p->memory->greeting().slots[ticket.slot];
-  if (slot.state.load(std::memory_order_acquire) != Slot::offered || slot.receiver != self_.rank || slot.serial != ticket.serial || slot.size != ticket.size)
+  if (slot.state.load(std::memory_order_acquire) != Slot::offered || slot.receiver != self_.rank || slot.serial != ticket.serial || slot.size != ticket.size ||
+      (slot.gpu != 0) != gpu)
     return std::nullopt;
   return Incoming(p->memory.get(), ticket.slot);
 }
@@ -137,7 +186,8 @@ std::int64_t World::size_of(std::uint32_t sender, std::int64_t length, int tag) 
   const auto& p = peers_[sender];
   if (!p || !p->memory) return length;
   const auto& slot = p->memory->greeting().slots[slot_of(length)];
-  const bool offered = slot.state.load(std::memory_order_acquire) == Slot::offered && slot.receiver == self_.rank && slot.tag == tag;
+  const bool offered = slot.state.load(std::memory_order_acquire) == Slot::offered && slot.receiver == self_.rank && slot.tag == tag &&
+                       (slot.gpu != 0) == gpu_lengths.has(length);
   return offered ? slot.size : length;
 }
 
@@ -146,7 +196,7 @@ bool World::expects(std::int64_t length) {
   for (const auto& p : peers_) {
     if (!p || !p->memory) continue;
     const auto& slot = p->memory->greeting().slots[slot_of(length)];
-    if (slot.state.load(std::memory_order_acquire) == Slot::offered && slot.receiver == self_.rank) return true;
+    if (slot.state.load(std::memory_order_acquire) == Slot::offered && slot.receiver == self_.rank && (slot.gpu != 0) == gpu_lengths.has(length)) return true;
   }
   return false;
 }

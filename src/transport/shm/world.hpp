@@ -7,6 +7,7 @@
 
 #include <array>
 #include <bitset>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,8 +41,16 @@ class World {
     return receiver < self_.ranks && own_->letter(receiver).scatters.load(std::memory_order_relaxed) != 0;
   }
 
-  /// A new operation for `size` bytes, more than any ticket has; nothing where there is no room.
-  std::optional<Outgoing> offer(std::uint32_t receiver, std::int64_t size, int tag);
+  /// Whether a rank reads the memory of this process' GPU; to be asked where reaches() is true. Makes it find out if it has not,
+  /// with what make_proof() exports, nothing where that cannot be.
+  bool reads_gpu(std::uint32_t rank, const std::function<std::optional<Letter::Proof>()>& make_proof);
+  /// How this process finds out: `check` returns whether it can. Before that others wait for an answer.
+  void check_proofs(std::function<bool(const Letter::Proof&)> check);
+
+  /// A new operation for `size` bytes, more than any ticket has; nothing where there is no room. `gpu`: of data in a GPU's memory.
+  std::optional<Outgoing> offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu = false);
+  /// Room for the data of such an operation, so that it can be run; false where there is none.
+  bool make_room(const Outgoing& outgoing);
   /// An ordinary message of a ticket's length is about to be sent there: no ticket will be of that length.
   void avoid(std::uint32_t receiver, std::int64_t length);
   /// The operation that a ticket names, if that is what these bytes are.
@@ -69,7 +78,7 @@ class World {
     std::unique_ptr<Memory> memory;
     bool ready = false, lost = false;
     unsigned asked = 0;  // how often it was to be looked for
-    std::bitset<slots> avoided;
+    std::array<std::bitset<slots>, 2> avoided;  // by whether of data in a GPU's memory
   };
   struct Offered {
     std::uint32_t slot;
@@ -93,6 +102,7 @@ class World {
   std::uint32_t next_slot_ = 0;
   std::uint64_t next_serial_ = 1;
   std::atomic<std::uint32_t> answered_{0};
+  std::function<bool(const Letter::Proof&)> check_;
 };
 
 }  // namespace dunnage::transport::shm

@@ -1,0 +1,212 @@
+#include "calls/gpu_tickets.hpp"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+
+#include "calls/content.hpp"
+#include "calls/gpu_pack.hpp"
+#include "calls/progress.hpp"
+#include "engine/gpu_remote.hpp"
+
+namespace dunnage::calls {
+namespace {
+
+using device::Driver;
+using engine::GpuSource;
+using transport::gpu_lengths;
+using Proof = transport::shm::Letter::Proof;
+
+static_assert(sizeof(GpuSource) + sizeof(transport::Ticket) <= static_cast<std::size_t>(gpu_lengths.least));
+static_assert(sizeof(device::Exported) <= sizeof Proof::memory);
+
+/// How long a receiver that has the ticket may take to come. One that is in the call comes at once.
+constexpr auto patience = std::chrono::microseconds(500);
+/// Host memory that is no contiguous buffer is filled by way of so many bytes at a time.
+constexpr std::int64_t host_piece = 4 << 20;
+
+/// What this process knows of its own use of GPUs. Never destroyed.
+struct Own {
+  std::mutex mutex;
+  std::atomic<bool> seen{false};
+  device::Place place;  // some device memory of the program's: where we work if the data say nothing
+  std::shared_ptr<const device::Arena::Block> proof;
+  int proved = -1;  // the device whose memory others have been asked to read
+};
+Own& own() {
+  static auto* all = new Own;
+  return *all;
+}
+
+std::int32_t self() {
+  static const int rank = [] {
+    int r = -1;
+    context->own.Comm_rank(MPI_COMM_WORLD, &r);
+    return r;
+  }();
+  return rank;
+}
+
+/// A buffer of which all bytes are in one allocation.
+bool in_one_piece(const engine::Described& data) {
+  const auto& recipe = data.recipe->recipe;
+  const auto address = reinterpret_cast<std::uintptr_t>(data.buffer);
+  const auto low = address + static_cast<std::uintptr_t>(recipe.low()), high = address + static_cast<std::uintptr_t>(recipe.high());
+  return data.place.on_gpu() && low >= data.place.begin && high <= data.place.end;
+}
+
+std::optional<Proof> make_proof(const Driver& driver, const device::Place& place) try {
+  auto& o = own();
+  const std::lock_guard lock(o.mutex);
+  const device::Scope scope(driver, device::context_for(driver, place));
+  auto& gpu = device::Gpu::current(driver);
+  if (!o.proof) {
+    o.proof = gpu.arena().take(sizeof(std::uint64_t), context->settings.device_arena, self());
+    if (!o.proof) return std::nullopt;
+    o.proved = place.device;
+  }
+  if (o.proved != place.device) return std::nullopt;
+  Proof proof{};
+  if (getrandom(&proof.value, sizeof proof.value, 0) != sizeof proof.value) return std::nullopt;
+  static const std::uint64_t value = proof.value;  // all receivers look at the same
+  proof.value = value;
+  engine::gpu_copy(driver, reinterpret_cast<void*>(o.proof->address), &value, sizeof value);
+  std::memcpy(proof.memory, &o.proof->exported, sizeof o.proof->exported);
+  return proof;
+} catch (const std::exception&) {
+  return std::nullopt;
+}
+
+bool check_proof(const Proof& proof) try {
+  const auto* driver = device::driver();
+  if (!driver) return false;
+  const device::Scope scope(*driver, device::context_for(*driver, own().place));
+  device::Exported exported;
+  std::memcpy(&exported, proof.memory, sizeof exported);
+  const engine::Remote remote(*driver, engine::describe(exported, sizeof(std::uint64_t)));
+  std::uint64_t value = ~proof.value;
+  remote.pack(&value, device::Place(), context->settings.device_piece, 0, sizeof value);
+  return value == proof.value;
+} catch (const std::exception&) {
+  return false;
+}
+
+/// By way of host memory: what the receiver's layout is is its own affair.
+void fetch_to_host(const Driver& driver, const engine::Remote& remote, Landing& landing) {
+  const auto piece = context->settings.device_piece;
+  if (auto* to = landing.contiguous()) return remote.pack(to, device::known_place(driver, to), piece, 0, remote.size());
+  const auto buffer = context->staging.take(std::min(remote.size(), host_piece));
+  if (!buffer) throw std::bad_alloc();
+  for (std::int64_t begin = 0; begin < remote.size(); begin += host_piece) {
+    const auto end = std::min(begin + host_piece, remote.size());
+    remote.pack(reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(buffer.data()) - static_cast<std::uintptr_t>(begin)), device::Place(), piece, begin, end);
+    landing.place(buffer.data(), begin, end);
+  }
+}
+
+void fetch(const GpuSource& source, Landing& landing) {
+  const auto* driver = device::driver();
+  if (!driver) throw std::bad_alloc();
+  if (const auto* to = landing.content().device(); to && in_one_piece(*to) && to->place.memory == device::Memory::device) {
+    const device::Scope scope(*driver, device::context_for(*driver, to->place));
+    return engine::Remote(*driver, source).transfer(*to);
+  }
+  const device::Scope scope(*driver, device::context_for(*driver, own().place));
+  fetch_to_host(*driver, engine::Remote(*driver, source), landing);
+}
+
+}  // namespace
+
+void see_gpu(const void* address) {
+  auto& o = own();
+  if (o.seen.load(std::memory_order_acquire) || !context->world || context->settings.gpu_path == base::GpuPath::staged) return;
+  const auto* driver = device::driver();
+  const std::lock_guard lock(o.mutex);
+  if (o.seen.load(std::memory_order_relaxed) || !driver) return;
+  o.place = device::known_place(*driver, address);
+  if (o.place.memory != device::Memory::device) return;
+  context->tickets_from = std::min(context->tickets_from.load(), gpu_lengths.least);
+  context->world->check_proofs(check_proof);
+  o.seen.store(true, std::memory_order_release);
+}
+
+std::optional<engine::Content> gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known, std::uint32_t receiver) try {
+  if (surely_host(buffer) || context->settings.gpu_path == base::GpuPath::staged) return std::nullopt;
+  auto content = on_gpu(buffer, count, type, known);
+  if (!content || content->size() < gpu_lengths.least_size()) return std::nullopt;
+  const auto* data = content->device();
+  if (!data || !in_one_piece(*data) || !context->world->reaches(receiver)) return std::nullopt;
+  const auto& driver = *device::driver();
+  if (!context->world->reads_gpu(receiver, [&] { return make_proof(driver, data->place); })) return std::nullopt;
+  if (data->place.memory == device::Memory::device && data->place.device != own().proved) return std::nullopt;
+  return content;
+} catch (const std::exception&) {
+  return std::nullopt;
+}
+
+GpuOffer gpu_offer(const engine::Content& content) try {
+  const auto& driver = *device::driver();
+  const auto& data = *content.device();
+  std::optional<GpuSource> source;
+  GpuOffer offer;
+  const auto& where = data.place.memory == device::Memory::device ? data.place : own().place;
+  const device::Scope scope(driver, device::context_for(driver, where));
+  if (const auto exported = device::export_of(driver, data.place, self())) source = engine::describe(data, *exported);
+  if (!source) {
+    const auto block = device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(content.size()), context->settings.device_arena, self());
+    if (!block) return {};
+    source = engine::describe(block->exported, content.size());
+    offer.address = static_cast<std::uintptr_t>(block->address);
+    offer.memory = block;
+  }
+  offer.head.resize(sizeof *source);
+  std::memcpy(offer.head.data(), &*source, sizeof *source);
+  return offer;
+} catch (const std::exception&) {
+  return {};
+}
+
+void gpu_ready(const transport::shm::Outgoing& outgoing, const engine::Content& content, const GpuOffer& offer) try {
+  if (offer.address) content.pack(reinterpret_cast<char*>(offer.address), 0, content.size());
+  outgoing.ready();
+} catch (const std::exception&) {
+  outgoing.fail();
+}
+
+int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& content) try {
+  if (outgoing.failed()) return MPI_ERR_OTHER;
+  if (outgoing.await(patience, progress_receives)) return MPI_SUCCESS;
+  if (!context->world->make_room(outgoing)) throw std::bad_alloc();
+  outgoing.run(false, [&](char* to, std::int64_t begin, std::int64_t end) { content.pack(to, begin, end); }, [] {});
+  return MPI_SUCCESS;
+} catch (const std::exception&) {
+  outgoing.fail();
+  return code_of_current_exception();
+}
+
+int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landing& landing) try {
+  GpuSource source;
+  landing.read(&source, 0, sizeof source);
+  if (!incoming.claim()) {
+    if (!incoming.fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); })) return MPI_ERR_OTHER;
+  } else {
+    if (source.size != size) throw std::bad_alloc();
+    fetch(source, landing);
+    incoming.discard();
+  }
+  landing.finish();
+  return MPI_SUCCESS;
+} catch (const std::exception&) {
+  incoming.discard();
+  return code_of_current_exception();
+}
+
+void forget_gpu_tickets() {
+  const std::lock_guard lock(own().mutex);
+  own().proof.reset();
+}
+
+}  // namespace dunnage::calls

@@ -1,0 +1,41 @@
+// Messages between GPUs of one host, by ticket: the receiver's GPU reads the data where they are.
+//
+// The sender depends on its receiver for no longer than a moment: where that has the ticket but does not come for the data, they are packed
+// into shared memory, as data in host memory are, and the send is complete. What must not be read there (memory of pools, managed memory, layouts
+// that are no nest) is packed into device memory of our own first.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "calls/landing.hpp"
+#include "calls/types.hpp"
+#include "transport/shm/world.hpp"
+
+namespace dunnage::calls {
+
+/// The program uses device memory, which this is an address of: from now on such messages may come. Thread-safe.
+void see_gpu(const void* address);
+
+/// The data of a message in a GPU's memory, where it is to go to that rank of MPI_COMM_WORLD by ticket; else nothing.
+std::optional<engine::Content> gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known, std::uint32_t receiver);
+
+/// What such a ticket begins with, and what must live until the receiver has the data.
+struct GpuOffer {
+  std::vector<char> head;  // empty: it must go the MPI's way
+  std::shared_ptr<const void> memory;
+  std::uintptr_t address = 0;  // of that memory, into which the data must be packed
+};
+GpuOffer gpu_offer(const engine::Content& content);
+/// When the ticket is on its way: from now on the data can be read.
+void gpu_ready(const transport::shm::Outgoing& outgoing, const engine::Content& content, const GpuOffer& offer);
+/// When the ticket has been received, or may have been: returns when the program may have its buffer back. Returns an error code of the MPI.
+int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& content);
+
+/// Brings the data of a ticket, whose first bytes the landing has, to their place. Returns an error code of the MPI.
+int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landing& landing);
+
+/// Before devices are given back.
+void forget_gpu_tickets();
+
+}  // namespace dunnage::calls

@@ -1,0 +1,64 @@
+#include "device/ipc.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+namespace dunnage::device {
+
+std::optional<Exported> export_of(const Driver& driver, const Place& place, std::int32_t owner) {
+  if (place.memory != Memory::device || !driver.cuIpcGetMemHandle) return std::nullopt;
+  unsigned long long id = 0;
+  unsigned capable = 0;
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
+  void* values[] = {&id, &capable};
+  const auto address = static_cast<CUdeviceptr>(place.begin);
+  if (driver.cuPointerGetAttributes(std::size(attributes), attributes, values, address) != CUDA_SUCCESS || !capable || id == 0) return std::nullopt;
+  CUipcMemHandle handle;
+  if (driver.cuIpcGetMemHandle(&handle, address) != CUDA_SUCCESS) return std::nullopt;
+  Exported exported{{}, place.begin, place.end - place.begin, id, place.device, owner};
+  std::memcpy(exported.handle, &handle, sizeof handle);
+  return exported;
+}
+
+Import::Import(const Driver& driver, const Exported& exported) : driver_(driver), exported_(exported) {
+  check(driver, driver.cuCtxGetCurrent(&context_), "cuCtxGetCurrent");
+  context_id_ = id_of(driver, context_);
+  if (!driver.cuIpcOpenMemHandle) throw Error(CUDA_ERROR_NOT_SUPPORTED, "cuIpcOpenMemHandle: not in this driver");
+  CUipcMemHandle handle;
+  std::memcpy(&handle, exported.handle, sizeof handle);
+  check(driver, driver.cuIpcOpenMemHandle(&address_, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), "cuIpcOpenMemHandle");
+}
+
+Import::~Import() {
+  // A context that has ended took the mapping with it.
+  if (id_of(driver_, context_) != context_id_ || driver_.cuCtxPushCurrent(context_) != CUDA_SUCCESS) return;
+  driver_.cuIpcCloseMemHandle(address_);
+  CUcontext popped;
+  driver_.cuCtxPopCurrent(&popped);
+}
+
+std::shared_ptr<const Import> Imports::open(const Driver& driver, const Exported& exported) {
+  const std::lock_guard lock(mutex_);
+  const auto same = [&](const auto& import) {
+    return import->exported().owner == exported.owner && import->exported().begin < exported.begin + exported.size &&
+           exported.begin < import->exported().begin + import->exported().size;
+  };
+  const auto known = std::find_if(imports_.begin(), imports_.end(), same);
+  if (known != imports_.end() && (*known)->exported().id == exported.id && (*known)->exported().begin == exported.begin) {
+    imports_.splice(imports_.begin(), imports_, known);
+    return imports_.front();
+  }
+  // A handle must not be opened a second time while its former allocation is still mapped.
+  imports_.remove_if(same);
+  imports_.push_front(std::make_shared<const Import>(driver, exported));
+  if (imports_.size() > most) imports_.pop_back();
+  return imports_.front();
+}
+
+void Imports::clear() {
+  const std::lock_guard lock(mutex_);
+  imports_.clear();
+}
+
+}  // namespace dunnage::device
