@@ -1,6 +1,7 @@
 // What is done when the MPI has completed an operation of ours.
 #pragma once
 
+#include "calls/gpu_tickets.hpp"
 #include "calls/tickets.hpp"
 #include "engine/operation.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "calls/arrival.hpp"
 #include "calls/orphans.hpp"
+#include "calls/progress.hpp"
 #include "calls/status.hpp"
 
 namespace dunnage::calls {
@@ -82,19 +83,56 @@ class Ours {
   template <class Index>
   int settle_listed(int count, int rc, MPI_Status* statuses, Index&& index) {
     int result = rc;
-    for (int k = 0; k < count; ++k) {
-      auto& status = statuses[k];
-      const bool listed = rc == MPI_ERR_IN_STATUS;
-      if (rc != MPI_SUCCESS && !(listed && status.MPI_ERROR != MPI_ERR_PENDING)) continue;
-      const bool well = !listed || status.MPI_ERROR == MPI_SUCCESS;
-      const int error = complete(index(k), well ? &status : nullptr);
-      if (error == MPI_SUCCESS) continue;
+    const bool listed = rc == MPI_ERR_IN_STATUS;
+    const auto fail = [&](int k, int error) {
       if (result == MPI_SUCCESS)  // now every status tells
         for (int j = 0; j < count; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
-      status.MPI_ERROR = error;
+      statuses[k].MPI_ERROR = error;
       result = MPI_ERR_IN_STATUS;
+    };
+    std::vector<MPI_Comm> comms(gpu_tickets() ? static_cast<std::size_t>(count) : 0);
+    // Sends last: they may wait for a receiver that waits for what this process receives.
+    for (const bool receives : {true, false}) {
+      FetchBatch batch;
+      for (int k = 0; k < count; ++k) {
+        const auto& status = statuses[k];
+        const auto* operation = (*this)[index(k)];
+        if (!operation || operation->receives() != receives || (rc != MPI_SUCCESS && !(listed && status.MPI_ERROR != MPI_ERR_PENDING))) continue;
+        const bool well = !listed || status.MPI_ERROR == MPI_SUCCESS;
+        batch.about(k);
+        if (!comms.empty()) comms[static_cast<std::size_t>(k)] = handle_of<MPI_Comm>(operation->comm);
+        if (const int error = complete(index(k), well ? &statuses[k] : nullptr); error != MPI_SUCCESS) fail(k, error);
+      }
+      for (const auto& failure : batch.finish()) {
+        failed_ = comms[static_cast<std::size_t>(failure.index)];
+        fail(failure.index, failure.code);
+      }
     }
     return result == rc ? rc : raise(failed_, result);
+  }
+  /// Of receives: what comes is put where it belongs while the others are still under way, so that no sender waits for them. Returns when all are
+  /// there, where data of GPUs may be among them; else at once.
+  void receive_as_they_come() {
+    if (!gpu_tickets()) return;
+    std::vector<int> waiting;
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+      if (const auto* o = operations_[i]; o && o->receives() && o->active && !o->delivered) waiting.push_back(static_cast<int>(i));
+    for (transport::shm::Patience patience; !waiting.empty();) {
+      FetchBatch batch;
+      const auto come = std::erase_if(waiting, [&](int i) {
+        int done = 0;
+        MPI_Status status;
+        // What it has to say of errors the call itself will say again.
+        if (context->own.Request_get_status(requests_[i], &done, &status) != MPI_SUCCESS) return true;
+        if (!done) return false;
+        batch.about(i);
+        arrive(*(*this)[i], status);
+        return true;
+      });
+      for (const auto& failure : batch.finish()) (*this)[failure.index]->error = failure.code;
+      progress_receives();
+      come ? patience.rest() : patience.wait();
+    }
   }
 
  private:
@@ -129,6 +167,7 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   if (nothing_of_ours()) return next(count, requests, users);
   Ours operations(count, requests);
   if (operations.none()) return next(count, requests, users);
+  operations.receive_as_they_come();
   StatusesOr statuses(count, users);
   const int rc = next(count, requests, statuses.get());
   operations.restore();
@@ -225,7 +264,9 @@ std::vector<MPI_Request> shown(int count, const MPI_Request* requests) {
 /// Complete means usable: the data must be in the user's buffer though the request lives on. What went wrong is told when it ends.
 void bring(MPI_Request request, MPI_Status& status) {
   auto* operation = context->operations.find(key_of(request));
-  if (operation && operation->active && operation->receives()) arrive(*operation, status);
+  if (!operation || !operation->active) return;
+  const auto* ticket = ticket_of(*operation);
+  if (operation->receives() || (ticket && ticket->gpu)) arrive(*operation, status);
 }
 
 }  // namespace

@@ -23,8 +23,12 @@ using Proof = transport::shm::Letter::Proof;
 static_assert(sizeof(GpuSource) + sizeof(transport::Ticket) <= static_cast<std::size_t>(gpu_lengths.least));
 static_assert(sizeof(device::Exported) <= sizeof Proof::memory);
 
-/// How long a receiver that has the ticket may take to come. One that is in the call comes at once.
-constexpr auto patience = std::chrono::microseconds(500);
+/// How long a receiver that has the ticket may take to come: as long as the data take by way of host memory, so that waiting for it in vain
+/// costs no more than twice what is best (the rule of ski rental).
+std::chrono::nanoseconds patience(std::int64_t bytes) { return std::chrono::microseconds(500) + std::chrono::nanoseconds(bytes / 4); }
+/// Staging memory between two layouts on one device: large enough for the link, small enough that the kernels of neighbouring pieces overlap.
+std::size_t device_piece() { return 8 * context->settings.device_piece; }
+
 /// Host memory that is no contiguous buffer is filled by way of so many bytes at a time.
 constexpr std::int64_t host_piece = 4 << 20;
 
@@ -107,15 +111,12 @@ void fetch_to_host(const Driver& driver, const engine::Remote& remote, Landing& 
   }
 }
 
-void fetch(const GpuSource& source, Landing& landing) {
-  const auto* driver = device::driver();
-  if (!driver) throw std::bad_alloc();
-  if (const auto* to = landing.content().device(); to && in_one_piece(*to) && to->place.memory == device::Memory::device) {
-    const device::Scope scope(*driver, device::context_for(*driver, to->place));
-    return engine::Remote(*driver, source).transfer(*to);
-  }
-  const device::Scope scope(*driver, device::context_for(*driver, own().place));
-  fetch_to_host(*driver, engine::Remote(*driver, source), landing);
+thread_local FetchBatch* batch = nullptr;
+
+/// Where the data are to go if that is device memory in one piece.
+const engine::Described* on_device(const Landing& landing) {
+  const auto* to = landing.content().device();
+  return to && in_one_piece(*to) && to->place.memory == device::Memory::device ? to : nullptr;
 }
 
 }  // namespace
@@ -178,7 +179,7 @@ void gpu_ready(const transport::shm::Outgoing& outgoing, const engine::Content& 
 
 int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& content) try {
   if (outgoing.failed()) return MPI_ERR_OTHER;
-  if (outgoing.await(patience, progress_receives)) return MPI_SUCCESS;
+  if (outgoing.await(patience(content.size()), progress_receives)) return MPI_SUCCESS;
   if (!context->world->make_room(outgoing)) throw std::bad_alloc();
   outgoing.run(false, [&](char* to, std::int64_t begin, std::int64_t end) { content.pack(to, begin, end); }, [] {});
   return MPI_SUCCESS;
@@ -187,17 +188,71 @@ int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& 
   return code_of_current_exception();
 }
 
+struct FetchBatch::Pending {
+  transport::shm::Incoming incoming;
+  CUcontext context;
+  std::shared_ptr<const engine::Remote> remote;
+  engine::Described to;
+  int index;
+};
+
+FetchBatch::FetchBatch() : outer_(batch) { batch = this; }
+FetchBatch::~FetchBatch() {
+  finish();
+  batch = outer_;
+}
+
+std::vector<FetchBatch::Failure> FetchBatch::finish() {
+  std::vector<Failure> failures;
+  while (!pending_.empty()) {
+    const auto context_of_first = pending_.front().context;
+    const auto others = std::stable_partition(pending_.begin(), pending_.end(), [&](const auto& p) { return p.context == context_of_first; });
+    int code = MPI_SUCCESS;
+    try {
+      const device::Scope scope(*device::driver(), context_of_first);
+      engine::Transfers transfers;
+      for (auto p = pending_.begin(); p != others; ++p) transfers.add(p->remote, p->to);
+      transfers.finish(device_piece());
+    } catch (const std::exception&) {
+      code = code_of_current_exception();
+    }
+    for (auto p = pending_.begin(); p != others; ++p) {
+      p->incoming.discard();
+      if (code != MPI_SUCCESS) failures.push_back({p->index, code});
+    }
+    pending_.erase(pending_.begin(), others);
+  }
+  return failures;
+}
+
 int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landing& landing) try {
   GpuSource source;
   landing.read(&source, 0, sizeof source);
   if (!incoming.claim()) {
     if (!incoming.fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); })) return MPI_ERR_OTHER;
-  } else {
-    if (source.size != size) throw std::bad_alloc();
-    fetch(source, landing);
-    incoming.discard();
+    landing.finish();
+    return MPI_SUCCESS;
   }
-  landing.finish();
+  const auto* driver = device::driver();
+  if (!driver || source.size != size) throw std::bad_alloc();
+  const auto* to = on_device(landing);
+  const auto place = device::context_for(*driver, to ? to->place : own().place);
+  const device::Scope scope(*driver, place);
+  const auto remote = std::make_shared<const engine::Remote>(*driver, source);
+  if (!to) {
+    fetch_to_host(*driver, *remote, landing);
+    landing.finish();
+    incoming.discard();
+    return MPI_SUCCESS;
+  }
+  if (batch) {
+    batch->pending_.push_back({incoming, place, remote, *to, batch->index_});
+    return MPI_SUCCESS;
+  }
+  engine::Transfers transfers;
+  transfers.add(remote, *to);
+  transfers.finish(device_piece());
+  incoming.discard();
   return MPI_SUCCESS;
 } catch (const std::exception&) {
   incoming.discard();

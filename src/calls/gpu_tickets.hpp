@@ -14,6 +14,9 @@
 
 namespace dunnage::calls {
 
+/// Whether tickets of such data may come. One load.
+inline bool gpu_tickets() { return context->tickets_from.load(std::memory_order_relaxed) <= transport::gpu_lengths.least; }
+
 /// The program uses device memory, which this is an address of: from now on such messages may come. Thread-safe.
 void see_gpu(const void* address);
 
@@ -31,6 +34,41 @@ GpuOffer gpu_offer(const engine::Content& content);
 void gpu_ready(const transport::shm::Outgoing& outgoing, const engine::Content& content, const GpuOffer& offer);
 /// When the ticket has been received, or may have been: returns when the program may have its buffer back. Returns an error code of the MPI.
 int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& content);
+
+#ifdef DUNNAGE_CUDA
+/// While one lives, data that the thread fetches into device memory may come later: they are there after finish(), brought with as few
+/// launches as can be.
+class FetchBatch {
+ public:
+  FetchBatch();
+  FetchBatch(const FetchBatch&) = delete;
+  FetchBatch& operator=(const FetchBatch&) = delete;
+  ~FetchBatch();
+  /// Which request what is fetched from now on belongs to.
+  void about(int index) { index_ = index; }
+  struct Failure {
+    int index, code;  // the MPI's
+  };
+  std::vector<Failure> finish();
+
+ private:
+  friend int gpu_fetch(const transport::shm::Incoming&, std::int64_t, Landing&);
+  struct Pending;
+  std::vector<Pending> pending_;
+  FetchBatch* const outer_;
+  int index_ = 0;
+};
+
+#else
+class FetchBatch {
+ public:
+  void about(int) {}
+  struct Failure {
+    int index, code;
+  };
+  std::vector<Failure> finish() { return {}; }
+};
+#endif
 
 /// Brings the data of a ticket, whose first bytes the landing has, to their place. Returns an error code of the MPI.
 int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landing& landing);

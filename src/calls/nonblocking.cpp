@@ -1,6 +1,7 @@
 #include "calls/nonblocking.hpp"
 
 #include "calls/arrival.hpp"
+#include "calls/progress.hpp"
 
 namespace dunnage::calls {
 
@@ -89,6 +90,7 @@ int attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
   }
   operation->key = key_of(request);
   const auto key = operation->key;
+  if (!operation->persistent) look_after(*operation);
   delete context->operations.insert(key, operation.release());
   return MPI_SUCCESS;
 }
@@ -127,10 +129,12 @@ void started(engine::Operation* operation, MPI_Request request) {
   operation->delivered = false;
   operation->bytes = -1;
   operation->error = MPI_SUCCESS;
-  if (operation->by_ticket || key_of(request) == operation->key) return;
-  context->operations.erase(operation->key);
-  operation->key = key_of(request);
-  delete context->operations.insert(operation->key, operation);
+  if (!operation->by_ticket && key_of(request) != operation->key) {
+    context->operations.erase(operation->key);
+    operation->key = key_of(request);
+    delete context->operations.insert(operation->key, operation);
+  }
+  look_after(*operation);
 }
 
 }  // namespace

@@ -1,31 +1,50 @@
 #include "engine/gpu_launch.hpp"
 
+#include <vector>
+
 namespace dunnage::engine {
+namespace {
 
 using device::check;
 
-void launch(device::Gpu& gpu, device::Borrowed& lane, Direction direction, const std::shared_ptr<const GpuRecipe>& owner, std::uintptr_t user,
-            std::uintptr_t packed, std::int64_t begin, std::int64_t end) {
-  const auto& driver = gpu.driver();
-  const auto& recipe = owner->recipe;
-  pack::cuda::Job job{&recipe, user, packed, begin, end, 0};
+pack::cuda::Job job_of(device::Gpu& gpu, device::Borrowed& lane, const Range& range) {
+  const auto& recipe = range.recipe->recipe;
+  pack::cuda::Job job{&recipe, range.user, range.packed, range.begin, range.end, 0};
   if (const auto size = recipe.constants_size())
     job.constants = static_cast<std::uintptr_t>(
-        gpu.constants(owner->id, owner, size, [&](std::uintptr_t address) { return recipe.constants_at(address); }, *lane));
+        gpu.constants(range.recipe->id, range.recipe, size, [&](std::uintptr_t address) { return recipe.constants_at(address); }, *lane));
+  return job;
+}
+
+void put(device::Gpu& gpu, device::Borrowed& lane, Direction direction, pack::cuda::Launch& launch) {
+  const auto& driver = gpu.driver();
+  if (const auto* copy = std::get_if<pack::cuda::Copy>(&launch.parameters)) {
+    const auto to = direction == Direction::pack ? copy->packed : copy->user, from = direction == Direction::pack ? copy->user : copy->packed;
+    check(driver, driver.cuMemcpyAsync(static_cast<CUdeviceptr>(to), static_cast<CUdeviceptr>(from), static_cast<std::size_t>(copy->size), lane->stream),
+          "cuMemcpyAsync");
+    return;
+  }
+  const auto kernel = gpu.kernel(launch.id.code(), [&] { return name_of(launch.id); });
+  void* parameters[] = {launch.address()};
+  check(driver, driver.cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1, pack::cuda::block_threads, 1, 1, launch.shared, lane->stream, parameters,
+                                      nullptr),
+        "cuLaunchKernel");
+}
+
+}  // namespace
+
+void launch(device::Gpu& gpu, device::Borrowed& lane, std::span<const Range> ranges) {
+  if (ranges.empty()) return;
+  const auto direction = ranges[0].direction;
+  if (ranges.size() == 1) {  // by far the most frequent
+    const auto job = job_of(gpu, lane, ranges[0]);
+    lane.busy();
+    return each_launch(direction, {&job, 1}, [&](auto& launch) { put(gpu, lane, direction, launch); });
+  }
+  std::vector<pack::cuda::Job> jobs;
+  for (const auto& range : ranges) jobs.push_back(job_of(gpu, lane, range));
   lane.busy();
-  each_launch(direction, {&job, 1}, [&](pack::cuda::Launch& launch) {
-    if (const auto* copy = std::get_if<pack::cuda::Copy>(&launch.parameters)) {
-      const auto to = direction == Direction::pack ? copy->packed : copy->user, from = direction == Direction::pack ? copy->user : copy->packed;
-      check(driver, driver.cuMemcpyAsync(static_cast<CUdeviceptr>(to), static_cast<CUdeviceptr>(from), static_cast<std::size_t>(copy->size), lane->stream),
-            "cuMemcpyAsync");
-      return;
-    }
-    const auto kernel = gpu.kernel(launch.id.code(), [&] { return name_of(launch.id); });
-    void* parameters[] = {launch.address()};
-    check(driver, driver.cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1, pack::cuda::block_threads, 1, 1, launch.shared, lane->stream,
-                                        parameters, nullptr),
-          "cuLaunchKernel");
-  });
+  each_launch(direction, jobs, [&](auto& launch) { put(gpu, lane, direction, launch); });
 }
 
 }  // namespace dunnage::engine

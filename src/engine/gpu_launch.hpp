@@ -1,14 +1,23 @@
 // Kernels put into a stream.
 #pragma once
 
+#include <span>
+
 #include "device/gpu.hpp"
 #include "engine/gpu_pack.hpp"
 
 namespace dunnage::engine {
 
-/// Those that pack or unpack bytes [begin, end) of the stream. `user`: the buffer's address as given to MPI, `packed`: where byte `begin` is,
-/// both as the device sees them. Throws device::Error.
-void launch(device::Gpu& gpu, device::Borrowed& lane, Direction direction, const std::shared_ptr<const GpuRecipe>& recipe, std::uintptr_t user,
-            std::uintptr_t packed, std::int64_t begin, std::int64_t end);
+/// Bytes [begin, end) of a stream. `user`: the buffer's address as given to MPI, `packed`: where byte `begin` is, both as the device sees them.
+struct Range {
+  Direction direction;
+  std::shared_ptr<const GpuRecipe> recipe;
+  std::uintptr_t user, packed;
+  std::int64_t begin, end;
+};
+
+/// Puts the kernels for these into a lane's stream, as few as can be. All are of one direction. Throws device::Error.
+void launch(device::Gpu& gpu, device::Borrowed& lane, std::span<const Range> ranges);
+inline void launch(device::Gpu& gpu, device::Borrowed& lane, const Range& range) { launch(gpu, lane, {&range, 1}); }
 
 }  // namespace dunnage::engine

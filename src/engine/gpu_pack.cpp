@@ -17,7 +17,7 @@ using device::Memory;
 using device::Place;
 
 /// A range of the stream whose bytes in the user's buffer are all in one kind of memory.
-struct Range {
+struct Stretch {
   std::int64_t begin, end;
   Place user;                // of the first byte
   std::uintptr_t first;      // its address as the program gave it
@@ -59,8 +59,8 @@ class Work {
  private:
   bool packing() const { return direction_ == Direction::pack; }
 
-  std::vector<Range> ranges() const {
-    std::vector<Range> ranges;
+  std::vector<Stretch> ranges() const {
+    std::vector<Stretch> ranges;
     for (const auto& part : user_.recipe->recipe.parts()) {
       const auto buffer = address_of(user_.buffer);
       const auto first = buffer + static_cast<std::uintptr_t>(part.offset), low = buffer + static_cast<std::uintptr_t>(part.low),
@@ -83,13 +83,13 @@ class Work {
     return ranges;
   }
 
-  void run_part(Range range, std::int64_t begin, std::int64_t end) {
+  void run_part(Stretch range, std::int64_t begin, std::int64_t end) {
     range.begin = std::max(range.begin, begin);
     range.end = std::min(range.end, end);
     if (range.begin < range.end) run(range);
   }
 
-  void run(const Range& range) {
+  void run(const Stretch& range) {
     const auto &user = range.user, &packed = packed_place_;
     if (!user.on_gpu() && !packed.on_gpu()) return on_host(range);
     // Managed memory follows whoever uses it.
@@ -106,11 +106,11 @@ class Work {
   }
 
   /// Puts the kernels for bytes [begin, end) into a stream. `packed`: where byte `begin` is.
-  void launch(device::Borrowed& lane, const Range& range, std::int64_t begin, std::int64_t end, std::uintptr_t packed) {
-    engine::launch(*gpu_, lane, direction_, user_.recipe, address_of(user_.buffer) + (range.user.address - range.first), packed, begin, end);
+  void launch(device::Borrowed& lane, const Stretch& range, std::int64_t begin, std::int64_t end, std::uintptr_t packed) {
+    engine::launch(*gpu_, lane, {direction_, user_.recipe, address_of(user_.buffer) + (range.user.address - range.first), packed, begin, end});
   }
 
-  void on_host(const Range& range) const {
+  void on_host(const Stretch& range) const {
     auto* at = packed_ + range.begin;
     auto* user = const_cast<void*>(user_.buffer);
     if (user_.program)
@@ -122,7 +122,7 @@ class Work {
   }
 
   /// Where a range is in the user's buffer, if it is in one piece.
-  std::optional<std::uintptr_t> contiguous(const Range& range) const {
+  std::optional<std::uintptr_t> contiguous(const Stretch& range) const {
     for (const auto& part : user_.recipe->recipe.parts())
       if (part.begin <= range.begin && range.end <= part.begin + part.size)
         return part.nest && part.geometry.levels.empty()
@@ -132,7 +132,7 @@ class Work {
   }
 
   /// Whether a kernel copies contiguous bytes from one address to another of different alignment, on one device.
-  bool shifted(const Range& range) const {
+  bool shifted(const Stretch& range) const {
     if (range.user.memory != Memory::device || packed_place_.memory != Memory::device || range.user.device != packed_place_.device) return false;
     for (const auto& part : user_.recipe->recipe.parts())
       if (part.begin == range.begin)
@@ -141,7 +141,7 @@ class Work {
     return false;
   }
 
-  void copy(const Range& range) {
+  void copy(const Stretch& range) {
     device::Borrowed lane(*gpu_);
     const auto user = device_pointer(*contiguous(range)), packed = device_pointer(address_of(packed_) + static_cast<std::uintptr_t>(range.begin));
     const auto to = packing() ? packed : user, from = packing() ? user : packed;
@@ -159,7 +159,7 @@ class Work {
 
   /// Calls f(begin, end, i) for the pieces of a range; i tells which of the two pieces of staging memory is its own.
   template <class F>
-  void pieces(const Range& range, F&& f) const {
+  void pieces(const Stretch& range, F&& f) const {
     int i = 0;
     for (auto begin = range.begin; begin < range.end; i ^= 1) {
       // Cuts are at multiples of 16 bytes of the stream.
@@ -175,7 +175,7 @@ class Work {
   /// The host fills or empties pieces of pinned memory while the device has the others. Where the device produces, `host` comes
   /// one piece behind `device`.
   template <class Device, class Host>
-  void staged(const Range& range, bool device_first, Device&& device, Host&& host) {
+  void staged(const Stretch& range, bool device_first, Device&& device, Host&& host) {
     device::Borrowed lane(*gpu_, piece_, true);
     struct Piece {
       std::int64_t begin = 0, end = 0;
@@ -202,7 +202,7 @@ class Work {
   }
 
   /// The user's buffer on the device, the packed one in pageable memory.
-  void through_pinned(const Range& range) {
+  void through_pinned(const Stretch& range) {
     staged(range, packing(),
            [&](device::Borrowed& lane, std::int64_t begin, std::int64_t end, char* pinned) { launch(lane, range, begin, end, address_of(pinned)); },
            [&](std::int64_t begin, std::int64_t end, char* pinned) {
@@ -212,7 +212,7 @@ class Work {
   }
 
   /// The user's buffer in host memory, the packed one on the device: the host packs.
-  void from_host(const Range& range) {
+  void from_host(const Stretch& range) {
     staged(range, !packing(),
            [&](device::Borrowed& lane, std::int64_t begin, std::int64_t end, char* pinned) {
              const auto packed = device_pointer(address_of(packed_) + static_cast<std::uintptr_t>(begin)), staging = device_pointer(address_of(pinned));
@@ -226,7 +226,7 @@ class Work {
            });
   }
 
-  void between_devices(const Range& range) {
+  void between_devices(const Stretch& range) {
     device::Borrowed lane(*gpu_, piece_, false, true);
     CUcontext here = nullptr;
     check(driver_, driver_.cuCtxGetCurrent(&here), "cuCtxGetCurrent");

@@ -14,10 +14,6 @@ using type::Node;
 
 namespace {
 
-/// Through staging memory on the device go pieces of this size: large enough for the link, small enough that the two kernels of
-/// neighbouring pieces overlap.
-constexpr std::int64_t remote_piece = 8 << 20;
-
 /// The same description comes again and again.
 class Recipes {
  public:
@@ -113,31 +109,55 @@ void Remote::pack(void* to, const device::Place& place, std::size_t piece, std::
   gpu_pack(driver_, Direction::pack, described(), to, place, piece, begin, end);
 }
 
-void Remote::transfer(const Described& to) const {
-  const auto from = described();
-  const auto n = source_.size;
-  const auto &theirs = recipe_->recipe, &ours = to.recipe->recipe;
-  const auto address = reinterpret_cast<std::uintptr_t>(to.buffer);
-  if (const auto at = contiguous(ours, 0, n)) {
-    return pack(reinterpret_cast<void*>(address + static_cast<std::uintptr_t>(*at)), to.place, static_cast<std::size_t>(remote_piece), 0, n);
-  }
-  if (contiguous(theirs, 0, n))
-    return gpu_pack(driver_, Direction::unpack, to, reinterpret_cast<void*>(from.place.address), from.place, static_cast<std::size_t>(remote_piece), 0, n);
-  // Two lanes take pieces in turn; each packs from there into memory here, and unpacks.
-  const auto piece = std::min(n, remote_piece);
-  const auto scratch = gpu_.arena().take(static_cast<std::uint64_t>(n > piece ? 2 * piece : piece), ~std::uint64_t{0}, -1);
+namespace {
+
+/// Neither side is contiguous. Two lanes take pieces in turn; each packs from there into memory here, and unpacks.
+void through_scratch(device::Gpu& gpu, const Described& from, const Described& to, std::int64_t n, std::int64_t piece) {
+  piece = std::min(n, piece);
+  const auto scratch = gpu.arena().take(static_cast<std::uint64_t>(n > piece ? 2 * piece : piece), ~std::uint64_t{0}, -1);
   if (!scratch) throw device::Error(CUDA_ERROR_OUT_OF_MEMORY, "no device memory for staging");
-  device::Borrowed even(gpu_), odd(gpu_);
+  device::Borrowed even(gpu), odd(gpu);
   int turn = 0;
   for (std::int64_t begin = 0; begin < n; begin += piece, turn ^= 1) {
     auto& lane = turn ? odd : even;
     const auto end = std::min(n, begin + piece);
     const auto between = static_cast<std::uintptr_t>(scratch->address) + static_cast<std::uintptr_t>(turn * piece);
-    launch(gpu_, lane, Direction::pack, from.recipe, reinterpret_cast<std::uintptr_t>(from.buffer), between, begin, end);
-    launch(gpu_, lane, Direction::unpack, to.recipe, address, between, begin, end);
+    launch(gpu, lane, {Direction::pack, from.recipe, reinterpret_cast<std::uintptr_t>(from.buffer), between, begin, end});
+    launch(gpu, lane, {Direction::unpack, to.recipe, reinterpret_cast<std::uintptr_t>(to.buffer), between, begin, end});
   }
   even.synchronize();
   if (n > piece) odd.synchronize();
+}
+
+}  // namespace
+
+void Transfers::add(std::shared_ptr<const Remote> remote, const Described& to) {
+  auto from = remote->described();
+  moves_.push_back({std::move(remote), std::move(from), to, {}});
+}
+
+void Transfers::finish(std::size_t piece) {
+  const auto moves = std::move(moves_);
+  moves_.clear();
+  if (moves.empty()) return;
+  auto& gpu = moves.front().remote->gpu_;
+  std::vector<Range> packs, unpacks;
+  std::vector<const Move*> others;
+  for (const auto& move : moves) {
+    const auto n = move.remote->size();
+    const auto user = reinterpret_cast<std::uintptr_t>(move.to.buffer);
+    if (contiguous(move.from.recipe->recipe, 0, n))
+      unpacks.push_back({Direction::unpack, move.to.recipe, user, move.from.place.address, 0, n});
+    else if (const auto at = contiguous(move.to.recipe->recipe, 0, n))
+      packs.push_back({Direction::pack, move.from.recipe, reinterpret_cast<std::uintptr_t>(move.from.buffer), user + static_cast<std::uintptr_t>(*at), 0, n});
+    else
+      others.push_back(&move);
+  }
+  device::Borrowed lane(gpu);
+  launch(gpu, lane, unpacks);
+  launch(gpu, lane, packs);
+  for (const auto* move : others) through_scratch(gpu, move->from, move->to, move->remote->size(), static_cast<std::int64_t>(piece));
+  lane.synchronize();
 }
 
 }  // namespace dunnage::engine

@@ -35,16 +35,34 @@ class Remote {
   std::int64_t size() const { return source_.size; }
   /// Brings bytes [begin, end) to `to`, where byte 0 would be, of the kind that `place` says. They are there when it returns. Throws device::Error.
   void pack(void* to, const device::Place& place, std::size_t piece, std::int64_t begin, std::int64_t end) const;
-  /// Brings all to a buffer in this context's device memory. The same.
-  void transfer(const Described& to) const;
 
  private:
+  friend class Transfers;
   Described described() const;
   const device::Driver& driver_;
   const GpuSource source_;
   device::Gpu& gpu_;
   const std::shared_ptr<const device::Import> import_;
   const std::shared_ptr<const GpuRecipe> recipe_;
+};
+
+/// Messages on their way from such data to this context's device memory: begun together, waited for together, small ones in one launch.
+class Transfers {
+ public:
+  /// The context of `remote` must be current until finish().
+  void add(std::shared_ptr<const Remote> remote, const Described& to);
+  bool empty() const { return moves_.empty(); }
+  /// Returns when all data are where they belong. `piece`: bytes of staging memory, of which two are taken where neither side is contiguous.
+  /// Throws device::Error; the bytes are then undefined.
+  void finish(std::size_t piece);
+
+ private:
+  struct Move {
+    std::shared_ptr<const Remote> remote;
+    Described from, to;
+    std::shared_ptr<const GpuRecipe> recipe;  // of the side that is not contiguous, or ours
+  };
+  std::vector<Move> moves_;
 };
 
 }  // namespace dunnage::engine

@@ -42,6 +42,42 @@ def test_messages_with_tickets_in_between(launch, flavour):
     assert run.finished and run.code == 0 and not run.failures, run
 
 
+@pytest.mark.parametrize("flavour", [f for f in MPIS if f != "mpi_abi_on_impi"])
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_between_gpus(launch, flavour, ranks):
+    run = launch(flavour, "contract_gpu_direct", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+VARIANTS = {
+    "staged": {"DUNNAGE_GPU_PATH": "staged"},
+    "small pieces": {"DUNNAGE_DEVICE_PIECE": "4K"},
+    "no arena": {"DUNNAGE_DEVICE_ARENA": "0"},
+    "one device": {"DUNNAGE_SIM_DEVICES": "1"},
+    "slow device": {"DUNNAGE_SIM_DELAY": "300"},
+    "no tickets": {"DUNNAGE_TICKETS": "off"},
+}
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+@pytest.mark.parametrize("variables", VARIANTS.values(), ids=VARIANTS)
+def test_between_gpus_otherwise(launch, flavour, variables):
+    run = launch(flavour, "contract_gpu_direct", ranks=2, mode="dunnage", limit=300, **simulated(flavour, **variables))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_paths_are_taken(launch, flavour, tmp_path):
+    """Or the tests above would prove nothing: by ticket where GPUs reach each other, and not where that is switched off."""
+    counts = {}
+    for path in ("auto", "staged"):
+        report = tmp_path / f"{path}.json"
+        run = launch(flavour, "contract_gpu_direct", ranks=2, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_GPU_PATH=path, DUNNAGE_REPORT=str(report)))
+        assert run.code == 0, run
+        counts[path] = sum(call.get("by ticket", 0) for call in json.loads(report.read_text())["calls"].values())
+    assert counts["auto"] > counts["staged"] + 200
+
+
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_one_device(launch, flavour):
     run = launch(flavour, "contract_gpu_pack", 1, ranks=1, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_SIM_DEVICES="1"))

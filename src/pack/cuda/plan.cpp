@@ -258,7 +258,9 @@ std::vector<Launch> plan(Direction direction, std::span<const Job> jobs) {
         continue;
       }
       const auto id = choose(part, direction, job.user, p.packed, p.begin, p.end);
-      if (fits && word >= 4 && id.family == Family::dense)
+      // A short copy is done by a kernel in half the time that the copy engine takes to begin it.
+      const bool short_copy = id.family == Family::none && word == 16 && jobs.size() > 1;
+      if ((fits && word >= 4 && id.family == Family::dense) || (short_copy && fits))
         shared.push_back(p);
       else
         launches.push_back(single(p, id));

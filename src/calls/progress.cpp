@@ -1,0 +1,52 @@
+#include "calls/progress.hpp"
+
+#include <algorithm>
+
+#include "calls/arrival.hpp"
+
+namespace dunnage::calls {
+namespace {
+
+/// Keys of their requests. Never destroyed.
+std::vector<std::uint64_t>& watched() {
+  static auto* all = new std::vector<std::uint64_t>;
+  return *all;
+}
+
+bool one_thread_at_a_time() {
+  static const bool one = [] {
+    int level = MPI_THREAD_MULTIPLE;
+    return context->own.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
+  }();
+  return one;
+}
+
+}  // namespace
+
+void look_after(const engine::Operation& operation) {
+  if (gpu_tickets() && operation.receives() && one_thread_at_a_time()) watched().push_back(operation.key);
+}
+
+void progress_receives() {
+  static bool inside = false;  // by way of what it delivers
+  if (!one_thread_at_a_time() || inside || watched().empty()) return;
+  inside = true;
+  FetchBatch batch;
+  std::vector<engine::Operation*> arrived;
+  std::erase_if(watched(), [&](std::uint64_t key) {
+    auto* operation = context->operations.find(key);
+    if (!operation || !operation->active || operation->delivered) return true;
+    int done = 0;
+    MPI_Status status;
+    if (context->own.Request_get_status(handle_of<MPI_Request>(key), &done, &status) != MPI_SUCCESS) return true;
+    if (!done) return false;
+    batch.about(static_cast<int>(arrived.size()));
+    arrived.push_back(operation);
+    arrive(*operation, status);  // a failure is told when the request ends
+    return true;
+  });
+  for (const auto& failure : batch.finish()) arrived[static_cast<std::size_t>(failure.index)]->error = failure.code;
+  inside = false;
+}
+
+}  // namespace dunnage::calls
