@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "driver.hpp"
+#include "common/cuda_driver.hpp"
 
 namespace bench {
 

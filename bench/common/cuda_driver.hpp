@@ -14,12 +14,14 @@ struct NoDevice : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/// The functions of cuda.h that the benchmark calls.
+/// The functions of cuda.h that the benchmarks call.
 #define BENCH_DRIVER_FUNCTIONS(X)                                                                                   \
   X(cuInit) X(cuGetErrorName) X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName)           \
-  X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuStreamCreate)      \
-  X(cuMemAlloc) X(cuMemFree) X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuMemcpyDtoDAsync) X(cuMemcpy3DAsync)                \
-  X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel)
+  X(cuDeviceGetAttribute) X(cuDeviceCanAccessPeer) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease)         \
+  X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuCtxEnablePeerAccess) X(cuStreamCreate) X(cuStreamDestroy)              \
+  X(cuStreamSynchronize) X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo) X(cuMemHostRegister) X(cuMemHostUnregister)     \
+  X(cuMemsetD8) X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuMemcpyDtoHAsync) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoDAsync)      \
+  X(cuMemcpyPeerAsync) X(cuMemcpy3DAsync) X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel)
 
 struct Driver {
 #define BENCH_MEMBER(name) decltype(&::name) name;

@@ -1,4 +1,4 @@
-#include "driver.hpp"
+#include "common/cuda_driver.hpp"
 
 #include <dlfcn.h>
 

@@ -1,0 +1,111 @@
+// Messages between two GPUs, or within one where there is one: latency and bandwidth from device memory, from host memory and
+// with copies by the program, after the last figure of "CUDA-aware MPI"; strided and with new buffers; the copy engine and NCCL
+// beside them. Only MPI_ functions are called: what stands behind them, Dunnage or not, is what the program is started with.
+// Writes one JSON object per line; see docs/guide/benchmarks.md. Exit status 0: done; 1: wrong bytes; 2: failed; 3: no GPU.
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <cstdio>
+
+#include "common/cores.hpp"
+#include "common/record.hpp"
+#include "common/two_ranks.hpp"
+#include "cuda_aware/ceilings.hpp"
+#include "cuda_aware/suite.hpp"
+
+namespace {
+
+using namespace bench;
+
+/// As the MPI itself says. One that cannot be asked is not.
+bool mpi_is_cuda_aware() {
+  const auto query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
+  return query && query() == 1;
+}
+
+nlohmann::json header(const Gpu& gpu, int rank) {
+  int cores[2] = {-1, -1};
+  cores[rank] = bind_to_core(rank);
+  MPI_Bcast(&cores[1], 1, MPI_INT, 1, MPI_COMM_WORLD);
+  int version = 0, can = 0;
+  BENCH_CU(cuDriverGetVersion, &version);
+  const int count = Gpu::count();
+  CUdevice other = 0;
+  BENCH_CU(cuDeviceGet, &other, (gpu.number() + 1) % count);
+  if (count > 1) BENCH_CU(cuDeviceCanAccessPeer, &can, gpu.device(), other);
+  nlohmann::json record = bench::header();
+  record.update({{"device", gpu.name()}, {"devices", count}, {"driver", version}, {"cores", cores},
+                 {"peer_access", count == 1 || can != 0}, {"cuda_aware", mpi_is_cuda_aware()}});
+  return record;
+}
+
+/// What both ranks have room for: buffers of both, twice where they are staged or new, and copies', all perhaps on one GPU.
+std::size_t room(const Gpu& gpu, std::size_t wanted) {
+  unsigned long long most = std::min<unsigned long long>(wanted, gpu.free_bytes() / 12), least = 0;
+  MPI_Allreduce(&most, &least, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN, MPI_COMM_WORLD);
+  return least;
+}
+
+void references(const Options& options, const Gpu& gpu, int rank, std::size_t most, Suite& suite) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) print_ceilings(gpu, 1, options.bytes, options.window, most, options.effort);
+  MPI_Barrier(MPI_COMM_WORLD);
+  try {
+    Nccl nccl(options.nccl, rank);
+    suite.contiguous("NCCL", Kind::device, [&nccl](Operation operation, const Buffers& buffers, const Window& window) {
+      return nccl.exchange(operation, buffers, window);
+    });
+  } catch (const std::runtime_error& error) {
+    suite.skip("NCCL", error.what());
+  }
+}
+
+bool run(const Options& options, const Gpu& gpu, int rank, const nlohmann::json& head) {
+  const std::size_t most = room(gpu, options.most);
+  Suite suite(options, rank, most);
+  const Suite::Make make = [rank](Operation operation, const Buffers& buffers, const Window& window) {
+    return mpi_exchange(operation, rank, buffers, window);
+  };
+  if (options.wants("references")) references(options, gpu, rank, most, suite);
+  if (options.wants("host")) suite.contiguous(name(Kind::host), Kind::host, make);
+  if (options.wants("staged")) suite.contiguous(name(Kind::staged), Kind::staged, make);
+  if (options.wants("device")) {
+    if (head["dunnage"] || head["cuda_aware"]) {
+      suite.contiguous(name(Kind::device), Kind::device, make);
+      suite.strided(Kind::device, make);
+      suite.fresh(Kind::device, make);
+    } else {
+      suite.skip(name(Kind::device), "the MPI is not CUDA-aware");
+    }
+  }
+  return suite.right();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const Gpu gpu(rank_before_init());
+    MPI_Init(&argc, &argv);
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    CLI::App app("Messages on device memory; writes JSON lines");
+    Options options;
+    add_options(app, options);
+    if (const auto code = begin_on_two_ranks(app, argc, argv, "bench_cuda_aware")) return *code;
+    const nlohmann::json head = header(gpu, rank);
+    if (rank == 0) print(head);
+    const bool right = run(options, gpu, rank, head);
+    MPI_Finalize();
+    return right ? 0 : 1;
+  } catch (const NoDevice& error) {
+    std::fprintf(stderr, "bench_cuda_aware: no GPU: %s\n", error.what());
+    return 3;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_cuda_aware: %s\n", error.what());
+    int begun = 0;
+    MPI_Initialized(&begun);
+    if (begun) MPI_Abort(MPI_COMM_WORLD, 2);  // the other rank waits
+    return 2;
+  }
+}

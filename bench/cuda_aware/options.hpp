@@ -1,0 +1,27 @@
+// What is measured, as the command line says.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cuda_aware/measure.hpp"
+
+namespace bench {
+
+struct Options {
+  std::vector<std::string> memory{"device", "host", "staged"};
+  std::vector<std::size_t> bytes, strided_bytes, blocks, fresh_bytes;
+  int window = 16;
+  std::size_t most = std::size_t{1} << 30;  ///< of one side's window; longer windows are shortened, larger messages left out
+  double too_long = 10;                     ///< seconds; a series that would take longer is left out
+  Effort effort;
+  std::string nccl = "libnccl.so.2";
+  Damage damage = Damage::none;
+
+  bool wants(const std::string& what) const;
+};
+
+void add_options(CLI::App& app, Options& options);
+
+}  // namespace bench
