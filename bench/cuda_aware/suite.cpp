@@ -8,6 +8,10 @@
 
 namespace bench {
 
+namespace {
+constexpr double any_message = 1e-3;  // seconds that do not foretell what a larger one takes
+}
+
 bool Suite::Pace::fits(const Options& options, double units) const {
   int fits = unit * units * (options.effort.least + 2) <= options.too_long;
   MPI_Bcast(&fits, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -35,7 +39,8 @@ void Suite::one(const Name& name, Buffers& buffers, const Make& make, Pace& pace
   right_ = right_ && series.right;
   record["verified"] = series.right;
   record["seconds"] = quantiles(std::move(series.seconds));
-  pace.unit = record["seconds"]["p50"].get<double>() * (name.operation == Operation::latency ? 2 : 1) / units;
+  const double took = record["seconds"]["p50"].get<double>() * (name.operation == Operation::latency ? 2 : 1);
+  pace.unit = std::max(took - any_message, 0.0) / units;
   if (rank_ == 0) print(record);
 }
 

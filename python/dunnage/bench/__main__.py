@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from pathlib import Path
 from typing import List, Optional
 
-from . import commit, device, machine, message, noncontiguous_send, report
+from . import commit, cuda_aware, device, machine, message, noncontiguous_send, report
+from .cuda_aware_run import run_variants
 from .device_run import require_device, run_cases
 from .experiment import Experiment, load
 from .home import Home, experiment_files, find_home
@@ -17,6 +19,7 @@ from .runner import NoDevice, NotHere, RunError, default_core, run_experiment
 REPORTS = {
     "bench_pack": report.report,
     "bench_pack_device": device.report,
+    "bench_cuda_aware": cuda_aware.report,
     "bench_message": message.report,
     "bench_commit": commit.report,
     "bench_noncontiguous_send": noncontiguous_send.report,
@@ -37,6 +40,7 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     parser.add_argument("--operation", choices=["pack", "unpack"], help="pack: only this operation")
     parser.add_argument("--rounds", type=int, help="times round all the MPIs")
     parser.add_argument("--max-bytes", type=int, help="pack: skip patterns and cases in larger buffers")
+    parser.add_argument("--simulated", action="store_true", help="GPUs: the simulated device; shows that all works, not how fast")
     parser.add_argument("--core", type=int, help="core for one rank (default: the last)")
     options = parser.parse_args(arguments)
     if bool(options.name) == options.all:
@@ -57,6 +61,12 @@ def adjust(experiment: Experiment, options: argparse.Namespace) -> None:
     experiment.cases = [case for case in experiment.cases if re.search(experiment.pattern, case)]
 
 
+def simulate(home: Home) -> None:
+    """Has the programs find the simulated device in place of CUDA's driver."""
+    folders = [str(home.simulator), os.environ.get("LD_LIBRARY_PATH", "")]
+    os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
+
+
 def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
     """Runs one experiment and reports; returns whether Dunnage's bytes were right."""
     experiment = load(path, options.quick)
@@ -66,7 +76,7 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
     mpis = options.mpi.split(",") if options.mpi else [mpi for mpi in built if mpi not in experiment.leave_out]
     missing = [mpi for mpi in mpis if mpi not in built]
     if missing or not mpis:
-        raise (NoDevice if on_device else RunError)(
+        raise (NoDevice if on_device or experiment.variants else RunError)(
             f"{experiment.program} is not built for {', '.join(missing) or 'any MPI'} in {home.path}"
             f" (built: {', '.join(built) or 'none'}); build it with make, or set DUNNAGE_HOME"
         )
@@ -77,7 +87,7 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
     if not home.library.exists() and experiment.modes:
         others = "what else there is" if on_device else "plain MPI only, against hand-written loops"
         print(f"{home.library} is missing: measuring {others}")
-    runner = run_cases if on_device else run_experiment
+    runner = run_cases if on_device else run_variants if experiment.variants else run_experiment
     run = runner(home, experiment, mpis, core, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     for mpi, header in run.headers.items():
         version = " ".join(header["library_version"].splitlines()[0].split())
@@ -95,6 +105,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     """Exit status 0: done; 1: Dunnage gave wrong bytes; 2: could not run."""
     options = parse(arguments)
     home = find_home()
+    if options.simulated:
+        simulate(home)
     files = experiment_files(home)
     if not options.all:
         name = options.name.replace("-", "_")

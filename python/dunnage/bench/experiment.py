@@ -42,7 +42,10 @@ class Experiment:
     starts: List[str] = field(default_factory=list)
     allocation: int = 0
     plain_seconds: float = 2  # leave out calls of plain MPI that would take longer
-    seconds: float = 0  # begin no case after that time, of each MPI and round
+    seconds: float = 0  # begin no case after that time, of each MPI and round; of messages: end a variant after it
+
+    # Of messages on device memory: what every MPI is measured with.
+    variants: List[Dict[str, Any]] = field(default_factory=list)
 
 
 def load(path: Path, quick: bool = False) -> Experiment:

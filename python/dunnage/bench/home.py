@@ -29,6 +29,11 @@ class Home:
         installed = self.path / "libexec" / "dunnage" / "mpi"
         return installed if installed.is_dir() else self.path / "mpi"
 
+    @property
+    def simulator(self) -> Path:
+        """The folder of the simulated device."""
+        return self.path / "lib" / "dunnage" / "sim"
+
     def program(self, mpi: str, name: str) -> Path:
         """A benchmark program as built for one MPI."""
         return self.programs / mpi / name

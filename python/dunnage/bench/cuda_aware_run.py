@@ -1,0 +1,76 @@
+"""Runs the benchmark of messages on device memory: every MPI with every variant, each in a process of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any, Dict, List
+
+from .experiment import Experiment
+from .home import Home
+from .results import Record
+from .runner import NoDevice, Run, RunError, Say, launch_program, turns
+
+REFERENCES = "references"  # the copy engine and NCCL, which are no MPI's
+
+
+def _nccl() -> List[str]:
+    """The library of NCCL's Python package, where there is one; else the program looks for it as for any library."""
+    try:
+        package = importlib.util.find_spec("nvidia.nccl")
+    except ModuleNotFoundError:
+        package = None
+    for folder in (package.submodule_search_locations or []) if package else []:
+        library = Path(folder) / "lib" / "libnccl.so.2"
+        if library.exists():
+            return ["--nccl", str(library)]
+    return []
+
+
+def run_variants(home: Home, experiment: Experiment, mpis: List[str], core: int, say: Say) -> Run:
+    """The references once, then the variants of each MPI. What dies or does not end is lost, and the others are not."""
+    del core  # the program binds its ranks
+    run = Run()
+    references = {"name": REFERENCES, "preload": False, "memory": [REFERENCES]}
+    for turn, mpi in turns(mpis, experiment.rounds):
+        first = [references] if mpi == mpis[0] and turn == 0 else []
+        for variant in first + experiment.variants:
+            say(f"{mpi}, {variant['name']}, round {turn + 1}")
+            _run_variant(home, experiment, mpi, variant, run)
+    return run
+
+
+def _run_variant(home: Home, experiment: Experiment, mpi: str, variant: Dict[str, Any], run: Run) -> None:
+    if variant.get("preload", True) and not home.library.exists():
+        run.skipped.append({"mpi": mpi, "variant": variant["name"], "reason": f"{home.library} is missing"})
+        return
+
+    def take(record: Record) -> None:
+        record.update(mpi=mpi, variant=variant["name"])
+        if record["record"] == "header":
+            header = run.headers.setdefault(mpi, record)
+            header["dunnage"] = header["dunnage"] or record["dunnage"]
+        elif record["record"] == "result":
+            run.records.append((mpi, record))
+        elif record["record"] == "skipped":
+            run.skipped.append(record)
+
+    settings = dict(variant.get("environment", {}))
+    if not variant.get("preload", True):
+        settings["LD_PRELOAD"] = ""
+    arguments = [*experiment.arguments, *experiment.more_arguments.get(mpi, []), "--memory", ",".join(variant["memory"]), *_nccl()]
+    try:
+        launch_program(home, experiment.program, mpi, arguments, experiment.ranks, settings=settings, each=take,
+                       limit=experiment.seconds or None)
+    except RunError as error:
+        if "bench_cuda_aware: no GPU: " in str(error):
+            reason = str(error).split("bench_cuda_aware: ", 1)[1].splitlines()[0]
+            raise NoDevice(reason) from error
+        run.lost.append(f"{mpi}, {variant['name']}: {_shortly(str(error), experiment.program)}")
+
+
+def _shortly(error: str, program: str) -> str:
+    """How it ended, and what the program itself said last."""
+    head, *lines = error.splitlines()
+    said = [line for line in lines if line.startswith(f"{program}: ")]
+    return " ".join([head.split(f"{program} ", 1)[-1], *said[-1:]])[-400:]
