@@ -11,6 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
+. scripts/gpu/env.sh
 out=${OUT:-$root/build/results}
 home=$root/build
 programs=(lib/libdunnage.so lib/dunnage/libdunnage-openmpi.so mpi/openmpi/bench_pack_device)
@@ -35,7 +36,6 @@ if [ -n "$(missing)" ]; then
 fi
 
 # The folders in which programs built elsewhere look for libraries are not this machine's.
-library() { ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'; }
 folders=$home/lib/dunnage
 mpi=$(library libmpi.so.40)
 if [ -z "$mpi" ] && command -v mpirun > /dev/null; then
@@ -45,9 +45,8 @@ if [ -z "$mpi" ] && command -v mpirun > /dev/null; then
 fi
 [ -n "$mpi" ] || { echo "scripts/gpu/pack.sh: no libmpi.so.40 (Open MPI 4 or 5) on this machine" >&2; exit 2; }
 folders+=:$(dirname "$mpi")
-if [ -z "$(library libcuda.so.1)" ] && [ -e /usr/local/nvidia/lib64/libcuda.so.1 ]; then
-  folders+=:/usr/local/nvidia/lib64
-fi
+driver=$(driver_folder)
+folders+=${driver:+:$driver}
 mpis=openmpi
 for prefix in ${MPI_PREFIXES:-}; do
   prefix=$(realpath "$prefix")
@@ -72,15 +71,9 @@ done
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 DUNNAGE_HOME=$home PYTHONPATH=$root/python
 export PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 {
-  echo "date: $(date -u +%Y-%m-%dT%H:%M:%SZ)"
-  echo "command: $0 $*"
-  echo "commit: ${BENCH_COMMIT:-$(git rev-parse HEAD 2> /dev/null || echo unknown)}"
-  echo "kernel: $(uname -sr)"
-  grep -m 1 '^model name' /proc/cpuinfo
-  echo "cores: $(nproc)"
+  describe_machine "$0 $*"
   echo "MPI: $mpi"
   mpirun --version 2> /dev/null | head -n 1
-  nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,ecc.mode.current --format=csv
 } > "$out/machine.txt" 2>&1 || true
 
 # The experiment ends by itself after five minutes; this is for a GPU that answers no more.

