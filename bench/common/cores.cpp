@@ -32,4 +32,19 @@ int bind_to_core(int rank) {
   return sched_setaffinity(0, sizeof mine, &mine) == 0 ? core : -1;
 }
 
+int take_half_of_cores(int rank) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &all);
+  // The system leaves out those that there are not or that are forbidden.
+  if (sched_setaffinity(0, sizeof all, &all) != 0 || sched_getaffinity(0, sizeof all, &all) != 0) return 0;
+  const int count = CPU_COUNT(&all);
+  if (count < 2) return 0;
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &all) && seen++ / (count / 2) == rank % 2) CPU_SET(cpu, &mine);
+  return sched_setaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 0;
+}
+
 }  // namespace bench

@@ -23,10 +23,8 @@ bool mpi_is_cuda_aware() {
   return query && query() == 1;
 }
 
-nlohmann::json header(const Gpu& gpu, int rank) {
-  int cores[2] = {-1, -1};
-  cores[rank] = bind_to_core(rank);
-  MPI_Bcast(&cores[1], 1, MPI_INT, 1, MPI_COMM_WORLD);
+nlohmann::json header(const Gpu& gpu, int cores) {
+  MPI_Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   int version = 0, can = 0;
   BENCH_CU(cuDriverGetVersion, &version);
   const int count = Gpu::count();
@@ -85,7 +83,9 @@ bool run(const Options& options, const Gpu& gpu, int rank, const nlohmann::json&
 
 int main(int argc, char** argv) {
   try {
-    const Gpu gpu(rank_before_init());
+    const int number = rank_before_init();
+    const int cores = take_half_of_cores(number);  // before the driver makes its threads
+    const Gpu gpu(number);
     MPI_Init(&argc, &argv);
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
     Options options;
     add_options(app, options);
     if (const auto code = begin_on_two_ranks(app, argc, argv, "bench_cuda_aware")) return *code;
-    const nlohmann::json head = header(gpu, rank);
+    const nlohmann::json head = header(gpu, cores);
     if (rank == 0) print(head);
     const bool right = run(options, gpu, rank, head);
     MPI_Finalize();

@@ -64,19 +64,21 @@ Series measure(Exchange& exchange, Buffers& buffers, Pattern& pattern, const Eff
   if (took < slow)
     for (int i = 0; i < 4; ++i) took = timed(exchange);
   took = of_rank_0(took);
+  const auto renew = [&] {
+    MPI_Barrier(MPI_COMM_WORLD);  // the other side has done with this memory
+    buffers.renew();
+    MPI_Barrier(MPI_COMM_WORLD);
+  };
   const auto begun = Clock::now();
   for (int n = repetitions(effort, took); n > 0; --n) {
-    if (fresh) {
-      MPI_Barrier(MPI_COMM_WORLD);  // the other side has done with this memory
-      buffers.renew();
-      MPI_Barrier(MPI_COMM_WORLD);
-    }
+    if (fresh) renew();
     found.seconds.push_back(share * timed(exchange));
     // Taking memory may take longer than the exchange.
     if (fresh && of_rank_0(std::chrono::duration<double>(Clock::now() - begun).count()) > 4 * effort.seconds &&
         static_cast<int>(found.seconds.size()) >= effort.least)
       break;
   }
+  if (fresh) renew();
   found.right = bytes_right(exchange, pattern, damage);
   return found;
 }
