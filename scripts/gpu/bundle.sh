@@ -9,16 +9,16 @@
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
 #   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them
 #
-# Needs a build with the wheels of the MPIs (MPI_WHEELS=yes make) and pip. --packages puts what the demos import into site/ too, for
-# machines without CuPy and Numba: xz takes them from 130 MB to about 85, so it makes a second archive, ARCHIVE without .tar.xz and
-# with -cupy.tar.xz and -numba.tar.xz behind it, of each.
+# Needs a build with the wheels of the MPIs (MPI_WHEELS=yes make) and pip. --packages makes two archives more, for machines whose
+# python3 lacks CuPy or Numba: ARCHIVE with -cupy (32 MB; CUDA's own libraries and headers must be there) and -numba (39 MB) before
+# .tar.xz.
 set -euo pipefail
 . "$(dirname "$0")/../env.sh"
 archive=$root/build/gpu.tar.xz packages=no
 for argument in "$@"; do
   case $argument in
     --packages) packages=yes ;;
-    -*) sed -n '2,19s/^# \?//p' "$0" >&2; exit 2 ;;
+    -*) sed -n '2,15s/^# \?//p' "$0" >&2; exit 2 ;;
     *) archive=$(realpath -m "$argument") ;;
   esac
 done
@@ -86,7 +86,9 @@ rm -rf "${tree:?}"/*
 fetch "$tree/cupy/site" cupy-cuda13x
 fetch "$tree/numba/site" numba numba-cuda llvmlite
 find "$tree" -type d -name tests -prune -exec rm -rf {} +
-find "$tree" -name '*.so*' -type f -exec strip --strip-unneeded {} + 2> /dev/null || true
+find "$tree/cupy" -name '*.so' -exec strip --strip-unneeded {} + # some of Numba's do not load any more after that
+# Numba finds its part for CUDA by a .pth file, which folders on PYTHONPATH may not have.
+printf 'import pathlib\nimport site\n\nsite.addsitedir(str(pathlib.Path(__file__).parent))\n' > "$tree/numba/site/sitecustomize.py"
 for name in cupy numba; do
   tar -C "$tree/$name" -c . | xz -T2 -9 > "${archive%.tar.xz}-$name.tar.xz"
   ls -l "${archive%.tar.xz}-$name.tar.xz"
