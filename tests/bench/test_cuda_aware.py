@@ -13,7 +13,7 @@ from dunnage.bench.runner import Run, launch_program
 PROGRAM = "bench_cuda_aware"
 BYTES, FRESH, VECTORS, BLOCKS, WINDOW = [1, 8, 65536], [8, 65536], [65536], [4, 4096], 4
 TINY = {"bytes": "1,8,65536", "fresh-bytes": "8,65536", "strided-bytes": "65536", "blocks": "4,4096", "window": str(WINDOW),
-        "seconds": "0.001", "least-samples": "2", "most-samples": "3", "most": "1048576", "too-long": "1000"}
+        "seconds": "0.001", "least-samples": "2", "most-samples": "3", "most": "1048576", "too-long": "1000000000"}
 
 
 def arguments(**changes):
