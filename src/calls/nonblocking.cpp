@@ -75,16 +75,18 @@ void repeat_by_ticket(Hook hook, decltype(OwnTable::Isend) begin, MPI_Request re
   operation->kept = std::move(kept);
 }
 
-int attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
+void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
   if (!operation->persistent) {
     // A send that is complete must have no entry: an MPI gives one and the same handle to all sends that complete at once.
-    // Receives are not asked: MPICH would raise their errors here, and through the wrong communicator's handler.
+    // Receives are not asked: MPICH would raise their errors here, and through the wrong communicator's handler. Neither are tickets of data in a
+    // GPU's memory, which are synchronous sends, with handles of their own: their receivers would have to be waited for here.
     int done = 0;
     MPI_Status status;
-    if (!operation->receives() &&
+    const auto* ticket = ticket_of(*operation);
+    if (!operation->receives() && !(ticket && ticket->gpu) &&
         context->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
       forget_request(MPI_SUCCESS, &request);
-      return arrive(*operation, status);
+      return;
     }
     operation->active = true;
   }
@@ -92,7 +94,6 @@ int attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
   const auto key = operation->key;
   if (!operation->persistent) look_after(*operation);
   delete context->operations.insert(key, operation.release());
-  return MPI_SUCCESS;
 }
 
 namespace {

@@ -20,8 +20,8 @@ std::unique_ptr<engine::Operation> ticket_operation(TicketedSend& ticketed, cons
 /// A persistent send, whose request the MPI has made, may go by ticket at each start. `begin`: how.
 void repeat_by_ticket(Hook hook, decltype(OwnTable::Isend) begin, MPI_Request request, const TicketRoute& route, const void* buffer, int dest,
                       int tag, MPI_Comm comm);
-/// Ties an operation to the request that the MPI has just returned. Returns an error code of the MPI where it is complete already, and failed.
-int attach(MPI_Request request, std::unique_ptr<engine::Operation> operation);
+/// Ties an operation to the request that the MPI has just returned.
+void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation);
 /// A request of an operation that is not ours: whatever was known under a recycled handle is void.
 inline void forget_request(int rc, const MPI_Request* request) {
   if (rc == MPI_SUCCESS && !context->operations.empty()) delete context->operations.erase(key_of(*request));
@@ -29,8 +29,10 @@ inline void forget_request(int rc, const MPI_Request* request) {
 
 /// After the MPI has begun what may have to be watched. Returns `rc`.
 inline int watch(int rc, MPI_Request* request, std::unique_ptr<engine::Operation> watched) {
-  if (rc == MPI_SUCCESS && watched) return attach(*request, std::move(watched));
-  forget_request(rc, request);
+  if (rc == MPI_SUCCESS && watched)
+    attach(*request, std::move(watched));
+  else
+    forget_request(rc, request);
   return rc;
 }
 
@@ -58,7 +60,8 @@ int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count
   if (kind == OperationKind::send && !persistent)
     if (const int failed = gather(operation->parcel, operation->content); failed != MPI_SUCCESS) return raise(comm, failed);
   const int rc = start(operation->parcel.data(), message.count<Count>(), message.type.handle());
-  return rc == MPI_SUCCESS ? attach(*request, std::move(operation)) : rc;
+  if (rc == MPI_SUCCESS) attach(*request, std::move(operation));
+  return rc;
 }
 
 template <class Count, class Start>
@@ -74,8 +77,8 @@ template <class Count, class Start>
                                     : start(message.data(), message.template count<Count>(), message.type.handle());
       if (rc != MPI_SUCCESS) return rc;
       const auto outgoing = ticketed.pack(buf, *request);
-      const int failed = attach(*request, ticket_operation(ticketed, outgoing, comm));
-      return failed == MPI_SUCCESS ? rc : raise(comm, failed);
+      attach(*request, ticket_operation(ticketed, outgoing, comm));
+      return rc;
     }
   if (buffered) avoid_length(count, datatype, dest, comm);
   std::optional<TicketRoute> route;

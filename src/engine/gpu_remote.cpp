@@ -111,23 +111,32 @@ void Remote::pack(void* to, const device::Place& place, std::size_t piece, std::
 
 namespace {
 
-/// Neither side is contiguous. Two lanes take pieces in turn; each packs from there into memory here, and unpacks.
-void through_scratch(device::Gpu& gpu, const Described& from, const Described& to, std::int64_t n, std::int64_t piece) {
-  piece = std::min(n, piece);
-  const auto scratch = gpu.arena().take(static_cast<std::uint64_t>(n > piece ? 2 * piece : piece), ~std::uint64_t{0}, -1);
-  if (!scratch) throw device::Error(CUDA_ERROR_OUT_OF_MEMORY, "no device memory for staging");
-  device::Borrowed even(gpu), odd(gpu);
-  int turn = 0;
-  for (std::int64_t begin = 0; begin < n; begin += piece, turn ^= 1) {
-    auto& lane = turn ? odd : even;
-    const auto end = std::min(n, begin + piece);
-    const auto between = static_cast<std::uintptr_t>(scratch->address) + static_cast<std::uintptr_t>(turn * piece);
-    launch(gpu, lane, {Direction::pack, from.recipe, reinterpret_cast<std::uintptr_t>(from.buffer), between, begin, end});
-    launch(gpu, lane, {Direction::unpack, to.recipe, reinterpret_cast<std::uintptr_t>(to.buffer), between, begin, end});
+/// Neither side is contiguous: two streams take pieces in turn; each packs from there into memory here, and unpacks.
+class ThroughScratch {
+ public:
+  ThroughScratch(device::Gpu& gpu, std::int64_t piece) : gpu_(gpu), piece_(piece), lanes_{device::Borrowed(gpu), device::Borrowed(gpu)} {
+    scratch_ = gpu.arena().take(static_cast<std::uint64_t>(2 * piece), ~std::uint64_t{0}, -1);
+    if (!scratch_) throw device::Error(CUDA_ERROR_OUT_OF_MEMORY, "no device memory for staging");
   }
-  even.synchronize();
-  if (n > piece) odd.synchronize();
-}
+  void add(const Described& from, const Described& to, std::int64_t n) {
+    for (std::int64_t begin = 0; begin < n; begin += piece_, turn_ ^= 1) {
+      const auto end = std::min(n, begin + piece_);
+      const auto between = static_cast<std::uintptr_t>(scratch_->address) + static_cast<std::uintptr_t>(turn_ * piece_);
+      launch(gpu_, lanes_[turn_], {Direction::pack, from.recipe, reinterpret_cast<std::uintptr_t>(from.buffer), between, begin, end});
+      launch(gpu_, lanes_[turn_], {Direction::unpack, to.recipe, reinterpret_cast<std::uintptr_t>(to.buffer), between, begin, end});
+    }
+  }
+  void synchronize() {
+    for (auto& lane : lanes_) lane.synchronize();
+  }
+
+ private:
+  device::Gpu& gpu_;
+  const std::int64_t piece_;
+  std::shared_ptr<const device::Arena::Block> scratch_;  // goes back after the lanes have come to rest
+  device::Borrowed lanes_[2];
+  int turn_ = 0;
+};
 
 }  // namespace
 
@@ -156,7 +165,13 @@ void Transfers::finish(std::size_t piece) {
   device::Borrowed lane(gpu);
   launch(gpu, lane, unpacks);
   launch(gpu, lane, packs);
-  for (const auto* move : others) through_scratch(gpu, move->from, move->to, move->remote->size(), static_cast<std::int64_t>(piece));
+  if (!others.empty()) {
+    std::int64_t longest = 0;
+    for (const auto* move : others) longest = std::max(longest, move->remote->size());
+    ThroughScratch scratch(gpu, std::min(longest, static_cast<std::int64_t>(piece)));
+    for (const auto* move : others) scratch.add(move->from, move->to, move->remote->size());
+    scratch.synchronize();
+  }
   lane.synchronize();
 }
 
