@@ -8,7 +8,7 @@ int arrive(engine::Operation& operation, MPI_Status& status) {
   if (auto* ticket = ticket_of(operation); ticket && ticket->outgoing) {
     int cancelled = 0;
     context->own.Test_cancelled(&status, &cancelled);
-    int rc = MPI_SUCCESS;
+    int rc = std::exchange(ticket->error, MPI_SUCCESS);
     if (cancelled) ticket->outgoing.cancel();
 #ifdef DUNNAGE_CUDA
     else if (ticket->gpu)

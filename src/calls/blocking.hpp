@@ -20,14 +20,14 @@ inline auto begin_ticket(Hook hook) -> decltype(OwnTable::Isend) {
 }
 
 /// After the ticket of a send has left: data in a GPU's memory are the program's again when it returns. Returns what the send is to return.
-inline int finish(const transport::shm::Outgoing& outgoing, const engine::Content& gpu, MPI_Comm comm) {
+inline int finish(const transport::shm::Outgoing& outgoing, const TicketedSend& ticketed, MPI_Comm comm) {
+  int rc = ticketed.error();
 #ifdef DUNNAGE_CUDA
-  if (outgoing && gpu)
-    if (const int rc = gpu_finish(outgoing, gpu); rc != MPI_SUCCESS) return raise(comm, rc);
+  if (const auto gpu = ticketed.gpu()) rc = gpu_finish(outgoing, gpu);
 #else
-  (void)outgoing, (void)gpu, (void)comm;
+  (void)outgoing;
 #endif
-  return MPI_SUCCESS;
+  return rc == MPI_SUCCESS ? rc : raise(comm, rc);
 }
 
 /// After a receive into staging memory: puts what came where the user wants it. Returns what the receive is to return.
@@ -75,7 +75,7 @@ template <class Fn, class Count>
       if (rc != MPI_SUCCESS) return rc;
       const auto outgoing = ticketed.pack(buf, request);
       rc = context->own.Wait(&request, MPI_STATUS_IGNORE);
-      return rc == MPI_SUCCESS ? finish(outgoing, ticketed.gpu(), comm) : rc;
+      return rc == MPI_SUCCESS ? finish(outgoing, ticketed, comm) : rc;
     }
   }
   if (!begin) avoid_length(count, datatype, dest, comm);
@@ -178,7 +178,7 @@ template <class Fn, class Count>
     else if (context->world)
       result = settle_in_place(recvbuf, recvcount, recvtype, *status.get(), comm);
   }
-  const int sent = finish(outgoing, ticketed.gpu(), comm);
+  const int sent = finish(outgoing, ticketed, comm);
   return result == MPI_SUCCESS ? sent : result;
 }
 

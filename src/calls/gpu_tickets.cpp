@@ -10,6 +10,8 @@
 #include "calls/content.hpp"
 #include "calls/gpu_pack.hpp"
 #include "calls/progress.hpp"
+#include "device/pins.hpp"
+#include "engine/gpu_pipe.hpp"
 #include "engine/gpu_remote.hpp"
 
 namespace dunnage::calls {
@@ -28,6 +30,9 @@ static_assert(sizeof(device::Exported) <= sizeof Proof::memory);
 std::chrono::nanoseconds patience(std::int64_t bytes) { return std::chrono::microseconds(500) + std::chrono::nanoseconds(bytes / 4); }
 /// Staging memory between two layouts on one device: large enough for the link, small enough that the kernels of neighbouring pieces overlap.
 std::size_t device_piece() { return 8 * context->settings.device_piece; }
+
+/// From here on data that cannot be read where they are go through shared memory; shorter ones are staged in half the time that the ring takes.
+constexpr std::int64_t least_shared = 64 << 10;
 
 /// Host memory that is no contiguous buffer is filled by way of so many bytes at a time.
 constexpr std::int64_t host_piece = 4 << 20;
@@ -111,6 +116,22 @@ void fetch_to_host(const Driver& driver, const engine::Remote& remote, Landing& 
   }
 }
 
+/// Calls f with what moves the data of a content between its place and shared memory, `ring` being the part of that which is used again and again.
+template <class F>
+auto with_pipe(engine::Direction direction, const engine::Content& content, std::span<char> ring, F&& f) {
+  const auto* data = content.device();
+  const auto* driver = device::driver();
+  if (!driver || !data || !in_one_piece(*data)) {
+    const auto move = [&](const char* memory, std::int64_t begin, std::int64_t end) {
+      direction == engine::Direction::pack ? content.pack(const_cast<char*>(memory), begin, end) : content.unpack(memory, begin, end);
+    };
+    return f(transport::shm::AtOnce<decltype(move)>{move});
+  }
+  engine::GpuPipe pipe(*driver, direction, *data, context->settings.device_piece);
+  device::pin(*driver, ring.data(), ring.size(), context->settings.staging_pool);
+  return f(pipe);
+}
+
 thread_local FetchBatch* batch = nullptr;
 
 /// Where the data are to go if that is device memory in one piece.
@@ -123,7 +144,7 @@ const engine::Described* on_device(const Landing& landing) {
 
 void see_gpu(const void* address) {
   auto& o = own();
-  if (o.seen.load(std::memory_order_acquire) || !context->world || context->settings.gpu_path == base::GpuPath::staged) return;
+  if (o.seen.load(std::memory_order_acquire) || !context->world) return;
   const auto* driver = device::driver();
   const std::lock_guard lock(o.mutex);
   if (o.seen.load(std::memory_order_relaxed) || !driver) return;
@@ -134,18 +155,21 @@ void see_gpu(const void* address) {
   o.seen.store(true, std::memory_order_release);
 }
 
-std::optional<engine::Content> gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known, std::uint32_t receiver) try {
-  if (surely_host(buffer) || context->settings.gpu_path == base::GpuPath::staged) return std::nullopt;
+GpuRoute gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known, std::uint32_t receiver) try {
+  if (surely_host(buffer)) return {};
   auto content = on_gpu(buffer, count, type, known);
-  if (!content || content->size() < gpu_lengths.least_size()) return std::nullopt;
+  if (!content || content->size() < gpu_lengths.least_size() || !gpu_tickets()) return {};
   const auto* data = content->device();
-  if (!data || !in_one_piece(*data) || !context->world->reaches(receiver)) return std::nullopt;
+  if (!data || !in_one_piece(*data) || !context->world->reaches(receiver)) return {};
   const auto& driver = *device::driver();
-  if (!context->world->reads_gpu(receiver, [&] { return make_proof(driver, data->place); })) return std::nullopt;
-  if (data->place.memory == device::Memory::device && data->place.device != own().proved) return std::nullopt;
-  return content;
+  const bool direct = context->settings.gpu_path != base::GpuPath::staged &&
+                      context->world->reads_gpu(receiver, [&] { return make_proof(driver, data->place); }) &&
+                      (data->place.memory != device::Memory::device || data->place.device == own().proved);
+  if (direct) return {std::move(*content), true};
+  const bool shared = content->size() >= least_shared && static_cast<std::uint64_t>(content->size()) <= context->settings.ticket_memory;
+  return shared ? GpuRoute{std::move(*content), false} : GpuRoute();
 } catch (const std::exception&) {
-  return std::nullopt;
+  return {};
 }
 
 GpuOffer gpu_offer(const engine::Content& content) try {
@@ -170,22 +194,34 @@ GpuOffer gpu_offer(const engine::Content& content) try {
   return {};
 }
 
-void gpu_ready(const transport::shm::Outgoing& outgoing, const engine::Content& content, const GpuOffer& offer) try {
+int gpu_ready(const transport::shm::Outgoing& outgoing, const engine::Content& content, const GpuOffer& offer) try {
   if (offer.address) content.pack(reinterpret_cast<char*>(offer.address), 0, content.size());
   outgoing.ready();
-} catch (const std::exception&) {
-  outgoing.fail();
-}
-
-int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& content) try {
-  if (outgoing.failed()) return MPI_ERR_OTHER;
-  if (outgoing.await(patience(content.size()), progress_receives)) return MPI_SUCCESS;
-  if (!context->world->make_room(outgoing)) throw std::bad_alloc();
-  outgoing.run(false, [&](char* to, std::int64_t begin, std::int64_t end) { content.pack(to, begin, end); }, [] {});
   return MPI_SUCCESS;
 } catch (const std::exception&) {
   outgoing.fail();
   return code_of_current_exception();
+}
+
+int gpu_pack_shared(const transport::shm::Outgoing& outgoing, const engine::Content& content, MPI_Request request) try {
+  bool travels = request != MPI_REQUEST_NULL;
+  const auto let_go_on = [&] {
+    int done = 0;
+    MPI_Status status;
+    if (travels && (context->own.Request_get_status(request, &done, &status) != MPI_SUCCESS || done)) travels = false;
+  };
+  with_pipe(engine::Direction::pack, content, outgoing.gpu_ring(), [&](auto&& pipe) { outgoing.run(pipe, travels, let_go_on); });
+  return MPI_SUCCESS;
+} catch (const std::exception&) {
+  outgoing.fail();
+  return code_of_current_exception();
+}
+
+int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& content) {
+  if (outgoing.await(patience(content.size()), progress_receives)) return MPI_SUCCESS;
+  if (context->world->make_room(outgoing)) return gpu_pack_shared(outgoing, content, MPI_REQUEST_NULL);
+  outgoing.fail();
+  return MPI_ERR_NO_MEM;
 }
 
 struct FetchBatch::Pending {
@@ -229,9 +265,11 @@ int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landi
   GpuSource source;
   landing.read(&source, 0, sizeof source);
   if (!incoming.claim()) {
-    if (!incoming.fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); })) return MPI_ERR_OTHER;
+    const bool all = landing.content().device()
+                         ? with_pipe(engine::Direction::unpack, landing.content(), incoming.gpu_ring(), [&](auto&& pipe) { return incoming.fetch_by(pipe); })
+                         : incoming.fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); });
     landing.finish();
-    return MPI_SUCCESS;
+    return all ? MPI_SUCCESS : MPI_ERR_OTHER;
   }
   const auto* driver = device::driver();
   if (!driver || source.size != size) throw std::bad_alloc();
@@ -260,6 +298,7 @@ int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landi
 }
 
 void forget_gpu_tickets() {
+  if (const auto* driver = device::driver()) device::unpin_all(*driver);
   const std::lock_guard lock(own().mutex);
   own().proof.reset();
 }

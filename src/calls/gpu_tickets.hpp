@@ -20,8 +20,12 @@ inline bool gpu_tickets() { return context->tickets_from.load(std::memory_order_
 /// The program uses device memory, which this is an address of: from now on such messages may come. Thread-safe.
 void see_gpu(const void* address);
 
-/// The data of a message in a GPU's memory, where it is to go to that rank of MPI_COMM_WORLD by ticket; else nothing.
-std::optional<engine::Content> gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known, std::uint32_t receiver);
+/// The data of a message in a GPU's memory, where it is to go to that rank of MPI_COMM_WORLD by ticket.
+struct GpuRoute {
+  engine::Content content;  // empty: it is not
+  bool direct = false;      // else they are packed into shared memory
+};
+GpuRoute gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known, std::uint32_t receiver);
 
 /// What such a ticket begins with, and what must live until the receiver has the data.
 struct GpuOffer {
@@ -30,8 +34,10 @@ struct GpuOffer {
   std::uintptr_t address = 0;  // of that memory, into which the data must be packed
 };
 GpuOffer gpu_offer(const engine::Content& content);
-/// When the ticket is on its way: from now on the data can be read.
-void gpu_ready(const transport::shm::Outgoing& outgoing, const engine::Content& content, const GpuOffer& offer);
+/// When the ticket is on its way: from now on the data can be read. Returns an error code of the MPI; then there is nothing to finish.
+int gpu_ready(const transport::shm::Outgoing& outgoing, const engine::Content& content, const GpuOffer& offer);
+/// Packs them into shared memory, which World::make_room() has made room in. `request`: the ticket's, or null. The same.
+int gpu_pack_shared(const transport::shm::Outgoing& outgoing, const engine::Content& content, MPI_Request request);
 /// When the ticket has been received, or may have been: returns when the program may have its buffer back. Returns an error code of the MPI.
 int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& content);
 

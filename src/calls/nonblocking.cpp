@@ -47,6 +47,7 @@ std::unique_ptr<engine::Operation> ticket_operation(TicketedSend& ticketed, cons
   kept->outgoing = outgoing;
   kept->parcel = ticketed.take_parcel();
   kept->gpu = ticketed.gpu();
+  kept->error = ticketed.error();
   kept->memory = ticketed.take_memory();
   operation->comm = key_of(comm);
   operation->kind = OperationKind::ticket;
@@ -83,7 +84,7 @@ void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
     int done = 0;
     MPI_Status status;
     const auto* ticket = ticket_of(*operation);
-    if (!operation->receives() && !(ticket && ticket->gpu) &&
+    if (!operation->receives() && !(ticket && (ticket->gpu || ticket->error != MPI_SUCCESS)) &&
         context->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
       forget_request(MPI_SUCCESS, &request);
       return;
@@ -112,6 +113,7 @@ bool prepare(engine::Operation* operation, int& rc) {
       kept->outgoing = ticketed.pack(operation->user, inner);
       kept->parcel = ticketed.take_parcel();
       kept->gpu = ticketed.gpu();
+      kept->error = ticketed.error();
       kept->memory = ticketed.take_memory();
       operation->inner = key_of(inner);
       operation->by_ticket = true;

@@ -90,8 +90,8 @@ TicketedSend::~TicketedSend() {
 
 transport::shm::Outgoing TicketedSend::pack(const void* buffer, MPI_Request request) {
 #ifdef DUNNAGE_CUDA
-  if (gpu_) {
-    gpu_ready(outgoing_, gpu_, gpu_offer_);
+  if (gpu_.content) {
+    error_ = gpu_.direct ? gpu_ready(outgoing_, gpu_.content, gpu_offer_) : gpu_pack_shared(outgoing_, gpu_.content, request);
     return std::exchange(outgoing_, {});
   }
 #endif
@@ -132,7 +132,7 @@ std::optional<TicketRoute> ticket_route(const void* buffer, std::int64_t count, 
   if (there < 0) return std::nullopt;
   const auto receiver = static_cast<std::uint32_t>(there);
 #ifdef DUNNAGE_CUDA
-  if (auto content = gpu_route(buffer, count, type, known, receiver)) return TicketRoute{receiver, false, nullptr, std::move(*content)};
+  if (auto route = gpu_route(buffer, count, type, known, receiver); route.content) return TicketRoute{receiver, false, nullptr, std::move(route)};
 #endif
   const bool contiguous = known->reason() == Reason::contiguous && (context->settings.tickets == base::Tickets::always || world->scatters(receiver));
   const bool possible = (known->reason() == Reason::accelerated || contiguous) && bytes >= transport::host_lengths.least_size() && (buffer || known->layout().true_lb != 0) &&
@@ -192,12 +192,16 @@ TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buff
   TicketedSend made;
   auto* world = context->world.get();
 #ifdef DUNNAGE_CUDA
-  if (route.gpu) {
+  if (route.gpu.content) {
     if (!world || !world->reaches(route.receiver)) return made;
-    made.gpu_offer_ = gpu_offer(route.gpu);
-    const auto offered = made.gpu_offer_.head.empty() ? std::nullopt : world->offer(route.receiver, route.gpu.size(), tag, true);
+    if (route.gpu.direct && (made.gpu_offer_ = gpu_offer(route.gpu.content)).head.empty()) return {};
+    const auto offered = world->offer(route.receiver, route.gpu.content.size(), tag, true);
     if (!offered) return {};
     made.outgoing_ = *offered;
+    if (!route.gpu.direct) {
+      offered->pack_always();
+      if (!world->make_room(*offered)) return {};
+    }
     made.gpu_ = route.gpu;
     made.message_ = gpu_message(*offered, made.gpu_offer_);
     if (made.message_) return made;

@@ -31,7 +31,7 @@ struct TicketRoute {
   std::uint32_t receiver;  // rank of MPI_COMM_WORLD
   bool far;                // on another host
   std::shared_ptr<const pack::Program> program;
-  engine::Content gpu;  // in place of the program: data in a GPU's memory
+  GpuRoute gpu;  // in place of the program: data in a GPU's memory
 };
 
 /// A message that is about to travel by ticket. Movable; cancels the operation unless pack() was called.
@@ -43,8 +43,10 @@ class TicketedSend {
   /// Packs the rest of the data into shared memory. `request`: the ticket's, which travels in the meantime; null where it will be
   /// sent later. After this the operation is the receiver's: without a receiver it must be cancelled.
   transport::shm::Outgoing pack(const void* buffer, MPI_Request request);
-  /// The data in a GPU's memory, for gpu_finish(); empty of others.
-  const engine::Content& gpu() const { return gpu_; }
+  /// The data in a GPU's memory, for gpu_finish(); empty of others, and where they have been packed.
+  engine::Content gpu() const { return gpu_.direct && error_ == MPI_SUCCESS ? gpu_.content : engine::Content(); }
+  /// An error code of the MPI: the receiver will not have the data.
+  int error() const { return error_; }
   /// What must live until the receiver has the data.
   std::shared_ptr<const void> take_memory() { return std::move(gpu_offer_.memory); }
   /// The ticket's memory, which must live until its request has completed.
@@ -59,8 +61,9 @@ class TicketedSend {
   friend TicketedSend ticketed_send(Hook, const TicketRoute&, const void*, int);
   transport::shm::Outgoing outgoing_;
   std::shared_ptr<const pack::Program> program_;
-  engine::Content gpu_;
+  GpuRoute gpu_;
   GpuOffer gpu_offer_;
+  int error_ = MPI_SUCCESS;
   Message message_;
 };
 
@@ -81,7 +84,8 @@ std::optional<int> send_in_pieces(Hook hook, const TicketRoute& route, const voi
 struct TicketOperation {
   transport::shm::Outgoing outgoing;
   engine::Parcel parcel;
-  engine::Content gpu;  // of data in a GPU's memory
+  engine::Content gpu;  // of data that the receiver reads in a GPU's memory
+  int error = MPI_SUCCESS;
   std::shared_ptr<const void> memory;
   // Of a persistent send, each start of which is a nonblocking one of its own, behind the user's request.
   TicketRoute route{};

@@ -3,9 +3,12 @@
 // Written by this process unless it says otherwise. All processes of a job run the same version: its name is in the memory's.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "transport/ticket.hpp"
 
@@ -63,12 +66,15 @@ inline constexpr std::uint64_t ring = 16;
 
 constexpr std::int64_t length_of(const Slot& slot, std::uint32_t index) { return (slot.gpu ? gpu_lengths : host_lengths).of(index); }
 constexpr std::int64_t carried(const Slot& slot, std::uint32_t index) { return slot.gpu ? 0 : transport::carried(index); }
+/// The copy engine takes that long to begin that chunks are larger for it.
+inline constexpr std::int64_t gpu_chunk = 1 << 20;
+constexpr std::int64_t chunk_of(const Slot& slot) { return slot.gpu ? gpu_chunk : chunk; }
 constexpr std::uint64_t chunks_of(const Slot& slot, std::uint32_t index) {
-  return static_cast<std::uint64_t>((slot.size - carried(slot, index) + chunk - 1) / chunk);
+  return static_cast<std::uint64_t>((slot.size - carried(slot, index) + chunk_of(slot) - 1) / chunk_of(slot));
 }
 /// Where a chunk stands in its region.
-constexpr std::int64_t place_of(std::uint64_t i, std::uint64_t turned) {
-  return static_cast<std::int64_t>(i < turned ? i % ring : ring + (i - turned)) * chunk;
+constexpr std::int64_t place_of(const Slot& slot, std::uint64_t i, std::uint64_t turned) {
+  return static_cast<std::int64_t>(i < turned ? i % ring : ring + (i - turned)) * chunk_of(slot);
 }
 
 constexpr std::size_t page = 4096;
@@ -76,5 +82,15 @@ constexpr std::size_t letters_begin() { return (sizeof(Greeting) + page - 1) / p
 constexpr std::size_t data_begin(std::uint32_t ranks) { return (letters_begin() + ranks * sizeof(Letter) + page - 1) / page * page; }
 /// Addresses for data; memory is only taken where something is written.
 inline constexpr std::size_t data_size = std::size_t{64} << 30;
+/// The second half of them is for data that come from a GPU's memory. The rings there are page-locked once they have been used.
+inline constexpr std::size_t gpu_regions_begin = data_size / 2;
+/// What a ring takes for data of that size, and the whole region.
+constexpr std::size_t gpu_ring(std::int64_t size) {
+  return std::bit_ceil(static_cast<std::size_t>(std::clamp<std::int64_t>(size, gpu_chunk, static_cast<std::int64_t>(ring) * gpu_chunk)));
+}
+constexpr std::size_t gpu_region(std::int64_t size) {
+  const auto whole_ring = gpu_ring(std::numeric_limits<std::int64_t>::max());
+  return size <= static_cast<std::int64_t>(whole_ring) ? gpu_ring(size) : whole_ring + std::bit_ceil(static_cast<std::size_t>(size));
+}
 
 }  // namespace dunnage::transport::shm

@@ -7,20 +7,38 @@ namespace {
 constexpr std::uint64_t smallest = 64 << 10;
 }
 
-std::optional<Region> Regions::take(std::uint64_t size) {
-  if (size > most_ || taken_ + std::bit_ceil(size) > 2 * most_) return std::nullopt;
-  return take_anyway(size);
+std::optional<Region> GpuRegions::take(std::int64_t size) {
+  if (size > static_cast<std::int64_t>(data_size / 4)) return std::nullopt;
+  const auto whole = gpu_region(size);
+  auto& idle = idle_[whole];
+  if (idle.empty()) {
+    if (data_size - fresh_ < whole) return std::nullopt;
+    idle.push_back(fresh_);
+    fresh_ += whole;
+  }
+  const Region region{idle.back(), whole, 0};
+  idle.pop_back();
+  return region;
 }
 
-std::optional<Region> Regions::take_anyway(std::uint64_t size) {
+void GpuRegions::give_back(Region region, std::int64_t size) {
+  // Its ring is page-locked, and stays what it is.
+  const auto ring = gpu_ring(size);
+  if (region.touched > ring && region.size > ring) memory_.empty(region.begin + ring, region.size - ring);
+  idle_[region.size].push_back(region.begin);
+}
+
+std::optional<Region> Regions::take(std::uint64_t size) {
+  if (size > most_) return std::nullopt;
   size = std::bit_ceil(size < smallest ? smallest : size);
+  if (taken_ + size > 2 * most_) return std::nullopt;
   Region region{fresh_, size, 0};
   if (auto& idle = shelves_[static_cast<std::size_t>(std::bit_width(size) - 1)]; !idle.empty()) {
     region = idle.back();
     idle.pop_back();
     idle_ -= region.touched;
   } else {
-    if (data_size - fresh_ < size) return std::nullopt;
+    if (gpu_regions_begin - fresh_ < size) return std::nullopt;
     fresh_ += size;
   }
   taken_ += size;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -15,6 +16,21 @@ struct Region {
   std::uint64_t touched = 0;  // bytes of its beginning that hold memory
 };
 
+/// The regions for data that come from a GPU's memory. Not thread-safe.
+class GpuRegions {
+ public:
+  explicit GpuRegions(const Memory& memory) : memory_(memory) {}
+  /// For `size` bytes of data.
+  std::optional<Region> take(std::int64_t size);
+  /// `size`: of the data.
+  void give_back(Region region, std::int64_t size);
+
+ private:
+  const Memory& memory_;
+  std::map<std::uint64_t, std::vector<std::uint64_t>> idle_;  // where they begin, by their size
+  std::uint64_t fresh_ = gpu_regions_begin;
+};
+
 /// Not thread-safe. Sizes are rounded up to powers of two; what was used last is used first, since its memory is there and in
 /// the caches.
 class Regions {
@@ -23,8 +39,6 @@ class Regions {
   Regions(const Memory& memory, std::uint64_t most, std::uint64_t idle) : memory_(memory), most_(most), idle_limit_(idle) {}
 
   std::optional<Region> take(std::uint64_t size);
-  /// The same beyond the limit, for what has no other place to go.
-  std::optional<Region> take_anyway(std::uint64_t size);
   void give_back(Region region);
 
  private:

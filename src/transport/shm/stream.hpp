@@ -7,12 +7,26 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "transport/shm/memory.hpp"
 #include "transport/shm/patience.hpp"
 
 namespace dunnage::transport::shm {
+
+/// One range at a time, each done when begin() returns.
+template <class F>
+struct AtOnce {
+  F& f;
+  std::uint64_t done = 0;
+  template <class Memory>
+  void begin(Memory* memory, std::int64_t begin, std::int64_t end) {
+    f(memory, begin, end);
+    ++done;
+  }
+  std::uint64_t ended() const { return done; }
+};
 
 /// The sender's end.
 class Outgoing {
@@ -33,20 +47,33 @@ class Outgoing {
   /// time, for what the ticket itself needs.
   template <class Pack, class LetGoOn>
   void run(bool patient, Pack&& pack, LetGoOn&& let_go_on) const {
+    run(AtOnce<Pack>{pack}, patient, let_go_on);
+  }
+  /// The same by someone who is at several ranges at a time: begin(memory, begin, end) takes one up, ended() is how many of them have
+  /// come to their ends, in order.
+  template <class Pipe, class LetGoOn>
+  void run(Pipe&& pipe, bool patient, LetGoOn&& let_go_on) const {
     auto& s = slot();
     const auto n = chunks_of(s, slot_);
-    std::uint64_t turned = n;
+    std::uint64_t turned = n, begun = 0;
+    const auto tell = [&] { s.written.store(pipe.ended(), std::memory_order_release); };
     for (std::uint64_t i = 0; i < n; ++i) {
-      if (turned == n && !room(s, i, patient, let_go_on)) {
+      const auto go_on = [&] {
+        tell();
+        let_go_on();
+      };
+      if (turned == n && !room(s, i, patient, go_on)) {
         turned = i;
         s.turned.store(turned, std::memory_order_relaxed);  // seen with the chunk
       }
       if (s.state.load(std::memory_order_relaxed) == Slot::done) break;
-      const auto begin = shm::carried(s, slot_) + static_cast<std::int64_t>(i) * chunk;
-      pack(own_->data() + s.region + place_of(i, turned), begin, std::min(begin + chunk, s.size));
-      s.written.store(i + 1, std::memory_order_release);
-      let_go_on();
+      const auto begin = shm::carried(s, slot_) + static_cast<std::int64_t>(i) * chunk_of(s);
+      pipe.begin(own_->data() + s.region + place_of(s, i, turned), begin, std::min(begin + chunk_of(s), s.size));
+      ++begun;
+      go_on();
     }
+    while (pipe.ended() < begun) tell();
+    tell();
     s.packed.store(Slot::yes, std::memory_order_release);
   }
   /// Nobody will receive it, and nothing is being packed.
@@ -76,6 +103,9 @@ class Outgoing {
     s.packed.store(Slot::yes, std::memory_order_release);
     return true;
   }
+  /// Nobody reads them there: they are packed into shared memory.
+  void pack_always() const { slot().mover.store(Slot::sender_host, std::memory_order_relaxed); }
+  std::span<char> gpu_ring() const { return {own_->data() + slot().region, shm::gpu_ring(slot().size)}; }
   /// They could not be packed.
   bool failed() const { return slot().packed.load(std::memory_order_relaxed) == Slot::failed; }
   void fail() const { slot().packed.store(Slot::failed, std::memory_order_release); }
@@ -128,12 +158,19 @@ class Incoming {
   /// Calls unpack(from, begin, end) for what the ticket did not carry, in order. False where the sender died, or could not read its own data.
   template <class Unpack>
   bool fetch(Unpack&& unpack) const {
+    return fetch_by(AtOnce<Unpack>{unpack});
+  }
+  /// The same by someone who is at several ranges at a time, as for Outgoing::run().
+  template <class Pipe>
+  bool fetch_by(Pipe&& pipe) const {
     auto& s = slot();
     s.state.store(Slot::claimed, std::memory_order_release);
     const auto n = chunks_of(s, slot_);
     Patience patience;
+    const auto tell = [&] { s.read.store(pipe.ended(), std::memory_order_release); };
     for (std::uint64_t i = 0; i < n; ++i) {
       while (s.written.load(std::memory_order_acquire) <= i) {
+        tell();
         if (s.packed.load(std::memory_order_acquire) == Slot::failed) {
           discard();
           return false;
@@ -142,13 +179,16 @@ class Incoming {
         if (patience.doubts() && !sender_->alive()) return false;
       }
       patience.rest();
-      const auto begin = shm::carried(s, slot_) + static_cast<std::int64_t>(i) * chunk;
-      unpack(sender_->data() + s.region + place_of(i, s.turned.load(std::memory_order_relaxed)), begin, std::min(begin + chunk, s.size));
-      s.read.store(i + 1, std::memory_order_release);
+      const auto begin = shm::carried(s, slot_) + static_cast<std::int64_t>(i) * chunk_of(s);
+      pipe.begin(sender_->data() + s.region + place_of(s, i, s.turned.load(std::memory_order_relaxed)), begin, std::min(begin + chunk_of(s), s.size));
+      tell();
     }
+    while (pipe.ended() < n) tell();
     discard();
     return true;
   }
+  /// Where the ring of such an operation stands, once there is a chunk in it: of data from a GPU's memory.
+  std::span<char> gpu_ring() const { return {sender_->data() + slot().region, shm::gpu_ring(slot().size)}; }
   /// Wants nothing, or no more.
   void discard() const { slot().state.store(Slot::done, std::memory_order_release); }
 

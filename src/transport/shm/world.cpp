@@ -6,7 +6,7 @@ namespace dunnage::transport::shm {
 namespace {
 
 /// The ring, and every chunk that may come after it.
-std::uint64_t room_for(const Slot& slot, std::uint32_t index) { return (ring + chunks_of(slot, index)) * static_cast<std::uint64_t>(chunk); }
+std::uint64_t room_for(const Slot& slot, std::uint32_t index) { return (ring + chunks_of(slot, index)) * static_cast<std::uint64_t>(chunk_of(slot)); }
 
 }  // namespace
 
@@ -108,8 +108,8 @@ void World::collect() {
     }
     const auto written = slot.written.load(std::memory_order_relaxed), turned = slot.turned.load(std::memory_order_relaxed);
     const auto places = written <= turned ? std::min(written, ring) : ring + (written - turned);
-    o.region.touched = std::max(o.region.touched, places * static_cast<std::uint64_t>(chunk));
-    regions_.give_back(o.region);
+    o.region.touched = std::max(o.region.touched, places * static_cast<std::uint64_t>(chunk_of(slot)));
+    slot.gpu ? gpu_regions_.give_back(o.region, slot.size) : regions_.give_back(o.region);
     slot.state.store(Slot::free, std::memory_order_relaxed);
     return true;
   });
@@ -150,7 +150,7 @@ bool World::make_room(const Outgoing& outgoing) {
   auto& slot = outgoing.slot();
   for (auto& o : offered_) {
     if (o.slot != outgoing.slot_) continue;
-    const auto region = regions_.take_anyway(room_for(slot, o.slot));
+    const auto region = gpu_regions_.take(slot.size);
     if (!region) return false;
     o.region = *region;
     slot.region = region->begin;

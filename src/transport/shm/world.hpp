@@ -47,9 +47,9 @@ class World {
   /// How this process finds out: `check` returns whether it can. Before that others wait for an answer.
   void check_proofs(std::function<bool(const Letter::Proof&)> check);
 
-  /// A new operation for `size` bytes, more than any ticket has; nothing where there is no room. `gpu`: of data in a GPU's memory.
+  /// A new operation for `size` bytes, more than any ticket has; nothing where there is no room. `gpu`: of data in a GPU's memory, which stay there.
   std::optional<Outgoing> offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu = false);
-  /// Room for the data of such an operation, so that it can be run; false where there is none.
+  /// Such data will be packed into shared memory after all: room for them. False where there is none.
   bool make_room(const Outgoing& outgoing);
   /// An ordinary message of a ticket's length is about to be sent there: no ticket will be of that length.
   void avoid(std::uint32_t receiver, std::int64_t length);
@@ -85,7 +85,7 @@ class World {
     Region region;
   };
   World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle)
-      : self_(self), own_(std::move(own)), regions_(*own_, most, idle), peers_(self.ranks) {}
+      : self_(self), own_(std::move(own)), regions_(*own_, most, idle), gpu_regions_(*own_), peers_(self.ranks) {}
   static constexpr unsigned most_looks = 64;  // each looks at all processes of the host
   Peer& peer(std::uint32_t rank);
   bool found(Peer& peer, std::uint32_t rank);
@@ -97,6 +97,7 @@ class World {
   const std::unique_ptr<Memory> own_;
   std::mutex mutex_;
   Regions regions_;
+  GpuRegions gpu_regions_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<Offered> offered_;
   std::uint32_t next_slot_ = 0;
