@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the shim's generated sources from api/hooks.toml and the MPI Forum's table of the standard.
+"""Makes the shim's generated sources from api/hooks.toml, api/buffers.toml and the MPI Forum's table of the standard.
 
-hooks.py TABLE FOLDER writes
+hooks.py TABLE BUFFERS FOLDER writes
   FOLDER/shim/hook_list.inc   DUNNAGE_HOOK(name) for every exported name, in the one order that all parts share: all MPI_
                               names, then all PMPI_ names
   FOLDER/shim/entries.inc     the exported entry points, in assembly
@@ -23,6 +23,7 @@ from typing import Optional
 import pympistandard
 
 from forwarders import forwarder, parameters
+from staged import Buffers, staged
 
 try:
     import tomllib
@@ -35,7 +36,7 @@ class Hook:
     name: str
     prototype: str
     described: list  # the standard's parameters
-    handler: Optional[str] = None  # of calls/; without one the call is only counted
+    handler: Optional[str] = None  # of calls/; without one the call is the MPI's, with copies of buffers that it does not reach
     small: Optional[str] = None  # of a large-count function: the prototype of the other
 
     @property
@@ -48,12 +49,17 @@ class Hook:
         """The names of the arguments that are one datatype."""
         return [name for type_, name in parameters(self.prototype) if type_ == "MPI_Datatype"]
 
+    def call(self, function, *before):
+        """A call of a function with the arguments of this one, after others."""
+        return f"{function}({', '.join([*before, *self.words])})"
+
     def body(self, table):
         """The C++ statements of the hook; `table` is where the call goes on."""
+        mpi = f"{table}.{self.name}"
         if self.handler:
-            return f"  return calls::{self.handler}({', '.join([f'Hook::{self.name}', f'{table}.{self.name}', *self.words])});\n"
-        return (f"  const calls::Declined counted(Hook::{self.name}, {{{', '.join(self.types)}}});\n"
-                f"  return {table}.{self.name}({', '.join(self.words)});\n")
+            return f"  return {self.call(f'calls::{self.handler}', f'Hook::{self.name}', mpi)};\n"
+        return (f"  if (calls::left_to_mpi()) return {self.call(mpi)};\n"
+                f"  return {self.call(f'staged_{self.name}', mpi, 'true')};\n")
 
     def renamed(self, prefix):
         """The prototype of a function with another name."""
@@ -93,10 +99,15 @@ def all_hooks(table):
 
 def pmpi_hook(hook, tracked):
     """The function behind the PMPI_ name."""
-    others = "== Caller::mpi" if hook.handler in tracked else "!= Caller::fortran"
-    return (f"static {hook.renamed('hook_P')} {{\n"
-            f"  if (caller(__builtin_return_address(0)) {others}) return below.{hook.name}({', '.join(hook.words)});\n"
-            f"{hook.body('below')}}}\n")
+    mpi = f"below.{hook.name}"
+    text = f"static {hook.renamed('hook_P')} {{\n"
+    if hook.handler:
+        others = "== Caller::mpi" if hook.handler in tracked else "!= Caller::fortran"
+        return text + f"  if (caller(__builtin_return_address(0)) {others}) return {hook.call(mpi)};\n{hook.body('below')}}}\n"
+    return (text + f"  if (calls::left_to_mpi()) return {hook.call(mpi)};\n"
+            "  const auto who = caller(__builtin_return_address(0));\n"
+            f"  if (who == Caller::mpi) return {hook.call(mpi)};\n"
+            f"  return {hook.call(f'staged_{hook.name}', mpi, 'who == Caller::fortran')};\n}}\n")
 
 
 def pointer(prototype, name, member):
@@ -119,10 +130,12 @@ def mpi_table(hooks, uses):
             + "}\n\n}  // namespace dunnage::calls\n")
 
 
-def hook_functions(hooks, tracked):
+def hook_functions(hooks, tracked, buffers):
     """shim/hooks.inc."""
     text = ""
     for hook in hooks:
+        if not hook.handler:
+            text += staged(hook, buffers)
         text += f"static {hook.renamed('hook_')} {{\n{hook.body('next')}}}\n" + pmpi_hook(hook, tracked)
         if hook.small:
             text += forwarder(hook.name, hook.prototype, hook.small, hook.described)
@@ -138,7 +151,8 @@ def hook_functions(hooks, tracked):
 def main():
     pympistandard.use_api_version(1)
     table = tomllib.loads(pathlib.Path(sys.argv[1]).read_text())
-    out = pathlib.Path(sys.argv[2])
+    buffers = Buffers(tomllib.loads(pathlib.Path(sys.argv[2]).read_text()))
+    out = pathlib.Path(sys.argv[3])
     hooks = all_hooks(table)
     uses = []  # (name, prototype, whether nothing works without it)
     for kind, names in table["uses"].items():
@@ -167,7 +181,7 @@ def main():
     write("shim/prototypes.h", "".join(sorted(
         {f"{prototype};\n" for hook in hooks for prototype in (hook.prototype, hook.renamed("P"))}
         | {f"{prototype};\n" for _, prototype, _ in uses})))
-    write("shim/hooks.inc", hook_functions(hooks, table["tracks"]["handlers"]))
+    write("shim/hooks.inc", hook_functions(hooks, table["tracks"]["handlers"], buffers))
 
 
 main()

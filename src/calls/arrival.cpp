@@ -4,6 +4,26 @@ namespace dunnage::calls {
 
 using Kind = engine::Operation::Kind;
 
+namespace {
+
+/// What a receive brought. Nothing where that was the MPI's own work.
+int arrive_message(engine::Operation& operation, MPI_Status& status) {
+  auto bytes = received_bytes(status);
+  if (context->world && transport::ticket_length(bytes)) {
+    auto staged = operation.kind == Kind::receive ? Landing::staged(operation.parcel, operation.content) : Landing();
+    auto& landing = operation.kind == Kind::receive ? staged : *static_cast<Landing*>(operation.kept.get());
+    if (const auto rc = redeem(landing, bytes, status)) {
+      operation.bytes = bytes;
+      return *rc;
+    }
+  }
+  if (operation.kind != Kind::receive) return MPI_SUCCESS;
+  tell_scatters(bytes, operation.sender);
+  return deliver(operation.parcel, operation.content, bytes);
+}
+
+}  // namespace
+
 int arrive(engine::Operation& operation, MPI_Status& status) {
   if (auto* ticket = ticket_of(operation); ticket && ticket->outgoing) {
     int cancelled = 0;
@@ -19,26 +39,15 @@ int arrive(engine::Operation& operation, MPI_Status& status) {
     ticket->memory.reset();
     if (rc != MPI_SUCCESS) return rc;
   }
-  if (!operation.receives()) return MPI_SUCCESS;
+  if (!operation.brings()) return MPI_SUCCESS;
   if (operation.delivered) {
     if (operation.bytes >= 0) context->own.Status_set_elements_x(&status, MPI_BYTE, operation.bytes);
     return operation.error;
   }
   operation.delivered = true;
-  auto bytes = received_bytes(status);
-  if (context->world && transport::ticket_length(bytes)) {
-    auto staged = operation.kind == Kind::receive ? Landing::staged(operation.parcel, operation.content) : Landing();
-    auto& landing = operation.kind == Kind::receive ? staged : *static_cast<Landing*>(operation.kept.get());
-    if (const auto rc = redeem(landing, bytes, status)) {
-      operation.bytes = bytes;
-      return operation.error = *rc;
-    }
-  }
-  if (operation.kind == Kind::receive) {
-    tell_scatters(bytes, operation.sender);
-    return operation.error = deliver(operation.parcel, operation.content, bytes);
-  }
-  return MPI_SUCCESS;
+  if (operation.receives()) operation.error = arrive_message(operation, status);
+  if (operation.copies && operation.error == MPI_SUCCESS) operation.error = operation.copies->deliver();
+  return operation.error;
 }
 
 }  // namespace dunnage::calls

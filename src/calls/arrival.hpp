@@ -7,15 +7,6 @@
 
 namespace dunnage::calls {
 
-/// The handle that key_of() was made from.
-template <class Handle>
-Handle handle_of(std::uint64_t key) {
-  if constexpr (std::is_pointer_v<Handle>)
-    return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(key));
-  else
-    return static_cast<Handle>(static_cast<std::uint32_t>(key));
-}
-
 /// What is kept beside the request of a send that may go by ticket; else null.
 inline TicketOperation* ticket_of(engine::Operation& operation) {
   return operation.kind == engine::Operation::Kind::ticket ? static_cast<TicketOperation*>(operation.kept.get()) : nullptr;

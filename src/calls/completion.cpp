@@ -56,12 +56,12 @@ class Ours {
   Operation* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
 
   /// The MPI has completed request i. `status` is null where it ended in an error: then nothing is delivered. Returns an error of
-  /// our own; its communicator is then in failed().
+  /// our own; whose handler is to be called is then in failed_.
   int complete(int i, MPI_Status* status) {
     auto*& operation = operations_[static_cast<std::size_t>(i)];
     if (!operation || !operation->active) return MPI_SUCCESS;
     const int error = status ? arrive(*operation, *status) : MPI_SUCCESS;
-    if (error != MPI_SUCCESS) failed_ = handle_of<MPI_Comm>(operation->comm);
+    if (error != MPI_SUCCESS) failed_ = errors_of(*operation);
     operation->active = false;
     if (operation->persistent) return error;
     delete operation;
@@ -138,7 +138,7 @@ class Ours {
  private:
   MPI_Request* requests_;
   std::vector<Operation*> operations_;
-  MPI_Comm failed_ = MPI_COMM_NULL;
+  ErrorsOf failed_{};
 };
 
 }  // namespace
@@ -266,7 +266,7 @@ void bring(MPI_Request request, MPI_Status& status) {
   auto* operation = context->operations.find(key_of(request));
   if (!operation || !operation->active) return;
   const auto* ticket = ticket_of(*operation);
-  if (operation->receives() || (ticket && ticket->gpu)) arrive(*operation, status);
+  if (operation->brings() || (ticket && ticket->gpu)) arrive(*operation, status);
 }
 
 }  // namespace

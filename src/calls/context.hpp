@@ -30,6 +30,15 @@ std::uint64_t key_of(Handle handle) {
     return static_cast<std::uint32_t>(handle);
 }
 
+/// The handle that key_of() was made from.
+template <class Handle>
+Handle handle_of(std::uint64_t key) {
+  if constexpr (std::is_pointer_v<Handle>)
+    return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(key));
+  else
+    return static_cast<Handle>(static_cast<std::uint32_t>(key));
+}
+
 class KnownType;
 
 /// What MPI_Get_library_version says. May be asked before MPI_Init.

@@ -16,12 +16,15 @@ bool contiguous(MPI_Datatype type) {
 
 }  // namespace
 
-Declined::Declined(Hook hook, std::initializer_list<MPI_Datatype> types) {
-  if (depth++ > 0) return;
-  const bool plain = types.size() != 0 && std::all_of(types.begin(), types.end(), contiguous);
-  context->count(hook, plain ? plan::Reason::contiguous : plan::Reason::passed_on);
+Declined::Declined(Hook hook, std::initializer_list<MPI_Datatype> types, bool counted)
+    : hook_(hook), counted_(counted && context->reporting && depth == 0) {
+  ++depth;
+  if (counted_ && types.size() != 0 && std::all_of(types.begin(), types.end(), contiguous)) reason_ = plan::Reason::contiguous;
 }
 
-Declined::~Declined() { --depth; }
+Declined::~Declined() {
+  --depth;
+  if (counted_) context->count(hook_, reason_);
+}
 
 }  // namespace dunnage::calls

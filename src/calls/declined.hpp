@@ -1,5 +1,4 @@
-// Calls that are left to the MPI whatever the data: they are counted where a report is wanted. The shim hooks them for
-// nothing else, and not at all without a report.
+// Calls that are left to the MPI whatever the data, counted where a report is wanted.
 #pragma once
 
 #include <initializer_list>
@@ -8,15 +7,22 @@
 
 namespace dunnage::calls {
 
-/// Counts one such call. Lives as long as the call, so that what an MPI does by its own functions is not counted again
+/// Counts one such call at its end. Lives as long as the call, so that what an MPI does by its own functions is not counted again
 /// (its file access calls its collectives). Thread-safe.
 class Declined {
  public:
-  /// `types`: the datatype arguments; none where they are arrays.
-  Declined(Hook hook, std::initializer_list<MPI_Datatype> types);
+  /// `types`: the datatype arguments; none where they are arrays. `counted`: whether at all.
+  Declined(Hook hook, std::initializer_list<MPI_Datatype> types, bool counted = true);
   Declined(const Declined&) = delete;
   Declined& operator=(const Declined&) = delete;
   ~Declined();
+  /// It is counted for another reason.
+  void because(plan::Reason reason) { reason_ = reason; }
+
+ private:
+  const Hook hook_;
+  bool counted_;
+  plan::Reason reason_ = plan::Reason::passed_on;
 };
 
 }  // namespace dunnage::calls

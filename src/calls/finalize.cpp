@@ -4,6 +4,7 @@
 
 #include "calls/gpu_pack.hpp"
 #include "calls/gpu_tickets.hpp"
+#include "calls/one_sided.hpp"
 #include "calls/orphans.hpp"
 #include "calls/packed_type.hpp"
 #include "calls/report.hpp"
@@ -16,6 +17,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
   static std::atomic<bool> over{false};  // a tool behind us comes by again
   if (!over.exchange(true)) {
     finish_orphans();
+    finish_windows();
     leave_world();
     report();
     forget_types();

@@ -51,10 +51,15 @@ int too_large(MPI_Comm comm) {
 }
 
 void keep_arrays(MPI_Request request, bool persistent, std::vector<Narrowed> arrays) {
+  auto kept = std::make_shared<std::vector<Narrowed>>(std::move(arrays));
+  if (auto* known = context->operations.find(key_of(request)); known && known->copies) {  // just begun, and ours already
+    known->kept = std::move(kept);
+    return;
+  }
   auto operation = std::make_unique<engine::Operation>();
   operation->kind = OperationKind::memory;
   operation->persistent = persistent;
-  operation->kept = std::make_shared<std::vector<Narrowed>>(std::move(arrays));
+  operation->kept = std::move(kept);
   attach(request, std::move(operation));
 }
 

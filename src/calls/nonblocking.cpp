@@ -84,7 +84,7 @@ void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
     int done = 0;
     MPI_Status status;
     const auto* ticket = ticket_of(*operation);
-    if (!operation->receives() && !(ticket && (ticket->gpu || ticket->error != MPI_SUCCESS)) &&
+    if (!operation->brings() && !(ticket && (ticket->gpu || ticket->error != MPI_SUCCESS)) &&
         context->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
       forget_request(MPI_SUCCESS, &request);
       return;
@@ -102,7 +102,13 @@ namespace {
 /// Before the MPI starts a persistent operation of ours. Whether it need not be started, since a send by ticket has taken its place;
 /// `rc` is then what that returned.
 bool prepare(engine::Operation* operation, int& rc) {
-  if (!operation || operation->receives()) return false;
+  if (!operation) return false;
+  if (operation->copies) {
+    rc = operation->copies->gather();
+    if (rc != MPI_SUCCESS) raise(errors_of(*operation), rc);
+    return rc != MPI_SUCCESS;
+  }
+  if (operation->receives()) return false;
   if (auto* kept = ticket_of(*operation)) {
     if (auto ticketed = ticketed_send(kept->hook, kept->route, operation->user, kept->tag)) {
       const Accelerated counted(kept->hook, ticketed.bytes(), true);
@@ -121,7 +127,7 @@ bool prepare(engine::Operation* operation, int& rc) {
     }
   }
   if (operation->parcel) rc = gather(operation->parcel, operation->content);
-  if (rc != MPI_SUCCESS) raise(handle_of<MPI_Comm>(operation->comm), rc);
+  if (rc != MPI_SUCCESS) raise(errors_of(*operation), rc);
   return rc != MPI_SUCCESS;
 }
 

@@ -12,6 +12,7 @@
 #include "device/arena.hpp"
 #include "device/driver.hpp"
 #include "device/ipc.hpp"
+#include "device/pinned.hpp"
 
 namespace dunnage::device {
 
@@ -35,6 +36,7 @@ class Gpu {
   CUcontext context() const { return context_; }
   Imports& imports() { return imports_; }
   Arena& arena() { return *arena_; }
+  PinnedPool& pinned() { return pinned_; }
 
   static constexpr std::uint32_t most_kernels = 1u << 14;
   /// A kernel by its code, a number below most_kernels, and its name, which is asked for the first time only.
@@ -52,7 +54,7 @@ class Gpu {
   void abandon(const Lane& lane);
 
  private:
-  explicit Gpu(const Driver& driver) : driver_(driver), arena_(std::make_shared<Arena>(driver)) {}
+  explicit Gpu(const Driver& driver) : driver_(driver), pinned_(driver), arena_(std::make_shared<Arena>(driver)) {}
   void load();
   void release();
   void drop(const Lane& lane);
@@ -62,6 +64,7 @@ class Gpu {
     CUdeviceptr address;
   };
   const Driver& driver_;
+  PinnedPool pinned_;
   CUcontext context_ = nullptr;
   std::mutex mutex_;
   CUmodule module_ = nullptr;

@@ -8,6 +8,16 @@
 
 namespace dunnage::engine {
 
+/// Host memory that the MPI was given in place of the program's buffers. Both return an error code of the MPI; no handler is called.
+class Copies {
+ public:
+  virtual ~Copies() = default;
+  /// Before the MPI begins: what it reads.
+  virtual int gather() = 0;
+  /// After it has ended: what it wrote goes where the program wants it.
+  virtual int deliver() = 0;
+};
+
 /// Lives beside the MPI's own request. Not thread-safe: MPI lets one thread complete a request.
 struct Operation {
   enum class Kind {
@@ -24,8 +34,10 @@ struct Operation {
   void* user = nullptr;  // the buffer of what is not in the parcel
   Parcel parcel;
   std::shared_ptr<void> kept;
+  std::shared_ptr<Copies> copies;  // null where the MPI has the program's own buffers
   int sender = -1;         // of a receive, in MPI_COMM_WORLD, where it is to be told something (the communicator may be gone by then)
-  std::uint64_t comm = 0;  // the communicator's handle, for errors
+  std::uint64_t comm = 0;  // the handle of what errors are raised on: most often a communicator
+  enum class Object { comm, win, file } object = Object::comm;
   std::uint64_t key = 0;  // of the request
   std::uint64_t inner = 0;  // of the request that stands behind it while a persistent send goes by ticket
   bool by_ticket = false;   // whether one does
@@ -34,6 +46,8 @@ struct Operation {
   int error = 0;
 
   bool receives() const { return kind == Kind::receive || kind == Kind::in_place; }
+  /// Whether there is something to be done for the program when it is complete.
+  bool brings() const { return receives() || copies; }
 };
 
 }  // namespace dunnage::engine

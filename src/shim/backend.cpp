@@ -14,11 +14,13 @@
 
 #include "calls/blocking.hpp"
 #include "calls/completion.hpp"
-#include "calls/declined.hpp"
 #include "calls/finalize.hpp"
 #include "calls/narrowed.hpp"
 #include "calls/nonblocking.hpp"
+#include "calls/one_sided.hpp"
 #include "calls/pack.hpp"
+#include "calls/split.hpp"
+#include "calls/staged_call.hpp"
 #include "calls/tickets.hpp"
 #include "plan/machine_model.hpp"
 #include "shim/caller.hpp"
@@ -43,7 +45,7 @@ struct Exported {
   const char* name;
   void* hook;
   void* forwarder;    // for an MPI that lacks the function but has it without large counts; or null
-  bool only_counted;  // the hook does nothing but count, so without a report it is not wanted
+  bool left_to_mpi;   // the hook does nothing but count, and stage what is in a GPU's memory
 };
 
 #define next calls::context->next
@@ -98,12 +100,17 @@ bool start(const dunnage_front& front) {
 
 extern "C" __attribute__((visibility("default"))) void* const* dunnage_backend(const dunnage_front* front) try {
   if (!start(*front)) return nullptr;
+#ifdef DUNNAGE_CUDA
+  const bool staging = context->settings.device != dunnage::base::Device::off;
+#else
+  constexpr bool staging = false;
+#endif
   static void* table[std::size(exported)];
   for (std::size_t i = 0; i < std::size(exported); ++i) {
     const auto& entry = exported[i];
     const auto has = [&](const std::string& name) { return front->next(name.c_str()) != nullptr; };
     if (has(entry.name))
-      table[i] = entry.only_counted && !context->reporting ? nullptr : entry.hook;
+      table[i] = entry.left_to_mpi && !staging && !context->reporting ? nullptr : entry.hook;
     else if (entry.forwarder && has(std::string(entry.name, std::strlen(entry.name) - 2)))
       // Our exporting the symbols of large counts makes programs that look for them (mpi4py does) believe that they are
       // there, so they must work where the MPI lacks them.

@@ -1,0 +1,75 @@
+// One-sided communication with device memory. Copies of origin buffers live until the window is synchronized; windows themselves must be in
+// memory that the host reaches.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "calls/context.hpp"
+#include "calls/error.hpp"
+#include "calls/gpu_pack.hpp"
+
+namespace dunnage::calls {
+
+inline constexpr int every_target = -1;
+
+/// What an operation reads and writes, until the window's next synchronization with that target.
+void keep_until_synchronized(MPI_Win win, int target, std::shared_ptr<engine::Copies> copies);
+extern std::atomic<std::size_t> kept_copies;
+
+/// `call()` calls the MPI. What it completes goes where the program wants it. Returns what the call is to return.
+int synchronize_kept(MPI_Win win, int target, int (*call)(void*), void* argument);
+template <class Call>
+int synchronizing(MPI_Win win, int target, Call&& call) {
+  if (kept_copies.load(std::memory_order_relaxed) == 0) return call();
+  return synchronize_kept(win, target, [](void* it) { return (*static_cast<std::remove_reference_t<Call>*>(it))(); }, &call);
+}
+
+template <class Fn>
+int fence(Hook, Fn next, int assertion, MPI_Win win) {
+  return synchronizing(win, every_target, [&] { return next(assertion, win); });
+}
+template <class Fn>
+int synchronize(Hook, Fn next, MPI_Win win) {
+  return synchronizing(win, every_target, [&] { return next(win); });
+}
+template <class Fn>
+int synchronize_with(Hook, Fn next, int rank, MPI_Win win) {
+  return synchronizing(win, rank, [&] { return next(rank, win); });
+}
+/// What nothing has completed is dropped.
+int free_window(MPI_Win* win, int (*next)(MPI_Win*));
+template <class Fn>
+int window_free(Hook, Fn next, MPI_Win* win) {
+  if (!win || kept_copies.load(std::memory_order_relaxed) == 0) return next(win);
+  return free_window(win, next);
+}
+
+/// Whether a window's memory is a device's, which no MPI is given.
+bool refused(const void* base, MPI_Aint size);
+/// The error for that. `win`: null at its making.
+int refuse_window(Hook hook, const ErrorsOf& errors);
+/// Host memory in place of a window's, so that the other ranks' call need not wait for this one's; null where there is none. The window
+/// lives until finish_windows().
+void* stand_in(MPI_Aint size);
+void keep_window(MPI_Win win);
+/// Frees those that the program was not given, at MPI_Finalize.
+void finish_windows();
+
+template <class Fn, class Unit>
+int window_create(Hook hook, Fn next, void* base, MPI_Aint size, Unit unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+  if (surely_host(base) || !refused(base, size)) return next(base, size, unit, info, comm, win);
+  void* instead = stand_in(size);
+  const int rc = next(instead, instead ? size : 0, unit, info, comm, win);
+  if (rc != MPI_SUCCESS) return rc;
+  keep_window(*win);
+  *win = MPI_WIN_NULL;
+  return refuse_window(hook, errors_of_comm(comm));
+}
+template <class Fn>
+int window_attach(Hook hook, Fn next, MPI_Win win, void* base, MPI_Aint size) {
+  if (surely_host(base) || !refused(base, size)) return next(win, base, size);
+  return refuse_window(hook, errors_of_win(win));
+}
+
+}  // namespace dunnage::calls
