@@ -117,7 +117,7 @@ void reach(Epoch epoch, int n, int which) {
   const Type mine = layout(which + ring.me, n), there = layout(which + 1, n), result = layout(which + 2, n);
   const MPI_Datatype m = mine, t = there, r = result;
   const std::size_t bytes = std::size_t(n) * 8;
-  Buffer window(t, 1), origin(m, 1), got(r, 1);
+  Buffer window(t, 1, true), origin(m, 1), got(r, 1);
   constexpr MPI_Aint kBefore = 16;  // in the window, before the type's data begins
   MPI_Win win;
   const Bounds reach = bounds_of(window.map());

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "elsewhere.hpp"
 #include "samples.hpp"
 
 // --- functions by name -----------------------------------------------------------------------------------
@@ -319,7 +320,8 @@ class Buffer {
     MPI_Aint at = 0;  // in bytes from the buffer's address
   };
 
-  explicit Buffer(const std::vector<Block>& blocks) {
+  /// `host`: in the host's memory, whatever the program is about.
+  explicit Buffer(const std::vector<Block>& blocks, bool host = false) {
     for (const Block& b : blocks) {
       maps_.emplace_back();
       append_shifted(maps_.back(), typemap(b.type, b.count), b.at);
@@ -328,52 +330,71 @@ class Buffer {
     const Bounds bounds = bounds_of(all_);
     memory_.resize(bounds.end - bounds.begin + 2 * kMargin);
     origin_ = memory_.data() + kMargin - bounds.begin;
+    there_.made(host);
     poison();
   }
-  Buffer(MPI_Datatype type, MPI_Aint count) : Buffer({{type, count, 0}}) {}
+  Buffer(MPI_Datatype type, MPI_Aint count, bool host = false) : Buffer({{type, count, 0}}, host) {}
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  unsigned char* origin() { return origin_; }
-  void* address() { return origin_; }
+  /// As the MPI is given it.
+  unsigned char* origin() { return there_.data() + (origin_ - memory_.data()); }
+  void* address() { return origin(); }
   const Typemap& map() const { return all_; }
   std::size_t size() const { return size_of(all_); }
 
-  void poison() { std::fill(memory_.begin(), memory_.end(), kPoison); }
+  void poison() {
+    clear();
+    there_.written();
+  }
   // Poison, and in the typemap the stream.
   void put(const Bytes& stream) {
-    poison();
+    clear();
     oracle_unpack(all_, stream, origin_);
+    there_.written();
+  }
+  void put_block(int block, const Bytes& stream) {
+    there_.look();
+    oracle_unpack(maps_[block], stream, origin_);
+    there_.written();
   }
   // Each block holds its own stream, or, where that is empty, is untouched.
   template <class Stream>
   void expect_blocks(Stream stream, const std::string& what) {
+    there_.look();
     const Bytes got = memory_;
-    poison();
-    for (int i = 0; i < int(maps_.size()); ++i) put_block(i, stream(i));
+    clear();
+    for (int i = 0; i < int(maps_.size()); ++i) oracle_unpack(maps_[i], stream(i), origin_);
     compare(got, what);
   }
-  void put_block(int block, const Bytes& stream) { oracle_unpack(maps_[block], stream, origin_); }
 
-  Bytes packed() const { return oracle_pack(all_, origin_); }
+  Bytes packed() {
+    there_.look();
+    return oracle_pack(all_, origin_);
+  }
 
   // The stream in the typemap and poison everywhere else. What the stream is too short for is poison as well.
   void expect(const Bytes& stream, const std::string& what) {
+    there_.look();
     const Bytes got = memory_;
-    put(stream);
+    clear();
+    oracle_unpack(all_, stream, origin_);
     compare(got, what);
   }
   void expect_untouched(const std::string& what) { expect({}, what); }
   // The same as an answer.
   bool holds(const Bytes& stream) {
+    there_.look();
     const Bytes got = memory_;
-    put(stream);
+    clear();
+    oracle_unpack(all_, stream, origin_);
     const bool same = got == memory_;
     memory_ = got;
     return same;
   }
 
  private:
+  void clear() { std::fill(memory_.begin(), memory_.end(), kPoison); }
   // What the memory held with what it should hold.
   void compare(const Bytes& got, const std::string& what) {
     const auto [g, e] = std::mismatch(got.begin(), got.end(), memory_.begin());
@@ -389,5 +410,6 @@ class Buffer {
   std::vector<Typemap> maps_;
   Typemap all_;
   Bytes memory_;
-  unsigned char* origin_ = nullptr;
+  Elsewhere there_{memory_};
+  unsigned char* origin_ = nullptr;  // in memory_
 };
