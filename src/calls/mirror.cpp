@@ -16,8 +16,17 @@ constexpr std::int64_t line = 64;
 
 bool understood(const KnownType* known) { return known && (known->reason() == Reason::accelerated || known->reason() == Reason::contiguous); }
 
-type::Placed shifted(type::Placed data, std::int64_t by) {
-  data.offset += by;
+/// Where the bytes of some elements are.
+type::Placed data_of(const Segment& segment, const KnownType& known) {
+  type::Placed data;
+  if (known.layout().size == 0 && known.reason() == Reason::contiguous) {  // a predefined type that has not told its size
+    MPI_Count size = 0;
+    context->own.Type_size_x(segment.type, &size);
+    data = type::block(0, type::times(segment.count, size));
+  } else {
+    data = type::loop(segment.count, known.layout().extent, known.layout().data);
+  }
+  data.offset = type::plus(data.offset, segment.offset);
   return data;
 }
 
@@ -57,7 +66,7 @@ void Mirror::plan(std::span<const Segment> segments) {
     if (segment.count <= 0) continue;
     const auto* known = known_type(segment.type);
     if (understood(known)) {
-      const auto data = shifted(type::loop(segment.count, known->layout().extent, known->layout().data), segment.offset);
+      const auto data = data_of(segment, *known);
       if (!data.node) continue;
       low_ = std::min(low_, data.offset + data.node->low);
       high_ = std::max(high_, data.offset + data.node->high);

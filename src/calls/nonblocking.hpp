@@ -4,6 +4,7 @@
 
 #include "calls/accept.hpp"
 #include "calls/orphans.hpp"
+#include "calls/staged_call.hpp"
 #include "calls/tickets.hpp"
 
 namespace dunnage::calls {
@@ -142,22 +143,27 @@ int isendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Data
               Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
   progress_orphans();
   answer_letters();
-  context->count(hook, plan::Reason::passed_on);
+  StagedCall call(hook, errors_of_comm(comm), comm, true, {});
+  sendbuf = call.send(sendbuf, blocks(beyond_null(dest), sendcount, sendtype));
+  recvbuf = call.update(recvbuf, blocks(beyond_null(source), recvcount, recvtype));
+  if (!call.ready()) return call.error();
   avoid_length(sendcount, sendtype, dest, comm);
   auto watched = watch_receive(recvbuf, recvcount, recvtype, source, comm, false);
   const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
-  return watch(rc, request, std::move(watched));
+  return call.staged() ? call.begun(rc, request, false, std::move(watched)) : watch(rc, request, std::move(watched));
 }
 template <class Fn, class Count>
 int isendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
                       MPI_Comm comm, MPI_Request* request) {
   progress_orphans();
   answer_letters();
-  context->count(hook, plan::Reason::passed_on);
+  StagedCall call(hook, errors_of_comm(comm), comm, true, {});
+  buf = call.update(buf, one(count, datatype));
+  if (!call.ready()) return call.error();
   avoid_length(count, datatype, dest, comm);
   auto watched = watch_receive(buf, count, datatype, source, comm, false);
   const int rc = next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
-  return watch(rc, request, std::move(watched));
+  return call.staged() ? call.begun(rc, request, false, std::move(watched)) : watch(rc, request, std::move(watched));
 }
 
 int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request);

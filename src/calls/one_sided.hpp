@@ -37,6 +37,24 @@ template <class Fn>
 int synchronize_with(Hook, Fn next, int rank, MPI_Win win) {
   return synchronizing(win, rank, [&] { return next(rank, win); });
 }
+// What is copied back is gone, and MPICH 4.0 calls a get that a put follows locally complete before its data is there: so it is flushed.
+template <class Fn>
+int flush_local(Hook, Fn next, int rank, MPI_Win win) {
+  const bool kept = kept_copies.load(std::memory_order_relaxed) != 0;
+  return synchronizing(win, rank, [&] {
+    const int rc = next(rank, win);
+    return kept && rc == MPI_SUCCESS ? context->own.Win_flush(rank, win) : rc;
+  });
+}
+template <class Fn>
+int flush_local_all(Hook, Fn next, MPI_Win win) {
+  const bool kept = kept_copies.load(std::memory_order_relaxed) != 0;
+  return synchronizing(win, every_target, [&] {
+    const int rc = next(win);
+    return kept && rc == MPI_SUCCESS ? context->own.Win_flush_all(win) : rc;
+  });
+}
+
 /// What nothing has completed is dropped.
 int free_window(MPI_Win* win, int (*next)(MPI_Win*));
 template <class Fn>

@@ -157,7 +157,7 @@ int StagedCall::ended(int rc) {
   return failed == MPI_SUCCESS ? rc : raise(errors_, failed);
 }
 
-int StagedCall::begun(int rc, MPI_Request* request, bool persistent) {
+int StagedCall::begun(int rc, MPI_Request* request, bool persistent, std::unique_ptr<engine::Operation> watched) {
   if (rc != MPI_SUCCESS) return rc;
   if (!copies_) {
     forget_request(rc, request);
@@ -166,12 +166,15 @@ int StagedCall::begun(int rc, MPI_Request* request, bool persistent) {
   // What is complete must have no entry: an MPI gives one and the same handle to all that complete at once.
   int done = 0;
   MPI_Status status;
-  if (!persistent && context->own.Request_get_status(*request, &done, &status) == MPI_SUCCESS && done) {
+  if (!persistent && !watched && context->own.Request_get_status(*request, &done, &status) == MPI_SUCCESS && done) {
     forget_request(rc, request);
     return ended(rc);
   }
-  auto operation = std::make_unique<engine::Operation>();
-  operation->kind = OperationKind::memory;
+  auto operation = std::move(watched);
+  if (!operation) {
+    operation = std::make_unique<engine::Operation>();
+    operation->kind = OperationKind::memory;
+  }
   operation->persistent = persistent;
   operation->copies = std::move(copies_);
   operation->comm = errors_.key;

@@ -43,10 +43,12 @@ class StagedCall {
   /// call returns.
   bool ready(bool persistent = false);
   int error();
+  bool staged() const { return static_cast<bool>(copies_); }
 
   // After it. `rc`: what the MPI returned. Return what the call is to return.
   int ended(int rc);                                        // it is over
-  int begun(int rc, MPI_Request* request, bool persistent);  // its request tells when
+  int begun(int rc, MPI_Request* request, bool persistent,  // its request tells when; `watched`: what else is to be done then
+            std::unique_ptr<engine::Operation> watched = nullptr);
   int until_synchronized(int rc, MPI_Win win, int target);   // the window's next synchronization with that rank does
   int until_end(int rc, MPI_File file);                      // its second half does
 

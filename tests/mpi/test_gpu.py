@@ -5,6 +5,7 @@ hold every byte against the typemap.
 """
 import json
 import os
+import re
 
 import pytest
 
@@ -76,6 +77,37 @@ def test_paths_are_taken(launch, flavour, tmp_path):
         assert run.code == 0, run
         counts[path] = sum(call.get("by ticket", 0) for call in json.loads(report.read_text())["calls"].values())
     assert counts["auto"] > counts["staged"] + 200
+
+
+# The programs of test_contract.py, with their buffers in every kind of memory.
+LEFT_TO_MPI = [("gpu_collectives", 2), ("gpu_collectives", 3), ("gpu_collectives", 5), ("gpu_neighbours", 2), ("gpu_neighbours", 3), ("gpu_onesided", 2),
+               ("gpu_onesided", 3), ("gpu_files", 2), ("gpu_staged", 1), ("gpu_staged", 2), ("gpu_staged", 3)]
+
+
+@pytest.mark.parametrize("program, ranks", LEFT_TO_MPI)
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_calls_of_the_mpi(launch, flavour, program, ranks):
+    run = launch(flavour, f"contract_{program}", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize("flavour", [f for f in MPIS if f not in ("openmpi", "mpich", "mpi_abi_on_impi")])
+@pytest.mark.parametrize("program", ["gpu_collectives", "gpu_onesided", "gpu_staged"])
+def test_calls_of_other_mpis(launch, flavour, program):
+    run = launch(flavour, f"contract_{program}", ranks=2, mode="dunnage", limit=300, **simulated(flavour))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_calls_of_the_mpi_in_the_report(launch, flavour, tmp_path):
+    """Each call is there, and those with device memory for that reason."""
+    report = tmp_path / "report.json"
+    run = launch(flavour, "contract_gpu_collectives", ranks=2, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_REPORT=str(report)))
+    assert run.code == 0, run
+    calls = json.loads(report.read_text())["calls"]
+    for name in re.search(r"^called:(.*)$", run.output, re.M).group(1).split():
+        if name not in ("MPI_Isend", "MPI_Irecv"):
+            assert calls[name]["declined"]["device memory, packed by the MPI in host memory"] > 0, name
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])

@@ -113,3 +113,15 @@ class CudaMemory {
   std::size_t size_;
   void* at_ = nullptr;
 };
+
+inline int error_class(int code) {
+  int cls = MPI_SUCCESS;
+  if (code != MPI_SUCCESS) PMPI_Error_class(code, &cls);
+  return cls;
+}
+
+// Some MPIs have no codes with texts in their own classes; there the class is one of Dunnage's.
+inline void check_error(int code, int expected, const std::string& what) {
+  const int cls = error_class(code);
+  check(cls == expected || (code != MPI_SUCCESS && cls > MPI_ERR_LASTCODE), what, "class " + std::to_string(cls));
+}

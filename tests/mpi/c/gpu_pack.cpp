@@ -232,18 +232,6 @@ void reused_addresses() {
   }
 }
 
-int error_class(int code) {
-  int cls = MPI_SUCCESS;
-  if (code != MPI_SUCCESS) PMPI_Error_class(code, &cls);
-  return cls;
-}
-
-// Some MPIs have no codes with texts in their own classes; there the class is one of Dunnage's.
-void check_error(int code, int expected, const std::string& what) {
-  const int cls = error_class(code);
-  check(cls == expected || (code != MPI_SUCCESS && cls > MPI_ERR_LASTCODE), what, "class " + std::to_string(cls));
-}
-
 void errors() {
   contract().section("errors");
   MPI_Datatype type = make::vector(100, 1, 2, MPI_DOUBLE);

@@ -187,6 +187,23 @@ void reach(Epoch epoch, int n, int which) {
   MPI_Win_free(&win);
 }
 
+// One number.
+struct Number {
+  Buffer buffer{MPI_LONG_LONG, 1};
+  explicit Number(long long value) { set(value); }
+  void set(long long value) {
+    Bytes bytes(sizeof value);
+    std::memcpy(bytes.data(), &value, sizeof value);
+    buffer.put(bytes);
+  }
+  long long get() {
+    long long value;
+    std::memcpy(&value, buffer.packed().data(), sizeof value);
+    return value;
+  }
+  void* at() { return buffer.address(); }
+};
+
 // The calls that take one predefined element.
 void single(Epoch epoch) {
   const Ring ring;
@@ -198,25 +215,25 @@ void single(Epoch epoch) {
   const auto attempt = [&](const std::string& label, long long old, long long expected, auto call) {
     contract().section(label);
     memory[1] = old + ring.me;
-    long long result = -5;
+    Number result(-5);
     open(epoch, win, ring);
-    check_ok(call(&result), label);
+    check_ok(call(result.at()), label);
     close(epoch, win, ring);
-    check_equal(result, old + ring.target, label + ", fetched");
+    check_equal(result.get(), old + ring.target, label + ", fetched");
     check_equal(memory[1], expected, label + ", the window");
     check(memory[0] == -1 && memory[2] == -1, label + ", the window around it");
     PMPI_Barrier(MPI_COMM_WORLD);
   };
-  const long long mine = 1000 + ring.me;
-  attempt("MPI_Fetch_and_op, " + where, 50, 50 + ring.me + 1000 + ring.source, [&](long long* result) {
-    return fetch_and_op(&mine, result, MPI_LONG_LONG, ring.target, MPI_Aint(1), MPI_SUM, win);
+  Number mine(1000 + ring.me);
+  attempt("MPI_Fetch_and_op, " + where, 50, 50 + ring.me + 1000 + ring.source, [&](void* result) {
+    return fetch_and_op(mine.at(), result, MPI_LONG_LONG, ring.target, MPI_Aint(1), MPI_SUM, win);
   });
-  const long long same = 60 + ring.target, other = 7;
-  attempt("MPI_Compare_and_swap, " + where, 60, 1000 + ring.source, [&](long long* result) {
-    return compare_and_swap(&mine, &same, result, MPI_LONG_LONG, ring.target, MPI_Aint(1), win);
+  Number same(60 + ring.target), other(7);
+  attempt("MPI_Compare_and_swap, " + where, 60, 1000 + ring.source, [&](void* result) {
+    return compare_and_swap(mine.at(), same.at(), result, MPI_LONG_LONG, ring.target, MPI_Aint(1), win);
   });
-  attempt("MPI_Compare_and_swap of another value, " + where, 60, 60 + ring.me, [&](long long* result) {
-    return compare_and_swap(&mine, &other, result, MPI_LONG_LONG, ring.target, MPI_Aint(1), win);
+  attempt("MPI_Compare_and_swap of another value, " + where, 60, 60 + ring.me, [&](void* result) {
+    return compare_and_swap(mine.at(), other.at(), result, MPI_LONG_LONG, ring.target, MPI_Aint(1), win);
   });
   MPI_Win_free(&win);
 }
