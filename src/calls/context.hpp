@@ -60,6 +60,7 @@ struct Context {
   plan::Library library;
   plan::Behaviour behaviour;
   plan::Model model{};
+  int (*query_cuda_support)() = nullptr;  // the MPI's own, where it has one
   bool reporting = false;
   bool several_hosts = false;  // the ranks of MPI_COMM_WORLD may be on several; false before MPI_Init
   /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.
@@ -75,6 +76,9 @@ struct Context {
   engine::HandleTable<KnownType> types;
 
   explicit Context(const base::Settings& s) : settings(s), staging(s.staging_pool) {}
+
+  /// Whether the MPI says that it reaches devices by itself.
+  bool mpi_knows_gpus() const { return query_cuda_support && query_cuda_support() == 1; }
 
   void count(Hook hook, plan::Reason reason) {
     if (reporting)

@@ -76,7 +76,7 @@ int free_window(MPI_Win* win, int (*next)(MPI_Win*)) {
 }
 
 bool refused([[maybe_unused]] const void* base, [[maybe_unused]] MPI_Aint size) {
-  return size > 0 && context->settings.force != base::Force::never && on_device(base);
+  return size > 0 && context->settings.force != base::Force::never && on_device(base) && !context->mpi_knows_gpus();
 }
 
 int refuse_window([[maybe_unused]] Hook hook, const ErrorsOf& errors) {

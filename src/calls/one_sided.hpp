@@ -63,7 +63,7 @@ int window_free(Hook, Fn next, MPI_Win* win) {
   return free_window(win, next);
 }
 
-/// Whether a window's memory is a device's, which no MPI is given.
+/// Whether a window's memory is a device's, and the MPI does not reach that.
 bool refused(const void* base, MPI_Aint size);
 /// The error for that. `win`: null at its making.
 int refuse_window(Hook hook, const ErrorsOf& errors);

@@ -115,7 +115,7 @@ void* StagedCall::broadcast(void* buffer, const Shape& shape, int root) {
 
 void StagedCall::refuse_gpu(const void* buffer, const Shape& shape) noexcept {
   const auto* driver = driver_for(buffer);
-  if (!driver) return;
+  if (!driver || context->mpi_knows_gpus()) return;
   try {
     const auto segments = segments_of(shape, comm_, false);
     if (!Mirror::of(*driver, Role::send, buffer, segments)) return;

@@ -72,6 +72,7 @@ bool start(const dunnage_front& front) {
   each(made->next, fill);
   each(made->below, [&](const char* name, auto& function, bool) { fill((std::string("P") + name).c_str(), function, false); });
   each(made->own, fill);
+  made->query_cuda_support = reinterpret_cast<int (*)()>(front.next("MPIX_Query_cuda_support"));
   if (!missing.empty()) {
     if (front.speaks) std::fprintf(stderr, "dunnage: this MPI has no %s; calls are passed through\n", missing.c_str());
     return false;
