@@ -15,7 +15,7 @@ namespace dunnage::calls {
 /// Whether such a call is none of our business, told at once: no driver, no report.
 inline bool left_to_mpi() {
 #ifdef DUNNAGE_CUDA
-  return !context->reporting && device::surely_no_driver();
+  return !context->reporting && !device::driver();
 #else
   return !context->reporting;
 #endif
