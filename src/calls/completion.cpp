@@ -90,7 +90,7 @@ class Ours {
       statuses[k].MPI_ERROR = error;
       result = MPI_ERR_IN_STATUS;
     };
-    std::vector<MPI_Comm> comms(gpu_tickets() ? static_cast<std::size_t>(count) : 0);
+    std::vector<ErrorsOf> errors(gpu_tickets() ? static_cast<std::size_t>(count) : 0);
     // Sends last: they may wait for a receiver that waits for what this process receives.
     for (const bool receives : {true, false}) {
       FetchBatch batch;
@@ -100,11 +100,11 @@ class Ours {
         if (!operation || operation->receives() != receives || (rc != MPI_SUCCESS && !(listed && status.MPI_ERROR != MPI_ERR_PENDING))) continue;
         const bool well = !listed || status.MPI_ERROR == MPI_SUCCESS;
         batch.about(k);
-        if (!comms.empty()) comms[static_cast<std::size_t>(k)] = handle_of<MPI_Comm>(operation->comm);
+        if (!errors.empty()) errors[static_cast<std::size_t>(k)] = errors_of(*operation);
         if (const int error = complete(index(k), well ? &statuses[k] : nullptr); error != MPI_SUCCESS) fail(k, error);
       }
       for (const auto& failure : batch.finish()) {
-        failed_ = comms[static_cast<std::size_t>(failure.index)];
+        failed_ = errors[static_cast<std::size_t>(failure.index)];
         fail(failure.index, failure.code);
       }
     }
