@@ -70,7 +70,7 @@ Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::i
   return accepted;
 }
 
-Message stage_bytes(plan::Operation operation, std::int64_t size, bool both) {
+Message stage_bytes(plan::Operation operation, std::int64_t size, bool both, const engine::Content& content) {
   const auto& model = context->model;
   // A single byte cannot be divided.
   const bool divided = size < 2 ? false
@@ -80,15 +80,15 @@ Message stage_bytes(plan::Operation operation, std::int64_t size, bool both) {
   if (divided) {
     const auto first = engine::Parcel::middle(size);
     message.type = PackedType::divided(first, size - first);
-    if (message.type) message.parcel = {context->staging.take(size + engine::Parcel::gap), size, first};
+    if (message.type) message.parcel = {staging_for(content, size + engine::Parcel::gap), size, first};
   } else {
-    message.parcel = {context->staging.take(size), size, size};
+    message.parcel = {staging_for(content, size), size, size};
   }
   return message;
 }
 
 Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool both) {
-  auto message = stage_bytes(operation, accepted.bytes(), both);
+  auto message = stage_bytes(operation, accepted.bytes(), both, accepted.content);
   if (!message) {
     context->count(hook, Reason::no_memory);
     accepted.content = {};

@@ -5,6 +5,7 @@
 #include "calls/gpu_error.hpp"
 #include "calls/gpu_pack.hpp"
 #include "calls/gpu_tickets.hpp"
+#include "engine/host_memory.hpp"
 #endif
 
 namespace dunnage::calls {
@@ -121,15 +122,48 @@ int code_of_current_exception() {
   }
 }
 
+engine::Staging staging_for(const engine::Content& content, std::int64_t size) {
+#ifdef DUNNAGE_CUDA
+  if (const auto* data = content.device(); data && static_cast<std::uint64_t>(size) <= context->settings.staging_pool) try {
+      const auto memory = std::make_shared<const engine::HostMemory>(*device::driver(), data->place, static_cast<std::size_t>(size), context->settings.staging_pool);
+      return {memory, memory->data()};
+    } catch (const std::exception&) {  // other memory will do
+    }
+#else
+  (void)content;
+#endif
+  return context->staging.take(size);
+}
+
+namespace {
+
+/// Data that a device takes nearly as long to begin with as to bring: two pieces of them are put together by the host.
+bool worth_joining(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes) {
+  return parcel.divided() && content.device() && bytes > parcel.first && bytes <= std::int64_t{128} << 10;
+}
+
+}  // namespace
+
 int gather(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes) try {
-  parcel.gather(content, bytes);
+  if (const auto joined = worth_joining(parcel, content, bytes) ? staging_for(content, bytes) : engine::Staging()) {
+    content.pack(joined.data(), 0, bytes);
+    parcel.write(joined.data(), 0, bytes);
+  } else {
+    parcel.gather(content, bytes);
+  }
   return MPI_SUCCESS;
 } catch (const std::exception&) {
   return code_of_current_exception();
 }
 
 int deliver(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes) try {
-  parcel.deliver(content, bytes);
+  bytes = std::min(bytes, parcel.size);
+  if (const auto joined = worth_joining(parcel, content, bytes) ? staging_for(content, bytes) : engine::Staging()) {
+    parcel.read(joined.data(), 0, bytes);
+    content.unpack(joined.data(), 0, bytes);
+  } else {
+    parcel.deliver(content, bytes);
+  }
   return MPI_SUCCESS;
 } catch (const std::exception&) {
   return code_of_current_exception();

@@ -12,6 +12,9 @@ namespace dunnage::calls {
 /// there is a driver. Throws std::bad_alloc, type::SpecError.
 std::optional<engine::Content> on_gpu(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known);
 
+/// Memory to stage data in: page-locked where they are in a GPU's memory and some is to be had. Empty where there is no memory.
+engine::Staging staging_for(const engine::Content& content, std::int64_t size);
+
 /// Packs the first `bytes` bytes, or all. Returns an error code of the MPI; no handler is called.
 int gather(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes);
 inline int gather(const engine::Parcel& parcel, const engine::Content& content) { return gather(parcel, content, parcel.size); }

@@ -11,13 +11,14 @@ constexpr std::align_val_t line{64};
 
 Staging& Staging::operator=(Staging&& other) noexcept {
   std::swap(pool_, other.pool_);
+  std::swap(owner_, other.owner_);
   std::swap(data_, other.data_);
   std::swap(shelf_, other.shelf_);
   return *this;
 }
 
 Staging::~Staging() {
-  if (data_) pool_->give_back(data_, shelf_);
+  if (pool_) pool_->give_back(data_, shelf_);
 }
 
 StagingPool::~StagingPool() {

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace dunnage::engine {
@@ -15,6 +17,8 @@ class StagingPool;
 class Staging {
  public:
   Staging() = default;
+  /// Memory from elsewhere, which `owner` keeps.
+  Staging(std::shared_ptr<const void> owner, char* data) : owner_(std::move(owner)), data_(data) {}
   Staging(Staging&& other) noexcept { *this = static_cast<Staging&&>(other); }
   Staging& operator=(Staging&& other) noexcept;
   ~Staging();
@@ -25,7 +29,8 @@ class Staging {
  private:
   friend class StagingPool;
   Staging(StagingPool* pool, char* data, int shelf) : pool_(pool), data_(data), shelf_(shelf) {}
-  StagingPool* pool_ = nullptr;
+  StagingPool* pool_ = nullptr;  // null where there is an owner
+  std::shared_ptr<const void> owner_;
   char* data_ = nullptr;
   int shelf_ = 0;
 };
