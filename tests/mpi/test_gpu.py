@@ -110,6 +110,19 @@ def test_calls_of_the_mpi_in_the_report(launch, flavour, tmp_path):
             assert calls[name]["declined"]["device memory, packed by the MPI in host memory"] > 0, name
 
 
+FAULTS = ["cuIpcGetMemHandle:0", "cuIpcOpenMemHandle:0", "cuIpcOpenMemHandle:2", "cuLaunchKernel:15", "kernel:2", "cuMemcpyAsync:15", "cuEventRecord:2",
+          "cuEventQuery:15", "cuStreamCreate:2", "cuMemHostRegister:0"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults(launch, fault):
+    """A device that fails: right to the last byte, or an error of the MPI, which ends the job; never a hang, a crash or other bytes."""
+    flavour = ["openmpi", "mpich"][FAULTS.index(fault) % 2]
+    run = launch(flavour, "contract_gpu_direct", ranks=2, mode="dunnage", limit=120,
+                 **simulated(flavour, DUNNAGE_SIM_FAIL=f"{fault}:999", CONTRACT_ERRORS_ARE_FATAL="1"))
+    assert "FAIL contract" not in run.errors and (run.code != 0 or run.finished), run
+
+
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_one_device(launch, flavour):
     run = launch(flavour, "contract_gpu_pack", 1, ranks=1, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_SIM_DEVICES="1"))
