@@ -117,8 +117,8 @@ class Ours {
     std::vector<int> waiting;
     for (std::size_t i = 0; i < operations_.size(); ++i)
       if (const auto* o = operations_[i]; o && o->receives() && o->active && !o->delivered) waiting.push_back(static_cast<int>(i));
+    FetchBatch batch;
     for (transport::shm::Patience patience; !waiting.empty();) {
-      FetchBatch batch;
       const auto come = std::erase_if(waiting, [&](int i) {
         int done = 0;
         MPI_Status status;
@@ -129,10 +129,11 @@ class Ours {
         arrive(*(*this)[i], status);
         return true;
       });
-      for (const auto& failure : batch.finish()) (*this)[failure.index]->error = failure.code;
+      batch.go_on();
       progress_receives();
       come ? patience.rest() : patience.wait();
     }
+    for (const auto& failure : batch.finish()) (*this)[failure.index]->error = failure.code;
   }
 
  private:

@@ -128,7 +128,7 @@ auto with_pipe(engine::Direction direction, const engine::Content& content, std:
     return f(transport::shm::AtOnce<decltype(move)>{move});
   }
   engine::GpuPipe pipe(*driver, direction, *data, context->settings.device_piece);
-  device::pin(*driver, ring.data(), ring.size(), context->settings.staging_pool);
+  device::pin(*driver, ring.data(), ring.size(), context->settings.ticket_memory);
   return f(pipe);
 }
 
@@ -232,33 +232,77 @@ struct FetchBatch::Pending {
   int index;
 };
 
+/// Of one context.
+struct FetchBatch::Flight {
+  std::vector<Pending> messages;
+  CUcontext context;
+  std::unique_ptr<engine::Transfers> transfers;
+  ~Flight() try {
+    const device::Scope scope(*device::driver(), context);
+    transfers.reset();
+  } catch (const std::exception&) {
+    (void)transfers.release();  // the context has gone, and all of it with it
+  }
+};
+
 FetchBatch::FetchBatch() : outer_(batch) { batch = this; }
 FetchBatch::~FetchBatch() {
   finish();
   batch = outer_;
 }
 
-std::vector<FetchBatch::Failure> FetchBatch::finish() {
-  std::vector<Failure> failures;
+void FetchBatch::end(const std::vector<Pending>& group, int code) {
+  for (const auto& message : group) {
+    message.incoming.discard();
+    if (code != MPI_SUCCESS) failures_.push_back({message.index, code});
+  }
+}
+
+void FetchBatch::go_on() {
   while (!pending_.empty()) {
-    const auto context_of_first = pending_.front().context;
-    const auto others = std::stable_partition(pending_.begin(), pending_.end(), [&](const auto& p) { return p.context == context_of_first; });
+    const auto first = pending_.front().context;
+    const auto others = std::stable_partition(pending_.begin(), pending_.end(), [&](const auto& p) { return p.context == first; });
+    auto flight = std::make_unique<Flight>();
+    flight->context = first;
+    flight->messages.assign(std::make_move_iterator(pending_.begin()), std::make_move_iterator(others));
+    pending_.erase(pending_.begin(), others);
+    try {
+      const device::Scope scope(*device::driver(), first);
+      std::vector<engine::Transfers::Move> moves;
+      for (const auto& p : flight->messages) moves.push_back({p.remote, p.to});
+      flight->transfers = std::make_unique<engine::Transfers>(moves, device_piece());
+      flights_.push_back(std::move(flight));
+    } catch (const std::exception&) {
+      end(flight->messages, code_of_current_exception());
+    }
+  }
+  std::erase_if(flights_, [&](const auto& flight) {
     int code = MPI_SUCCESS;
     try {
-      const device::Scope scope(*device::driver(), context_of_first);
-      engine::Transfers transfers;
-      for (auto p = pending_.begin(); p != others; ++p) transfers.add(p->remote, p->to);
-      transfers.finish(device_piece());
+      const device::Scope scope(*device::driver(), flight->context);
+      if (!flight->transfers->done()) return false;
     } catch (const std::exception&) {
       code = code_of_current_exception();
     }
-    for (auto p = pending_.begin(); p != others; ++p) {
-      p->incoming.discard();
-      if (code != MPI_SUCCESS) failures.push_back({p->index, code});
+    end(flight->messages, code);
+    return true;
+  });
+}
+
+std::vector<FetchBatch::Failure> FetchBatch::finish() {
+  go_on();
+  for (const auto& flight : flights_) {
+    int code = MPI_SUCCESS;
+    try {
+      const device::Scope scope(*device::driver(), flight->context);
+      flight->transfers->wait();
+    } catch (const std::exception&) {
+      code = code_of_current_exception();
     }
-    pending_.erase(pending_.begin(), others);
+    end(flight->messages, code);
   }
-  return failures;
+  flights_.clear();
+  return std::exchange(failures_, {});
 }
 
 int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landing& landing) try {
@@ -287,9 +331,7 @@ int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landi
     batch->pending_.push_back({incoming, place, remote, *to, batch->index_});
     return MPI_SUCCESS;
   }
-  engine::Transfers transfers;
-  transfers.add(remote, *to);
-  transfers.finish(device_piece());
+  engine::Transfers({{remote, *to}}, device_piece()).wait();
   incoming.discard();
   return MPI_SUCCESS;
 } catch (const std::exception&) {

@@ -42,8 +42,8 @@ int gpu_pack_shared(const transport::shm::Outgoing& outgoing, const engine::Cont
 int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& content);
 
 #ifdef DUNNAGE_CUDA
-/// While one lives, data that the thread fetches into device memory may come later: they are there after finish(), brought with as few
-/// launches as can be.
+/// While one lives, data that the thread fetches into device memory may come later: they are there after finish(). They are brought with as few
+/// launches as can be, several of which may be under way.
 class FetchBatch {
  public:
   FetchBatch();
@@ -55,12 +55,18 @@ class FetchBatch {
   struct Failure {
     int index, code;  // the MPI's
   };
+  /// Begins what has been fetched since the last time, and lets go of senders whose data have come.
+  void go_on();
   std::vector<Failure> finish();
 
  private:
   friend int gpu_fetch(const transport::shm::Incoming&, std::int64_t, Landing&);
   struct Pending;
+  struct Flight;
+  void end(const std::vector<Pending>& group, int code);
   std::vector<Pending> pending_;
+  std::vector<std::unique_ptr<Flight>> flights_;
+  std::vector<Failure> failures_;
   FetchBatch* const outer_;
   int index_ = 0;
 };
@@ -69,6 +75,7 @@ class FetchBatch {
 class FetchBatch {
  public:
   void about(int) {}
+  void go_on() {}
   struct Failure {
     int index, code;
   };

@@ -151,6 +151,18 @@ void Gpu::drop(const Lane& lane) {
   if (lane.stream) driver_.cuStreamDestroy(lane.stream);
 }
 
+void Borrowed::mark() {
+  if (!idle_) check(gpu_.driver(), gpu_.driver().cuEventRecord(lane_.done[0], lane_.stream), "cuEventRecord");
+}
+
+bool Borrowed::done() {
+  if (idle_) return true;
+  const auto state = gpu_.driver().cuEventQuery(lane_.done[0]);
+  if (state == CUDA_ERROR_NOT_READY) return false;
+  check(gpu_.driver(), state, "cuEventQuery");
+  return idle_ = true;
+}
+
 void Borrowed::synchronize() {
   check(gpu_.driver(), gpu_.driver().cuStreamSynchronize(lane_.stream), "cuStreamSynchronize");
   idle_ = true;

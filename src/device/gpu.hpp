@@ -89,6 +89,9 @@ class Borrowed {
   void synchronize();
   /// Something is about to be put into the stream.
   void busy() { idle_ = false; }
+  /// All that was put into it is to be asked after with done(). Throws Error.
+  void mark();
+  bool done();
 
  private:
   Gpu& gpu_;

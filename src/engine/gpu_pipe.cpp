@@ -4,8 +4,6 @@
 
 namespace dunnage::engine {
 
-using device::check;
-
 GpuPipe::GpuPipe(const device::Driver& driver, Direction direction, const Described& data, std::size_t piece)
     : driver_(driver), direction_(direction), data_(data), piece_(piece), scope_(driver, device::context_for(driver, data.place)),
       gpu_(device::Gpu::current(driver)) {}
@@ -27,21 +25,16 @@ void GpuPipe::begin(const char* memory, std::int64_t begin, std::int64_t end) {
   if (lanes_.size() == most) pop();
   auto& lane = *lanes_.emplace_back(std::make_unique<device::Borrowed>(gpu_));
   launch(gpu_, lane, {direction_, data_.recipe, reinterpret_cast<std::uintptr_t>(data_.buffer), place.address, begin, end});
-  check(driver_, driver_.cuEventRecord(lane->done[0], lane->stream), "cuEventRecord");
+  lane.mark();
 }
 
 std::uint64_t GpuPipe::ended() {
-  while (!lanes_.empty()) {
-    const auto state = driver_.cuEventQuery((*lanes_.front())->done[0]);
-    if (state == CUDA_ERROR_NOT_READY) break;
-    check(driver_, state, "cuEventQuery");
-    pop();
-  }
+  while (!lanes_.empty() && lanes_.front()->done()) pop();
   return ended_;
 }
 
 void GpuPipe::pop() {
-  lanes_.front()->synchronize();
+  if (!lanes_.front()->done()) lanes_.front()->synchronize();
   lanes_.pop_front();
   ++ended_;
 }

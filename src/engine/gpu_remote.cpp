@@ -109,70 +109,72 @@ void Remote::pack(void* to, const device::Place& place, std::size_t piece, std::
   gpu_pack(driver_, Direction::pack, described(), to, place, piece, begin, end);
 }
 
-namespace {
-
 /// Neither side is contiguous: two streams take pieces in turn; each packs from there into memory here, and unpacks.
-class ThroughScratch {
+class Transfers::Scratch {
  public:
-  ThroughScratch(device::Gpu& gpu, std::int64_t piece) : gpu_(gpu), piece_(piece), lanes_{device::Borrowed(gpu), device::Borrowed(gpu)} {
-    scratch_ = gpu.arena().take(static_cast<std::uint64_t>(2 * piece), ~std::uint64_t{0}, -1);
-    if (!scratch_) throw device::Error(CUDA_ERROR_OUT_OF_MEMORY, "no device memory for staging");
+  Scratch(device::Gpu& gpu, std::int64_t piece)
+      : gpu_(gpu), piece_(piece), memory_(gpu.arena().take(static_cast<std::uint64_t>(2 * piece), ~std::uint64_t{0}, -1)),
+        lanes_{device::Borrowed(gpu), device::Borrowed(gpu)} {
+    if (!memory_) throw device::Error(CUDA_ERROR_OUT_OF_MEMORY, "no device memory for staging");
   }
   void add(const Described& from, const Described& to, std::int64_t n) {
     for (std::int64_t begin = 0; begin < n; begin += piece_, turn_ ^= 1) {
       const auto end = std::min(n, begin + piece_);
-      const auto between = static_cast<std::uintptr_t>(scratch_->address) + static_cast<std::uintptr_t>(turn_ * piece_);
+      const auto between = static_cast<std::uintptr_t>(memory_->address) + static_cast<std::uintptr_t>(turn_ * piece_);
       launch(gpu_, lanes_[turn_], {Direction::pack, from.recipe, reinterpret_cast<std::uintptr_t>(from.buffer), between, begin, end});
       launch(gpu_, lanes_[turn_], {Direction::unpack, to.recipe, reinterpret_cast<std::uintptr_t>(to.buffer), between, begin, end});
     }
   }
-  void synchronize() {
+  void mark() {
+    for (auto& lane : lanes_) lane.mark();
+  }
+  bool done() { return lanes_[0].done() && lanes_[1].done(); }
+  void wait() {
     for (auto& lane : lanes_) lane.synchronize();
   }
 
  private:
   device::Gpu& gpu_;
   const std::int64_t piece_;
-  std::shared_ptr<const device::Arena::Block> scratch_;  // goes back after the lanes have come to rest
+  const std::shared_ptr<const device::Arena::Block> memory_;  // goes back after the lanes have come to rest
   device::Borrowed lanes_[2];
   int turn_ = 0;
 };
 
-}  // namespace
-
-void Transfers::add(std::shared_ptr<const Remote> remote, const Described& to) {
-  auto from = remote->described();
-  moves_.push_back({std::move(remote), std::move(from), to, {}});
-}
-
-void Transfers::finish(std::size_t piece) {
-  const auto moves = std::move(moves_);
-  moves_.clear();
-  if (moves.empty()) return;
-  auto& gpu = moves.front().remote->gpu_;
+Transfers::Transfers(const std::vector<Move>& moves, std::size_t piece) : gpu_(moves.front().remote->gpu_), lane_(gpu_) {
   std::vector<Range> packs, unpacks;
-  std::vector<const Move*> others;
+  std::vector<std::pair<Described, const Move*>> others;
+  std::int64_t longest = 0;
   for (const auto& move : moves) {
+    remotes_.push_back(move.remote);
     const auto n = move.remote->size();
     const auto user = reinterpret_cast<std::uintptr_t>(move.to.buffer);
-    if (contiguous(move.from.recipe->recipe, 0, n))
-      unpacks.push_back({Direction::unpack, move.to.recipe, user, move.from.place.address, 0, n});
-    else if (const auto at = contiguous(move.to.recipe->recipe, 0, n))
-      packs.push_back({Direction::pack, move.from.recipe, reinterpret_cast<std::uintptr_t>(move.from.buffer), user + static_cast<std::uintptr_t>(*at), 0, n});
-    else
-      others.push_back(&move);
+    const auto from = move.remote->described();
+    if (contiguous(from.recipe->recipe, 0, n)) {
+      unpacks.push_back({Direction::unpack, move.to.recipe, user, from.place.address, 0, n});
+    } else if (const auto at = contiguous(move.to.recipe->recipe, 0, n)) {
+      packs.push_back({Direction::pack, from.recipe, reinterpret_cast<std::uintptr_t>(from.buffer), user + static_cast<std::uintptr_t>(*at), 0, n});
+    } else {
+      others.emplace_back(from, &move);
+      longest = std::max(longest, n);
+    }
   }
-  device::Borrowed lane(gpu);
-  launch(gpu, lane, unpacks);
-  launch(gpu, lane, packs);
-  if (!others.empty()) {
-    std::int64_t longest = 0;
-    for (const auto* move : others) longest = std::max(longest, move->remote->size());
-    ThroughScratch scratch(gpu, std::min(longest, static_cast<std::int64_t>(piece)));
-    for (const auto* move : others) scratch.add(move->from, move->to, move->remote->size());
-    scratch.synchronize();
-  }
-  lane.synchronize();
+  launch(gpu_, lane_, unpacks);
+  launch(gpu_, lane_, packs);
+  lane_.mark();
+  if (others.empty()) return;
+  scratch_ = std::make_unique<Scratch>(gpu_, std::min(longest, static_cast<std::int64_t>(piece)));
+  for (const auto& [from, move] : others) scratch_->add(from, move->to, move->remote->size());
+  scratch_->mark();
+}
+
+Transfers::~Transfers() = default;
+
+bool Transfers::done() { return lane_.done() && (!scratch_ || scratch_->done()); }
+
+void Transfers::wait() {
+  if (scratch_) scratch_->wait();
+  lane_.synchronize();
 }
 
 }  // namespace dunnage::engine

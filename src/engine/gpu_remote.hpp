@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "engine/gpu_pack.hpp"
 
@@ -46,23 +47,27 @@ class Remote {
   const std::shared_ptr<const GpuRecipe> recipe_;
 };
 
-/// Messages on their way from such data to this context's device memory: begun together, waited for together, small ones in one launch.
+/// Messages on their way from such data to this context's device memory: begun together, small ones in one launch. Every call needs the
+/// context of construction to be current, the destructor too.
 class Transfers {
  public:
-  /// The context of `remote` must be current until finish().
-  void add(std::shared_ptr<const Remote> remote, const Described& to);
-  bool empty() const { return moves_.empty(); }
-  /// Returns when all data are where they belong. `piece`: bytes of staging memory, of which two are taken where neither side is contiguous.
-  /// Throws device::Error; the bytes are then undefined.
-  void finish(std::size_t piece);
-
- private:
   struct Move {
     std::shared_ptr<const Remote> remote;
-    Described from, to;
-    std::shared_ptr<const GpuRecipe> recipe;  // of the side that is not contiguous, or ours
+    Described to;
   };
-  std::vector<Move> moves_;
+  /// Begins them. `piece`: bytes of staging memory, of which two are taken where neither side of one is contiguous. Throws device::Error.
+  Transfers(const std::vector<Move>& moves, std::size_t piece);
+  ~Transfers();
+  /// Whether all data are where they belong. Throws device::Error; the bytes are then undefined.
+  bool done();
+  void wait();
+
+ private:
+  class Scratch;
+  device::Gpu& gpu_;
+  std::vector<std::shared_ptr<const Remote>> remotes_;
+  std::unique_ptr<Scratch> scratch_;
+  device::Borrowed lane_;
 };
 
 }  // namespace dunnage::engine
