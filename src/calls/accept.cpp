@@ -9,13 +9,18 @@ namespace dunnage::calls {
 namespace {
 using plan::Reason;
 
+/// What two blocks of a datatype hold.
+constexpr std::int64_t most_of_device = 2 * (std::int64_t{std::numeric_limits<int>::max()} - engine::Parcel::gap);
+
 Reason decide(plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type, std::int64_t most,
               int peer, MPI_Comm comm, Accepted& accepted) {
   const auto* known = known_type(type);
   const bool message = operation != plan::Operation::pack && operation != plan::Operation::unpack;
   if (message && context->settings.force != base::Force::never)
     if (auto content = on_gpu(buffer, count, type, known)) {
-      if (content->size() > most) return Reason::too_large;
+      accepted.error = MPI_ERR_COUNT;
+      if (content->size() > most_of_device) return Reason::too_large;
+      accepted.error = MPI_SUCCESS;
       accepted.content = std::move(*content);
       return Reason::accelerated;
     }
@@ -59,6 +64,7 @@ Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::i
 #ifdef DUNNAGE_CUDA
   } catch (const device::Error&) {
     reason = Reason::device_error;  // part of it is nobody's memory
+    accepted.error = code_of_current_exception();
 #endif
   } catch (const std::bad_alloc&) {
     reason = Reason::no_memory;
@@ -73,7 +79,8 @@ Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::i
 Message stage_bytes(plan::Operation operation, std::int64_t size, bool both, const engine::Content& content) {
   const auto& model = context->model;
   // A single byte cannot be divided.
-  const bool divided = size < 2 ? false
+  const bool divided = size < 2                              ? false
+                       : size > std::numeric_limits<int>::max() ? true
                        : both   ? !plan::contiguous(model, plan::Operation::send, size) || !plan::contiguous(model, plan::Operation::receive, size)
                             : !plan::contiguous(model, operation, size);
   Message message;
@@ -91,6 +98,7 @@ Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool bot
   auto message = stage_bytes(operation, accepted.bytes(), both, accepted.content);
   if (!message) {
     context->count(hook, Reason::no_memory);
+    if (accepted.content.device()) accepted.error = MPI_ERR_NO_MEM;
     accepted.content = {};
   }
   return message;

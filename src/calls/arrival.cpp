@@ -38,6 +38,8 @@ int arrive(engine::Operation& operation, MPI_Status& status) {
     ticket->parcel = {};
     ticket->memory.reset();
     if (rc != MPI_SUCCESS) return rc;
+  } else if (ticket && ticket->error != MPI_SUCCESS) {
+    return std::exchange(ticket->error, MPI_SUCCESS);  // found when its request was looked at
   }
   if (!operation.brings()) return MPI_SUCCESS;
   if (operation.delivered) {

@@ -75,12 +75,14 @@ template <class Fn, class Count>
       if (rc != MPI_SUCCESS) return rc;
       const auto outgoing = ticketed.pack(buf, request);
       rc = context->own.Wait(&request, MPI_STATUS_IGNORE);
-      return rc == MPI_SUCCESS ? finish(outgoing, ticketed, comm) : rc;
+      const int finished = finish(outgoing, ticketed, comm);  // whatever the MPI says: the receiver may be reading
+      return rc == MPI_SUCCESS ? finished : rc;
     }
   }
   if (!begin) avoid_length(count, datatype, dest, comm);
   auto accepted = accept_message(hook, operation_of(hook), buf, count, datatype, dest, comm);
   const Message message = accepted ? stage(hook, plan::Operation::send, accepted) : Message();
+  if (accepted.error != MPI_SUCCESS) return raise(comm, accepted.error);
   if (!accepted) return next(buf, count, datatype, dest, tag, comm);
   const Accelerated counted(hook, accepted.bytes());
   if (const int rc = gather(message.parcel, accepted.content); rc != MPI_SUCCESS) return raise(comm, rc);
@@ -95,6 +97,7 @@ template <class Count, class Call>
   answer_letters();
   auto accepted = accept_message(hook, plan::Operation::receive, buf, count, datatype, source, comm);
   const Message message = accepted ? stage(hook, plan::Operation::receive, accepted) : Message();
+  if (accepted.error != MPI_SUCCESS) return raise(comm, accepted.error);
   if (!accepted) {
     if (!context->world) return call(buf, count, datatype, users);
     StatusOr status(users);
@@ -151,6 +154,7 @@ template <class Fn, class Count>
   auto in = accept_message(hook, plan::Operation::receive, recvbuf, recvcount, recvtype, source, comm);
   const Message out_message = out ? stage(hook, plan::Operation::send, out) : Message();
   const Message in_message = in ? stage(hook, plan::Operation::receive, in) : Message();
+  if (const int error = out.error != MPI_SUCCESS ? out.error : in.error; error != MPI_SUCCESS) return raise(comm, error);
   if (!ticketed && !out && !in && !context->world)
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, users);
   std::optional<Accelerated> counted;
@@ -170,9 +174,8 @@ template <class Fn, class Count>
   void* to = in ? in_message.data() : recvbuf;
   const int rc = next(sendbuf, sendcount, sendtype, dest, sendtag, to, in ? in_message.count<Count>() : recvcount,
                       in ? in_message.type.handle() : recvtype, source, recvtag, comm, status.get());
-  if (rc != MPI_SUCCESS) return rc;
-  int result = MPI_SUCCESS;
-  if (source != MPI_PROC_NULL) {
+  int result = rc;
+  if (rc == MPI_SUCCESS && source != MPI_PROC_NULL) {
     if (in)
       result = settle(in_message, in, *status.get(), comm);
     else if (context->world)
@@ -207,6 +210,7 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
   if (accepted && receives && dest != MPI_PROC_NULL)
     accepted = accept_message(hook, plan::Operation::send, buf, count, datatype, dest, comm);
   const Message message = accepted ? stage(hook, plan::Operation::send, accepted, true) : Message();
+  if (accepted.error != MPI_SUCCESS) return raise(comm, accepted.error);
   StatusOr status(users);
   if (!accepted) {
     if (!context->world) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, users);

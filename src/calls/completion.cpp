@@ -41,6 +41,8 @@ class Ours {
   ~Ours() {
     restore();
     if (!none()) context->operations.put_back(operations_, [](const Operation& o) { return !o.persistent; });
+    for (const auto* operation : operations_)
+      if (operation && !operation->delivered) look_after(*operation);
     progress_orphans();
   }
   bool none() const { return operations_.empty(); }
@@ -60,6 +62,9 @@ class Ours {
   int complete(int i, MPI_Status* status) {
     auto*& operation = operations_[static_cast<std::size_t>(i)];
     if (!operation || !operation->active) return MPI_SUCCESS;
+    MPI_Status none;
+    // A send that failed may have a receiver all the same, which reads its data.
+    if (!status && operation->kind == Operation::Kind::ticket && context->own.Status_set_cancelled(&none, 0) == MPI_SUCCESS) arrive(*operation, none);
     const int error = status ? arrive(*operation, *status) : MPI_SUCCESS;
     if (error != MPI_SUCCESS) failed_ = errors_of(*operation);
     operation->active = false;
@@ -266,8 +271,9 @@ std::vector<MPI_Request> shown(int count, const MPI_Request* requests) {
 void bring(MPI_Request request, MPI_Status& status) {
   auto* operation = context->operations.find(key_of(request));
   if (!operation || !operation->active) return;
-  const auto* ticket = ticket_of(*operation);
-  if (operation->brings() || (ticket && ticket->gpu)) arrive(*operation, status);
+  auto* ticket = ticket_of(*operation);
+  if (operation->brings()) arrive(*operation, status);
+  if (ticket && ticket->gpu) ticket->error = arrive(*operation, status);
 }
 
 }  // namespace

@@ -42,12 +42,20 @@ struct Own {
   std::mutex mutex;
   std::atomic<bool> seen{false};
   device::Place place;  // some device memory of the program's: where we work if the data say nothing
+  unsigned long long context_id = 0;
   std::shared_ptr<const device::Arena::Block> proof;
   int proved = -1;  // the device whose memory others have been asked to read
 };
 Own& own() {
   static auto* all = new Own;
   return *all;
+}
+
+/// Where to work if the data do not say.
+device::Place any_place(const Driver& driver) {
+  auto place = own().place;
+  if (place.context && device::id_of(driver, place.context) != own().context_id) place.context = nullptr;  // it has been destroyed
+  return place;
 }
 
 std::int32_t self() {
@@ -92,7 +100,7 @@ std::optional<Proof> make_proof(const Driver& driver, const device::Place& place
 bool check_proof(const Proof& proof) try {
   const auto* driver = device::driver();
   if (!driver) return false;
-  const device::Scope scope(*driver, device::context_for(*driver, own().place));
+  const device::Scope scope(*driver, device::context_for(*driver, any_place(*driver)));
   device::Exported exported;
   std::memcpy(&exported, proof.memory, sizeof exported);
   const engine::Remote remote(*driver, engine::describe(exported, sizeof(std::uint64_t)));
@@ -146,13 +154,19 @@ void see_gpu(const void* address) {
   auto& o = own();
   if (o.seen.load(std::memory_order_acquire) || !context->world) return;
   const auto* driver = device::driver();
-  const std::lock_guard lock(o.mutex);
-  if (o.seen.load(std::memory_order_relaxed) || !driver) return;
-  o.place = device::known_place(*driver, address);
-  if (o.place.memory != device::Memory::device) return;
-  context->tickets_from = std::min(context->tickets_from.load(), gpu_lengths.least);
-  context->world->check_proofs(check_proof);
-  o.seen.store(true, std::memory_order_release);
+  if (!driver) return;
+  const auto place = device::known_place(*driver, address);
+  if (place.memory != device::Memory::device) return;
+  {
+    const std::lock_guard lock(o.mutex);
+    if (o.seen.load(std::memory_order_relaxed)) return;
+    o.place = place;
+    o.context_id = place.context ? device::id_of(*driver, place.context) : 0;
+    // From now on the lengths of ordinary messages are looked at.
+    context->tickets_from = std::min(context->tickets_from.load(), gpu_lengths.least);
+    o.seen.store(true, std::memory_order_release);
+  }
+  context->world->check_proofs(check_proof);  // which takes locks of its own
 }
 
 GpuRoute gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known, std::uint32_t receiver) try {
@@ -160,7 +174,7 @@ GpuRoute gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, co
   auto content = on_gpu(buffer, count, type, known);
   if (!content || content->size() < gpu_lengths.least_size() || !gpu_tickets()) return {};
   const auto* data = content->device();
-  if (!data || !in_one_piece(*data) || !context->world->reaches(receiver)) return {};
+  if (!data || !in_one_piece(*data) || !context->world->reaches(receiver) || content->size() < context->world->gpu_ticket(receiver).least_size()) return {};
   const auto& driver = *device::driver();
   const bool direct = context->settings.gpu_path != base::GpuPath::staged &&
                       context->world->reads_gpu(receiver, [&] { return make_proof(driver, data->place); }) &&
@@ -177,7 +191,7 @@ GpuOffer gpu_offer(const engine::Content& content) try {
   const auto& data = *content.device();
   std::optional<GpuSource> source;
   GpuOffer offer;
-  const auto& where = data.place.memory == device::Memory::device ? data.place : own().place;
+  const auto& where = data.place.memory == device::Memory::device ? data.place : any_place(driver);
   const device::Scope scope(driver, device::context_for(driver, where));
   if (const auto exported = device::export_of(driver, data.place, self())) source = engine::describe(data, *exported);
   if (!source) {
@@ -218,11 +232,26 @@ int gpu_pack_shared(const transport::shm::Outgoing& outgoing, const engine::Cont
 }
 
 int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& content) {
-  if (outgoing.await(patience(content.size()), progress_receives)) return MPI_SUCCESS;
-  if (context->world->make_room(outgoing)) return gpu_pack_shared(outgoing, content, MPI_REQUEST_NULL);
-  outgoing.fail();
-  return MPI_ERR_NO_MEM;
+  for (bool room = false; !outgoing.await(patience(content.size()), progress_receives);) {
+    // Without room the receiver is waited for: it has the ticket, or will have it.
+    room = room || context->world->make_room(outgoing);
+    if (room && outgoing.take_over()) return gpu_pack_shared(outgoing, content, MPI_REQUEST_NULL);
+  }
+  return MPI_SUCCESS;
 }
+
+namespace {
+
+/// Whether the device of such data reads those. Only the first one of this process has been proved to.
+bool reads_from(const Driver& driver, const engine::Described& to, const GpuSource& source) try {
+  const device::Scope scope(driver, device::context_for(driver, to.place));
+  const engine::Remote remote(driver, source);
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
+
+}  // namespace
 
 struct FetchBatch::Pending {
   transport::shm::Incoming incoming;
@@ -309,6 +338,10 @@ int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landi
   GpuSource source;
   landing.read(&source, 0, sizeof source);
   if (!incoming.claim()) {
+    if (incoming.failed()) {
+      incoming.discard();
+      return MPI_ERR_OTHER;
+    }
     const bool all = landing.content().device()
                          ? with_pipe(engine::Direction::unpack, landing.content(), incoming.gpu_ring(), [&](auto&& pipe) { return incoming.fetch_by(pipe); })
                          : incoming.fetch([&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); });
@@ -318,7 +351,8 @@ int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landi
   const auto* driver = device::driver();
   if (!driver || source.size != size) throw std::bad_alloc();
   const auto* to = on_device(landing);
-  const auto place = device::context_for(*driver, to ? to->place : own().place);
+  if (to && to->place.device != own().place.device && !reads_from(*driver, *to, source)) to = nullptr;
+  const auto place = device::context_for(*driver, to ? to->place : any_place(*driver));
   const device::Scope scope(*driver, place);
   const auto remote = std::make_shared<const engine::Remote>(*driver, source);
   if (!to) {

@@ -84,7 +84,7 @@ void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
     int done = 0;
     MPI_Status status;
     const auto* ticket = ticket_of(*operation);
-    if (!operation->brings() && !(ticket && (ticket->gpu || ticket->error != MPI_SUCCESS)) &&
+    if (!operation->brings() && !(ticket && ticket->gpu) &&
         context->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
       forget_request(MPI_SUCCESS, &request);
       return;
@@ -93,7 +93,7 @@ void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
   }
   operation->key = key_of(request);
   const auto key = operation->key;
-  if (!operation->persistent) look_after(*operation);
+  look_after(*operation);
   delete context->operations.insert(key, operation.release());
 }
 

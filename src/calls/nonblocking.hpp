@@ -50,6 +50,7 @@ int begin(Hook hook, OperationKind kind, bool persistent, const void* buf, Count
   auto accepted = accept_message(hook, direction, buf, count, datatype, peer, comm);
   Message message = accepted ? stage(hook, direction, accepted) : Message();
   auto operation = message ? new_operation(hook, accepted, kind, buf, persistent, message) : nullptr;
+  if (accepted.error != MPI_SUCCESS) return raise(comm, accepted.error);
   if (!operation) {
     auto watched = kind == OperationKind::receive ? watch_receive(const_cast<void*>(buf), count, datatype, peer, comm, persistent) : nullptr;
     const int rc = start(const_cast<void*>(buf), count, datatype);
@@ -78,6 +79,11 @@ template <class Count, class Start>
                                     : start(message.data(), message.template count<Count>(), message.type.handle());
       if (rc != MPI_SUCCESS) return rc;
       const auto outgoing = ticketed.pack(buf, *request);
+      if (const int failed = ticketed.error(); failed != MPI_SUCCESS) {
+        adopt_orphan(*request, ticket_operation(ticketed, {}, comm));  // its ticket must still be received
+        *request = MPI_REQUEST_NULL;
+        return raise(comm, failed);
+      }
       attach(*request, ticket_operation(ticketed, outgoing, comm));
       return rc;
     }

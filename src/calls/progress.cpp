@@ -1,6 +1,7 @@
 #include "calls/progress.hpp"
 
-#include <algorithm>
+#include <set>
+#include <vector>
 
 #include "calls/arrival.hpp"
 
@@ -8,8 +9,8 @@ namespace dunnage::calls {
 namespace {
 
 /// Keys of their requests. Never destroyed.
-std::vector<std::uint64_t>& watched() {
-  static auto* all = new std::vector<std::uint64_t>;
+std::set<std::uint64_t>& watched() {
+  static auto* all = new std::set<std::uint64_t>;
   return *all;
 }
 
@@ -24,7 +25,7 @@ bool one_thread_at_a_time() {
 }  // namespace
 
 void look_after(const engine::Operation& operation) {
-  if (gpu_tickets() && operation.receives() && one_thread_at_a_time()) watched().push_back(operation.key);
+  if (gpu_tickets() && operation.receives() && operation.active && one_thread_at_a_time()) watched().insert(operation.key);
 }
 
 void progress_receives() {

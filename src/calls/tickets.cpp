@@ -23,10 +23,15 @@ void join_world() {
     if (!job) return;
     learn_predefined_sizes();
     context->several_hosts = !transport::shm::alone_on_host(static_cast<std::uint32_t>(ranks));
+#ifdef DUNNAGE_CUDA
+    const bool brief = device::driver() != nullptr;
+#else
+    constexpr bool brief = false;
+#endif
     context->world = transport::shm::World::join({*job, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)},
-                                                 context->settings.ticket_memory, context->settings.staging_pool);
+                                                 context->settings.ticket_memory, context->settings.staging_pool, brief);
     if (!context->world) return;
-    context->tickets_from = transport::host_lengths.least;
+    context->tickets_from = (brief ? transport::gpu_lengths : transport::host_lengths).least;
     join_streams({transport::shm::world_key(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)});
   });
 }

@@ -59,9 +59,11 @@ const Driver* find_driver() {
   if (nothing_loaded()) return nullptr;
   const std::lock_guard lock(looking);
   if (const auto* there = found_driver.load(std::memory_order_relaxed)) return there;
-  watch_loads(installation);
+  // Others may say that there is none only once we have looked.
+  const auto before = loads();
   const auto* there = source == Source::off ? nullptr : look();
   found_driver.store(there, std::memory_order_release);
+  watch_loads(installation, there ? loads() : before);
   return there;
 }
 

@@ -12,7 +12,7 @@ std::atomic<unsigned long long> seen{0};   // libraries that had been loaded whe
 std::atomic<unsigned> asked{0};
 std::atomic<int> placed{0};
 
-unsigned long long loaded() {
+unsigned long long count_loads() {
   unsigned long long count = 0;
   dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* data) {
@@ -28,18 +28,23 @@ unsigned long long loaded() {
 std::atomic<const link_map*> mark{nullptr};
 
 bool nothing_loaded() {
-  if (loaded() != seen.load(std::memory_order_relaxed)) return false;
+  if (count_loads() != seen.load(std::memory_order_relaxed)) return false;
   return placed.load(std::memory_order_relaxed) == marks || asked.fetch_add(1, std::memory_order_relaxed) < often;
 }
 
-void watch_loads(const std::string& folder) {
+unsigned long long loads() { return count_loads(); }
+
+void watch_loads(const std::string& folder, unsigned long long before) {
   if (asked.exchange(0, std::memory_order_relaxed) > often && placed.load(std::memory_order_relaxed) < marks) {
     const auto path = folder + "mark-" + std::to_string(placed.fetch_add(1, std::memory_order_relaxed)) + ".so";
     link_map* place = nullptr;
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // for good
-    if (library && dlinfo(library, RTLD_DI_LINKMAP, &place) == 0) mark.store(place, std::memory_order_release);
+    // What another thread has loaded meanwhile may stand before the mark, and has not been looked at.
+    const bool alone = count_loads() == before + 1;
+    if (library && alone && dlinfo(library, RTLD_DI_LINKMAP, &place) == 0) mark.store(place, std::memory_order_release);
+    before += library && alone;
   }
-  seen.store(loaded(), std::memory_order_relaxed);
+  seen.store(before, std::memory_order_relaxed);
 }
 
 }  // namespace dunnage::device

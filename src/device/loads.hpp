@@ -20,7 +20,10 @@ inline bool surely_nothing_loaded() {
 /// The same for certain, at 20 ns. Thread-safe.
 bool nothing_loaded();
 
-/// From now on; to be called before one looks. `folder`: where those libraries are, ending in '/'. By one thread at a time.
-void watch_loads(const std::string& folder);
+/// How many have been loaded so far.
+unsigned long long loads();
+/// From when loads() was `before` on; to be called when one has looked since. `folder`: where those libraries are, ending in '/'. By one thread at
+/// a time.
+void watch_loads(const std::string& folder, unsigned long long before);
 
 }  // namespace dunnage::device

@@ -3,12 +3,18 @@
 #include <map>
 #include <mutex>
 
+#include "device/place.hpp"
+
 namespace dunnage::device {
 namespace {
 
 struct Pins {
   std::mutex mutex;
-  std::map<void*, CUcontext> locked;  // null: it is not
+  struct Lock {
+    CUcontext context = nullptr;  // null: it is not
+    unsigned long long id = 0;
+  };
+  std::map<void*, Lock> locked;
   std::size_t size = 0;
 };
 /// Never destroyed: calls may come from destructors at exit.
@@ -22,19 +28,20 @@ Pins& pins() {
 void pin(const Driver& driver, void* address, std::size_t size, std::size_t most) {
   auto& p = pins();
   const std::lock_guard lock(p.mutex);
-  const auto [entry, fresh] = p.locked.try_emplace(address, nullptr);
+  const auto [entry, fresh] = p.locked.try_emplace(address);
   CUcontext current = nullptr;
   if (fresh && p.size + size <= most && driver.cuMemHostRegister && driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS &&
       driver.cuMemHostRegister(address, size, CU_MEMHOSTREGISTER_PORTABLE) == CUDA_SUCCESS)
-    entry->second = current, p.size += size;
+    entry->second = {current, id_of(driver, current)}, p.size += size;
 }
 
 void unpin_all(const Driver& driver) {
   auto& p = pins();
   const std::lock_guard lock(p.mutex);
-  for (const auto& [address, context] : p.locked) {
+  for (const auto& [address, page_lock] : p.locked) {
     CUcontext popped;
-    if (!context || driver.cuCtxPushCurrent(context) != CUDA_SUCCESS) continue;
+    // A context that has ended took its locks with it.
+    if (!page_lock.context || id_of(driver, page_lock.context) != page_lock.id || driver.cuCtxPushCurrent(page_lock.context) != CUDA_SUCCESS) continue;
     driver.cuMemHostUnregister(address);
     driver.cuCtxPopCurrent(&popped);
   }

@@ -45,7 +45,7 @@ struct Lengths {
 /// Of data in host memory. Small enough to travel at little cost; large enough that receives of small messages, which cannot take
 /// one, need not be looked at.
 inline constexpr Lengths host_lengths{12 << 10};
-/// Of data in a GPU's memory. They have room for a GpuSource and a Ticket.
+/// Of data in a GPU's memory, for receivers that have looked at shorter receives from MPI_Init on. They have room for a GpuSource and a Ticket.
 inline constexpr Lengths gpu_lengths{1 << 10};
 static_assert(gpu_lengths.least_size() <= host_lengths.least);
 

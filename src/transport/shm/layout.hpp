@@ -44,7 +44,8 @@ struct Slot {
   std::atomic<std::uint32_t> packed{no};   // nothing more will be written
   std::atomic<std::uint64_t> written{0};   // chunks
   std::atomic<std::uint64_t> turned{0};    // the first chunk that is not in the ring, from which on each has a place of its own
-  std::uint32_t gpu = 0;                   // whether the data are in a GPU's memory
+  std::uint16_t gpu = 0;                   // whether the data are in a GPU's memory
+  std::uint16_t brief = 0;                 // whether the ticket is of the shorter kind
   std::atomic<std::uint32_t> mover{nobody};  // of these: whoever comes first
   alignas(64) std::atomic<std::uint64_t> read{0};  // by the receiver: chunks
   std::atomic<std::uint32_t> ready{0};     // of data in a GPU's memory: they can be read there
@@ -55,6 +56,7 @@ struct Greeting {
   std::uint64_t magic = 0;
   std::uint32_t process = 0, rank = 0, ranks = 0;
   std::atomic<std::uint32_t> leaving{0};  // it receives nothing any more
+  std::uint32_t brief = 0;                // it has looked at receives of the shorter tickets' lengths from the beginning
   alignas(64) std::atomic<std::uint32_t> letters{0};  // by others: asked so far
   alignas(64) Slot slots[transport::slots];
 };
@@ -64,7 +66,7 @@ struct Greeting {
 inline constexpr std::int64_t chunk = 64 << 10;
 inline constexpr std::uint64_t ring = 16;
 
-constexpr std::int64_t length_of(const Slot& slot, std::uint32_t index) { return (slot.gpu ? gpu_lengths : host_lengths).of(index); }
+constexpr std::int64_t length_of(const Slot& slot, std::uint32_t index) { return (slot.brief ? gpu_lengths : host_lengths).of(index); }
 constexpr std::int64_t carried(const Slot& slot, std::uint32_t index) { return slot.gpu ? 0 : transport::carried(index); }
 /// The copy engine takes that long to begin that chunks are larger for it.
 inline constexpr std::int64_t gpu_chunk = 1 << 20;

@@ -39,7 +39,7 @@ std::unique_ptr<Memory> Memory::map(int file, std::uint32_t ranks) {
   return std::unique_ptr<Memory>(new Memory(base, begin, file));
 }
 
-std::unique_ptr<Memory> Memory::make(const Identity& self) {
+std::unique_ptr<Memory> Memory::make(const Identity& self, bool brief) {
   rlimit limit;
   const auto size = data_begin(self.ranks) + data_size;
   // Growing a file beyond the limit is answered with a signal.
@@ -61,6 +61,7 @@ std::unique_ptr<Memory> Memory::make(const Identity& self) {
   greeting->process = static_cast<std::uint32_t>(getpid());
   greeting->rank = self.rank;
   greeting->ranks = self.ranks;
+  greeting->brief = brief;
   for (std::uint32_t i = 0; i < self.ranks; ++i) new (&memory->letter(i)) Letter;
   std::atomic_ref(greeting->magic).store(Ticket::known_magic, std::memory_order_release);
   return memory;

@@ -18,7 +18,7 @@ struct Identity {
 class Memory {
  public:
   /// This process'. Null where there is no room.
-  static std::unique_ptr<Memory> make(const Identity& self);
+  static std::unique_ptr<Memory> make(const Identity& self, bool brief = false);
   /// That of another rank, given its process and file; null where it is not to be found there.
   static std::unique_ptr<Memory> open(const Identity& other, std::uint32_t process, std::uint32_t file);
   /// That of another rank, among all processes of this user on this host; null where there is none, or more than one.

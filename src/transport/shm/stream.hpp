@@ -86,8 +86,7 @@ class Outgoing {
   // Of data in a GPU's memory, which the receiver's GPU reads where they are. 
   /// The receiver may begin.
   void ready() const { slot().ready.store(1, std::memory_order_release); }
-  /// Waits for the receiver to have it all; true then. False where it does not begin, and from now on will not: the data must be packed
-  /// into shared memory.
+  /// Waits for the receiver to have it all; true then. False where it does not begin.
   template <class LetGoOn>
   bool await(std::chrono::nanoseconds patience_with_receiver, LetGoOn&& let_go_on) const {
     auto& s = slot();
@@ -95,13 +94,16 @@ class Outgoing {
     for (const auto end = std::chrono::steady_clock::now() + patience_with_receiver; s.state.load(std::memory_order_acquire) != Slot::done;) {
       patience.wait();
       let_go_on();
-      auto nobody = std::uint32_t{Slot::nobody};
-      if (s.mover.load(std::memory_order_relaxed) == Slot::nobody && std::chrono::steady_clock::now() >= end && s.mover.compare_exchange_strong(nobody, Slot::sender_host))
-        return false;
+      if (s.mover.load(std::memory_order_relaxed) == Slot::nobody && std::chrono::steady_clock::now() >= end) return false;
       if (patience.doubts() && !receiver_->alive()) break;
     }
     s.packed.store(Slot::yes, std::memory_order_release);
     return true;
+  }
+  /// The data will be packed into shared memory, where World::make_room() has made room; false where the receiver has begun to read them.
+  bool take_over() const {
+    auto nobody = std::uint32_t{Slot::nobody};
+    return slot().mover.compare_exchange_strong(nobody, Slot::sender_host);
   }
   /// Nobody reads them there: they are packed into shared memory.
   void pack_always() const { slot().mover.store(Slot::sender_host, std::memory_order_relaxed); }
@@ -155,6 +157,7 @@ class Incoming {
     }
     return true;
   }
+  bool failed() const { return slot().packed.load(std::memory_order_acquire) == Slot::failed; }
   /// Calls unpack(from, begin, end) for what the ticket did not carry, in order. False where the sender died, or could not read its own data.
   template <class Unpack>
   bool fetch(Unpack&& unpack) const {

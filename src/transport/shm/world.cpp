@@ -10,8 +10,8 @@ std::uint64_t room_for(const Slot& slot, std::uint32_t index) { return (ring + c
 
 }  // namespace
 
-std::unique_ptr<World> World::join(const Identity& self, std::uint64_t most, std::uint64_t idle) {
-  auto own = Memory::make(self);
+std::unique_ptr<World> World::join(const Identity& self, std::uint64_t most, std::uint64_t idle, bool brief) {
+  auto own = Memory::make(self, brief);
   return own ? std::unique_ptr<World>(new World(self, std::move(own), most, idle)) : nullptr;
 }
 
@@ -63,6 +63,11 @@ void World::tell_scatters(std::uint32_t sender, bool scatters) {
   if ((told.load(std::memory_order_relaxed) != 0) != scatters) told.store(scatters, std::memory_order_relaxed);
 }
 
+const Lengths& World::gpu_ticket(std::uint32_t rank) {
+  const std::lock_guard lock(mutex_);
+  return peer(rank).memory->greeting().brief ? gpu_lengths : host_lengths;
+}
+
 bool World::reads_gpu(std::uint32_t rank, const std::function<std::optional<Letter::Proof>()>& make_proof) {
   const std::lock_guard lock(mutex_);
   const auto& memory = peer(rank).memory;
@@ -109,7 +114,12 @@ void World::collect() {
     const auto written = slot.written.load(std::memory_order_relaxed), turned = slot.turned.load(std::memory_order_relaxed);
     const auto places = written <= turned ? std::min(written, ring) : ring + (written - turned);
     o.region.touched = std::max(o.region.touched, places * static_cast<std::uint64_t>(chunk_of(slot)));
-    slot.gpu ? gpu_regions_.give_back(o.region, slot.size) : regions_.give_back(o.region);
+    if (slot.gpu) {
+      in_gpu_regions_ -= o.region.size;
+      gpu_regions_.give_back(o.region, slot.size);
+    } else {
+      regions_.give_back(o.region);
+    }
     slot.state.store(Slot::free, std::memory_order_relaxed);
     return true;
   });
@@ -120,12 +130,14 @@ std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, 
   collect();
   if (offered_.size() == slots) return std::nullopt;
   auto& p = peer(receiver);
+  const bool brief = gpu && p.memory->greeting().brief;
   for (std::uint32_t tried = 0; tried < slots; ++tried) {
     const auto index = next_slot_++ % slots;
     auto& slot = own_->greeting().slots[index];
-    if (slot.state.load(std::memory_order_relaxed) != Slot::free || p.avoided[gpu][index]) continue;
+    if (slot.state.load(std::memory_order_relaxed) != Slot::free || p.avoided[brief][index]) continue;
     slot.size = size;
     slot.gpu = gpu;
+    slot.brief = brief;
     const auto region = gpu ? std::optional(Region()) : regions_.take(room_for(slot, index));
     if (!region) return std::nullopt;
     slot.receiver = receiver;
@@ -150,8 +162,10 @@ bool World::make_room(const Outgoing& outgoing) {
   auto& slot = outgoing.slot();
   for (auto& o : offered_) {
     if (o.slot != outgoing.slot_) continue;
-    const auto region = gpu_regions_.take(slot.size);
+    const auto size = gpu_region(slot.size);
+    const auto region = in_gpu_regions_ + size > 2 * most_ ? std::nullopt : gpu_regions_.take(slot.size);
     if (!region) return false;
+    in_gpu_regions_ += size;
     o.region = *region;
     slot.region = region->begin;
     return true;
@@ -168,14 +182,13 @@ void World::avoid(std::uint32_t receiver, std::int64_t length) {
 std::optional<Incoming> World::recognise(const Ticket& ticket, std::int64_t length) {
   if (ticket.magic != Ticket::known_magic || ticket.receiver != self_.rank || ticket.sender >= self_.ranks || ticket.slot >= slots || !ticket_length(length))
     return std::nullopt;
-  const bool gpu = gpu_lengths.has(length);
-  if (ticket.way != (gpu ? Ticket::gpu : Ticket::shared_memory) || ticket.slot != slot_of(length)) return std::nullopt;
+  if ((ticket.way != Ticket::gpu && ticket.way != Ticket::shared_memory) || ticket.slot != slot_of(length)) return std::nullopt;
   const std::lock_guard lock(mutex_);
   const auto& p = peers_[ticket.sender];
   if (!p || !p->memory) return std::nullopt;
   const auto& slot = p->memory->greeting().slots[ticket.slot];
   if (slot.state.load(std::memory_order_acquire) != Slot::offered || slot.receiver != self_.rank || slot.serial != ticket.serial || slot.size != ticket.size ||
-      (slot.gpu != 0) != gpu)
+      (slot.gpu != 0) != (ticket.way == Ticket::gpu) || length_of(slot, ticket.slot) != length)
     return std::nullopt;
   return Incoming(p->memory.get(), ticket.slot);
 }
@@ -187,7 +200,7 @@ std::int64_t World::size_of(std::uint32_t sender, std::int64_t length, int tag) 
   if (!p || !p->memory) return length;
   const auto& slot = p->memory->greeting().slots[slot_of(length)];
   const bool offered = slot.state.load(std::memory_order_acquire) == Slot::offered && slot.receiver == self_.rank && slot.tag == tag &&
-                       (slot.gpu != 0) == gpu_lengths.has(length);
+                       length_of(slot, slot_of(length)) == length;
   return offered ? slot.size : length;
 }
 
@@ -196,7 +209,7 @@ bool World::expects(std::int64_t length) {
   for (const auto& p : peers_) {
     if (!p || !p->memory) continue;
     const auto& slot = p->memory->greeting().slots[slot_of(length)];
-    if (slot.state.load(std::memory_order_acquire) == Slot::offered && slot.receiver == self_.rank && (slot.gpu != 0) == gpu_lengths.has(length)) return true;
+    if (slot.state.load(std::memory_order_acquire) == Slot::offered && slot.receiver == self_.rank && length_of(slot, slot_of(length)) == length) return true;
   }
   return false;
 }
@@ -207,6 +220,8 @@ bool World::all_received(bool in_doubt) {
   std::erase_if(offered_, [&](const Offered& o) {
     const auto& slot = own_->greeting().slots[o.slot];
     const auto& memory = peer(slot.receiver).memory;
+    // What was begun and not seen through has been received all the same.
+    if (slot.state.load(std::memory_order_acquire) == Slot::done) return true;
     const bool unwanted = slot.state.load(std::memory_order_acquire) == Slot::offered && memory->greeting().leaving.load(std::memory_order_acquire);
     return unwanted || (in_doubt && !memory->alive());
   });

@@ -21,9 +21,11 @@ namespace dunnage::transport::shm {
 /// Thread-safe.
 class World {
  public:
-  /// `most`: bytes of data that may wait for their receivers, `idle`: bytes of memory kept for the next ones. Null where this
-  /// process cannot take part.
-  static std::unique_ptr<World> join(const Identity& self, std::uint64_t most, std::uint64_t idle);
+  /// `most`: bytes of data that may wait for their receivers, `idle`: bytes of memory kept for the next ones. `brief`: the shorter kind of
+  /// tickets may come as well. Null where this process cannot take part.
+  static std::unique_ptr<World> join(const Identity& self, std::uint64_t most, std::uint64_t idle, bool brief = false);
+  /// The lengths of tickets to that rank of data in a GPU's memory; to be asked where reaches() is true.
+  const Lengths& gpu_ticket(std::uint32_t rank);
 
   /// Whether tickets may be sent to a rank; goes a step towards it if not.
   bool reaches(std::uint32_t rank);
@@ -85,7 +87,7 @@ class World {
     Region region;
   };
   World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle)
-      : self_(self), own_(std::move(own)), regions_(*own_, most, idle), gpu_regions_(*own_), peers_(self.ranks) {}
+      : self_(self), own_(std::move(own)), most_(most), regions_(*own_, most, idle), gpu_regions_(*own_), peers_(self.ranks) {}
   static constexpr unsigned most_looks = 64;  // each looks at all processes of the host
   Peer& peer(std::uint32_t rank);
   bool found(Peer& peer, std::uint32_t rank);
@@ -95,9 +97,11 @@ class World {
 
   const Identity self_;
   const std::unique_ptr<Memory> own_;
+  const std::uint64_t most_;
   std::mutex mutex_;
   Regions regions_;
   GpuRegions gpu_regions_;
+  std::uint64_t in_gpu_regions_ = 0;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<Offered> offered_;
   std::uint32_t next_slot_ = 0;
