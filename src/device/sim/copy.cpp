@@ -54,7 +54,6 @@ void copy_sync(Call& c, const Place& to, const Place& from, std::size_t bytes) {
   need_access(*c.context, from);
   const auto stream = c.context->legacy;
   if (from.where == Where::pageable && to.where == Where::device) {
-    for (const auto& work : pending(*stream)) wait_for(work, c.lock);
     put_staged_copy(stream, to, from, bytes);
     return;
   }
@@ -65,7 +64,13 @@ void copy_sync(Call& c, const Place& to, const Place& from, std::size_t bytes) {
 
 CUresult copy(const char* name, CUdeviceptr to, Must to_must, CUdeviceptr from, Must from_must, std::size_t bytes) {
   return call({name, Class::copy, Needs::context, Captures::forbid}, [&](Call& c) {
-    if (bytes > 0) copy_sync(c, place_of(to, bytes, to_must), place_of(from, bytes, from_must), bytes);
+    if (bytes == 0) return;
+    const auto there = [&] { return std::pair(place_of(to, bytes, to_must), place_of(from, bytes, from_must)); };
+    if (const auto [target, source] = there(); source.where == Where::pageable && target.where == Where::device)
+      for (const auto& work : pending(*c.context->legacy)) wait_for(work, c.lock);
+    c.context->check();
+    const auto [target, source] = there();  // again: another thread may have freed it meanwhile
+    copy_sync(c, target, source, bytes);
   });
 }
 

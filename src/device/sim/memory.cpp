@@ -68,10 +68,10 @@ std::shared_ptr<Allocation> exactly(CUdeviceptr address, Kinds... kinds) {
   return found;
 }
 
-// Memory goes when all that its context had to do is done.
+// Memory goes when its context has nothing to do: a program that frees what another thread's allocation has become must not crash us.
 void free_after_all(const std::shared_ptr<Allocation>& allocation, Call& c) {
   const auto owner = driver().contexts.find(allocation->context);
-  if (owner) wait_for_all(*owner, c.lock);
+  if (owner) wait_until_idle(*owner, c.lock);
   c.context->check();
   const auto& all = driver().allocations;
   const auto still = all.find(allocation->address);
