@@ -94,6 +94,8 @@ def test_calls_of_the_mpi(launch, flavour, program, ranks):
 @pytest.mark.parametrize("flavour", [f for f in MPIS if f not in ("openmpi", "mpich", "mpi_abi_on_impi")])
 @pytest.mark.parametrize("program", ["gpu_collectives", "gpu_onesided", "gpu_staged"])
 def test_calls_of_other_mpis(launch, flavour, program):
+    if (flavour, program) == ("impi", "gpu_collectives"):
+        pytest.skip("Intel MPI's own persistent gathers and scatters crash, on host memory and without Dunnage too")
     run = launch(flavour, f"contract_{program}", ranks=2, mode="dunnage", limit=300, **simulated(flavour))
     assert run.finished and run.code == 0 and not run.failures, run
 

@@ -105,7 +105,7 @@ void many_requests() {
 // One buffer by absolute addresses, half of it in the host's memory and half in the device's, both with gaps.
 void absolute_addresses() {
   contract().section("absolute addresses");
-  std::vector<int> host(20, -7);
+  std::vector<int> host(1 << 16, -7);  // mapped, and not in the heap, which can be so far away that nothing spans both
   Array<int> device(20);
   const MPI_Datatype strided = make::vector(10, 1, 2, MPI_INT);
   MPI_Aint at[2];
@@ -113,7 +113,7 @@ void absolute_addresses() {
   MPI_Get_address(device.at(), &at[1]);
   MPI_Datatype both = make::owned(strided, [&](MPI_Datatype t) { return make::structure({1, 1}, {at[0], at[1]}, {t, t}); });
   MPI_Type_commit(&both);
-  std::vector<int> expected_host(20, -7), expected_device(20, -7), values(20);
+  std::vector<int> expected_host(host.size(), -7), expected_device(20, -7), values(20);
   for (int i = 0; i < 20; ++i) values[i] = 100 + i;
   for (int i = 0; i < 10; ++i) expected_host[2 * i] = 100 + i, expected_device[2 * i] = 110 + i;
   if (me() == 0)
@@ -178,6 +178,7 @@ void exchanged() {
       check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), what);
       to.read_back();
       in.expect(expected, what);
+      if (avoided(what + ", replace")) continue;
       check_ok(MPI_Isendrecv_replace(from.address(), count, sent, right, 3, left, 3, world, &request), what + ", replace");
       check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), what + ", replace");
       from.read_back();

@@ -96,6 +96,8 @@ inline const Defect defects[] = {
     {"Open MPI v4.1", "MPI_Get_accumulate, sum", "", "fetches the wrong bytes"},
     {"Open MPI v4.1", "MPI_Rget_accumulate, replace", "", "fetches the wrong bytes"},
     {"MPICH Version: 4.0", "MPI_Isendrecv", "strided", "frees datatypes that it did not make"},
+    {"MPICH", "MPI_Isendrecv", "strided, replace", "receives only the first element"},
+    {"Intel", "MPI_Isendrecv", "strided, replace", "receives only the first element"},
     {"MPICH Version: 4.0", "MPI_Neighbor_alltoall", "ring of 2", "takes one neighbour for the other"},
     {"MPICH Version: 4.0", "MPI_Ineighbor_alltoall", "ring of 2", "takes one neighbour for the other"},
     {"Open MPI", "MPI_Ineighbor_alltoall", "ring of 2", "takes one neighbour for the other"},
