@@ -17,6 +17,12 @@ std::optional<Extent> extent_of(const UserBuffer& user, const KnownType* known, 
   if (user.type == MPI_DATATYPE_NULL || own.Type_size_x(user.type, &size) != MPI_SUCCESS || size <= 0) return std::nullopt;
   const auto bytes = type::times(user.count, size);
   if (known && known->reason() == Reason::contiguous) return Extent{bytes, 0, 0, bytes};
+  if (known && known->layout().data.node) {  // MPICH's true lower bound is lower than the first byte of some types
+    const auto& layout = known->layout();
+    const auto reach = type::times(user.count - 1, layout.extent);
+    const auto low = layout.data.offset + layout.data.node->low, high = layout.data.offset + layout.data.node->high;
+    return Extent{bytes, layout.data.offset, low + std::min<std::int64_t>(reach, 0), high + std::max<std::int64_t>(reach, 0)};
+  }
   if (own.Type_get_extent_x(user.type, &lb, &extent) != MPI_SUCCESS || own.Type_get_true_extent_x(user.type, &true_lb, &true_extent) != MPI_SUCCESS)
     return std::nullopt;
   const auto reach = type::times(user.count - 1, extent);
