@@ -52,4 +52,14 @@ int arrive(engine::Operation& operation, MPI_Status& status) {
   return operation.error;
 }
 
+bool arrive_if_there(engine::Operation& operation, MPI_Request request, FetchBatch& batch, int index) {
+  int done = 0;
+  MPI_Status status;
+  if (context->own.Request_get_status(request, &done, &status) != MPI_SUCCESS) return true;
+  if (!done) return false;
+  batch.about(index);
+  arrive(operation, status);
+  return true;
+}
+
 }  // namespace dunnage::calls

@@ -16,4 +16,8 @@ inline TicketOperation* ticket_of(engine::Operation& operation) {
 /// takes the data of a cancelled ticket away. Returns what the operation is to return, with no handler called.
 int arrive(engine::Operation& operation, MPI_Status& status);
 
+/// The same for a receive if it is there, as number `index` of the batch. False where it is not there yet; true also where the MPI has an
+/// error for it, which the call about the request will tell again.
+bool arrive_if_there(engine::Operation& operation, MPI_Request request, FetchBatch& batch, int index);
+
 }  // namespace dunnage::calls

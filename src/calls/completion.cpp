@@ -124,16 +124,7 @@ class Ours {
       if (const auto* o = operations_[i]; o && o->receives() && o->active && !o->delivered) waiting.push_back(static_cast<int>(i));
     FetchBatch batch;
     for (transport::shm::Patience patience; !waiting.empty();) {
-      const auto come = std::erase_if(waiting, [&](int i) {
-        int done = 0;
-        MPI_Status status;
-        // What it has to say of errors the call itself will say again.
-        if (context->own.Request_get_status(requests_[i], &done, &status) != MPI_SUCCESS) return true;
-        if (!done) return false;
-        batch.about(i);
-        arrive(*(*this)[i], status);
-        return true;
-      });
+      const auto come = std::erase_if(waiting, [&](int i) { return arrive_if_there(*(*this)[i], requests_[i], batch, i); });
       batch.go_on();
       progress_receives();
       come ? patience.rest() : patience.wait();

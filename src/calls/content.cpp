@@ -96,10 +96,7 @@ std::optional<engine::Content> on_gpu(const void* buffer, std::int64_t count, MP
   const auto place = device::known_place(*driver, user.byte(extent->first));
   if (!any_on_gpu(*driver, user, place, recipe.get())) return std::nullopt;
   see_gpu(user.byte(extent->first));
-  if (derived) {
-    const auto* variant = known->find(count);
-    return engine::Content(std::make_shared<const OnGpu>(*driver, user, std::move(recipe), variant ? variant->program : known->plan(count).program, place));
-  }
+  if (derived) return engine::Content(std::make_shared<const OnGpu>(*driver, user, std::move(recipe), known->program(count), place));
   if (known && known->reason() == Reason::contiguous)
     return engine::Content(std::make_shared<const OnGpu>(*driver, user, contiguous_recipe(extent->size), nullptr, place));
   return engine::Content(std::make_shared<const ThroughMpi>(*driver, user, *extent, place, known && known->reason() == Reason::library_quirk));
@@ -144,29 +141,27 @@ bool worth_joining(const engine::Parcel& parcel, const engine::Content& content,
 
 }  // namespace
 
-int gather(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes) try {
-  if (const auto joined = worth_joining(parcel, content, bytes) ? staging_for(content, bytes) : engine::Staging()) {
-    content.pack(joined.data(), 0, bytes);
-    parcel.write(joined.data(), 0, bytes);
-  } else {
-    parcel.gather(content, bytes);
-  }
-  return MPI_SUCCESS;
-} catch (const std::exception&) {
-  return code_of_current_exception();
+int gather(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes) {
+  return guarded([&] {
+    if (const auto joined = worth_joining(parcel, content, bytes) ? staging_for(content, bytes) : engine::Staging()) {
+      content.pack(joined.data(), 0, bytes);
+      parcel.write(joined.data(), 0, bytes);
+    } else {
+      parcel.gather(content, bytes);
+    }
+  });
 }
 
-int deliver(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes) try {
-  bytes = std::min(bytes, parcel.size);
-  if (const auto joined = worth_joining(parcel, content, bytes) ? staging_for(content, bytes) : engine::Staging()) {
-    parcel.read(joined.data(), 0, bytes);
-    content.unpack(joined.data(), 0, bytes);
-  } else {
-    parcel.deliver(content, bytes);
-  }
-  return MPI_SUCCESS;
-} catch (const std::exception&) {
-  return code_of_current_exception();
+int deliver(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes) {
+  return guarded([&] {
+    bytes = std::min(bytes, parcel.size);
+    if (const auto joined = worth_joining(parcel, content, bytes) ? staging_for(content, bytes) : engine::Staging()) {
+      parcel.read(joined.data(), 0, bytes);
+      content.unpack(joined.data(), 0, bytes);
+    } else {
+      parcel.deliver(content, bytes);
+    }
+  });
 }
 
 }  // namespace dunnage::calls

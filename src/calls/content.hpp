@@ -23,5 +23,13 @@ int deliver(const engine::Parcel& parcel, const engine::Content& content, std::i
 
 /// In a handler: the code for what a content throws.
 int code_of_current_exception();
+/// Does f, and returns that code, or MPI_SUCCESS.
+template <class F>
+int guarded(F&& f) try {
+  f();
+  return MPI_SUCCESS;
+} catch (const std::exception&) {
+  return code_of_current_exception();
+}
 
 }  // namespace dunnage::calls

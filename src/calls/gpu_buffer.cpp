@@ -37,10 +37,7 @@ bool any_on_gpu(const device::Driver& driver, const UserBuffer& user, const devi
 }
 
 std::shared_ptr<const engine::GpuRecipe> contiguous_recipe(std::int64_t size) {
-  type::Layout bytes;
-  bytes.data = type::block(0, size);
-  bytes.size = bytes.extent = size;
-  return std::make_shared<const engine::GpuRecipe>(bytes, 1);
+  return std::make_shared<const engine::GpuRecipe>(type::layout_of(type::block(0, size)), 1);
 }
 
 InHost::InHost(const device::Driver& driver, const UserBuffer& user, const Extent& extent, const device::Place& place, bool quirk) : driver_(driver) {

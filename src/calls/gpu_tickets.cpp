@@ -86,9 +86,12 @@ std::optional<Proof> make_proof(const Driver& driver, const device::Place& place
     o.proved = place.device;
   }
   if (o.proved != place.device) return std::nullopt;
+  static const auto value = [] {  // all receivers look at the same
+    std::uint64_t chance = 0;
+    return getrandom(&chance, sizeof chance, 0) == sizeof chance ? chance : 0;
+  }();
+  if (value == 0) return std::nullopt;
   Proof proof{};
-  if (getrandom(&proof.value, sizeof proof.value, 0) != sizeof proof.value) return std::nullopt;
-  static const std::uint64_t value = proof.value;  // all receivers look at the same
   proof.value = value;
   engine::gpu_copy(driver, reinterpret_cast<void*>(o.proof->address), &value, sizeof value);
   std::memcpy(proof.memory, &o.proof->exported, sizeof o.proof->exported);
@@ -306,29 +309,23 @@ void FetchBatch::go_on() {
     }
   }
   std::erase_if(flights_, [&](const auto& flight) {
-    int code = MPI_SUCCESS;
-    try {
+    bool done = true;
+    const int code = guarded([&] {
       const device::Scope scope(*device::driver(), flight->context);
-      if (!flight->transfers->done()) return false;
-    } catch (const std::exception&) {
-      code = code_of_current_exception();
-    }
-    end(flight->messages, code);
-    return true;
+      done = flight->transfers->done();
+    });
+    if (done) end(flight->messages, code);
+    return done;
   });
 }
 
 std::vector<FetchBatch::Failure> FetchBatch::finish() {
   go_on();
   for (const auto& flight : flights_) {
-    int code = MPI_SUCCESS;
-    try {
-      const device::Scope scope(*device::driver(), flight->context);
-      flight->transfers->wait();
-    } catch (const std::exception&) {
-      code = code_of_current_exception();
-    }
-    end(flight->messages, code);
+    end(flight->messages, guarded([&] {
+          const device::Scope scope(*device::driver(), flight->context);
+          flight->transfers->wait();
+        }));
   }
   flights_.clear();
   return std::exchange(failures_, {});

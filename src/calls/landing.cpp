@@ -33,8 +33,7 @@ Landing Landing::in_place(void* user, std::int64_t count, MPI_Datatype type) {
   landing.capacity_ = size > std::numeric_limits<std::int64_t>::max() / std::max<std::int64_t>(count, 1) ? std::numeric_limits<std::int64_t>::max() : count * size;
   try {
     if (known && known->reason() == Reason::accelerated) {
-      const auto* variant = known->find(count);
-      landing.content_ = engine::Content(variant ? variant->program : known->plan(count).program, user);
+      landing.content_ = engine::Content(known->program(count), user);
       return landing;
     }
     if (!known) {  // committed where we could not see it

@@ -30,13 +30,6 @@ type::Placed data_of(const Segment& segment, const KnownType& known) {
   return data;
 }
 
-type::Layout layout_of(const type::Placed& data) {
-  type::Layout layout;
-  layout.data = data;
-  layout.size = layout.extent = data.node ? data.node->size : 0;
-  return layout;
-}
-
 }  // namespace
 
 std::unique_ptr<Mirror> Mirror::of(const device::Driver& driver, Role role, const void* buffer, std::span<const Segment> segments) {
@@ -96,11 +89,10 @@ void Mirror::plan(std::span<const Segment> segments) {
   const auto& only = segments.front();
   if (const auto* known = segments.size() == 1 && only.offset == 0 ? known_type(only.type) : nullptr; known && known->reason() == Reason::accelerated) {
     recipe_ = known->recipe(only.count);
-    const auto* variant = known->find(only.count);
-    program_ = variant ? variant->program : known->plan(only.count).program;
+    program_ = known->program(only.count);
   } else {
-    recipe_ = std::make_shared<const engine::GpuRecipe>(layout_of(data_), 1);
-    program_ = std::make_shared<const pack::Program>(layout_of(data_), 1);
+    recipe_ = std::make_shared<const engine::GpuRecipe>(type::layout_of(data_), 1);
+    program_ = std::make_shared<const pack::Program>(type::layout_of(data_), 1);
   }
   if (absolute)
     for (const auto& part : recipe_->recipe.parts()) look_at(part.offset);
@@ -134,8 +126,8 @@ void Mirror::learn_written(std::span<const Segment> segments) {
   }
   data_ = type::list(std::move(offsets), std::move(lengths));
   if (!data_.node) return;
-  recipe_ = std::make_shared<const engine::GpuRecipe>(layout_of(data_), 1);
-  program_ = std::make_shared<const pack::Program>(layout_of(data_), 1);
+  recipe_ = std::make_shared<const engine::GpuRecipe>(type::layout_of(data_), 1);
+  program_ = std::make_shared<const pack::Program>(type::layout_of(data_), 1);
 }
 
 engine::HostMemory Mirror::memory(std::size_t size, bool sparse) const {

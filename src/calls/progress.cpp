@@ -37,13 +37,8 @@ void progress_receives() {
   std::erase_if(watched(), [&](std::uint64_t key) {
     auto* operation = context->operations.find(key);
     if (!operation || !operation->active || operation->delivered) return true;
-    int done = 0;
-    MPI_Status status;
-    if (context->own.Request_get_status(handle_of<MPI_Request>(key), &done, &status) != MPI_SUCCESS) return true;
-    if (!done) return false;
-    batch.about(static_cast<int>(arrived.size()));
-    arrived.push_back(operation);
-    arrive(*operation, status);  // a failure is told when the request ends
+    if (!arrive_if_there(*operation, handle_of<MPI_Request>(key), batch, static_cast<int>(arrived.size()))) return false;
+    arrived.push_back(operation);  // a failure is told when the request ends
     return true;
   });
   for (const auto& failure : batch.finish()) arrived[static_cast<std::size_t>(failure.index)]->error = failure.code;

@@ -25,11 +25,10 @@ class Mirrors : public engine::Copies {
   int deliver() override { return each(&Mirror::deliver); }
 
  private:
-  int each(void (Mirror::*what)() const) try {
-    for (const auto& mirror : all_) ((*mirror).*what)();
-    return MPI_SUCCESS;
-  } catch (const std::exception&) {
-    return code_of_current_exception();
+  int each(void (Mirror::*what)() const) {
+    return guarded([&] {
+      for (const auto& mirror : all_) ((*mirror).*what)();
+    });
   }
   std::vector<std::unique_ptr<Mirror>> all_;
 };

@@ -1,5 +1,6 @@
 #include "calls/tickets.hpp"
 
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -181,12 +182,11 @@ namespace {
 Message gpu_message(const transport::shm::Outgoing& outgoing, const GpuOffer& offer) {
   auto message = stage_bytes(Operation::send, outgoing.length());
   if (!message) return message;
-  const auto head = static_cast<std::int64_t>(offer.head.size()), tail = outgoing.length() - static_cast<std::int64_t>(sizeof(Ticket));
-  const std::vector<char> nothing(static_cast<std::size_t>(tail - head));
-  message.parcel.write(offer.head.data(), 0, head);
-  message.parcel.write(nothing.data(), head, tail);
+  std::vector<char> bytes(static_cast<std::size_t>(outgoing.length()));
+  std::copy(offer.head.begin(), offer.head.end(), bytes.begin());
   const Ticket ticket = outgoing.ticket();
-  message.parcel.write(&ticket, tail, outgoing.length());
+  std::memcpy(bytes.data() + bytes.size() - sizeof ticket, &ticket, sizeof ticket);
+  message.parcel.write(bytes.data(), 0, outgoing.length());
   return message;
 }
 

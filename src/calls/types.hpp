@@ -60,6 +60,11 @@ class KnownType {
   }
   /// A new plan for `count` elements, kept for the next time while there are not too many.
   Variant plan(std::int64_t count) const;
+  /// The program for `count` elements, whoever is to run it.
+  std::shared_ptr<const pack::Program> program(std::int64_t count) const {
+    const auto* variant = find(count);
+    return variant ? variant->program : plan(count).program;
+  }
 #ifdef DUNNAGE_CUDA
   /// `count` elements as kernels take them. Lock-free once there is one.
   std::shared_ptr<const engine::GpuRecipe> recipe(std::int64_t count) const;

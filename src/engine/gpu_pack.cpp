@@ -121,14 +121,10 @@ class Work {
       std::memcpy(reinterpret_cast<void*>(*contiguous(range)), at, static_cast<std::size_t>(range.end - range.begin));
   }
 
-  /// Where a range is in the user's buffer, if it is in one piece.
+  /// The address of a range in the user's buffer, if it is in one piece.
   std::optional<std::uintptr_t> contiguous(const Stretch& range) const {
-    for (const auto& part : user_.recipe->recipe.parts())
-      if (part.begin <= range.begin && range.end <= part.begin + part.size)
-        return part.nest && part.geometry.levels.empty()
-                   ? std::optional(address_of(user_.buffer) + static_cast<std::uintptr_t>(part.offset + (range.begin - part.begin)))
-                   : std::nullopt;
-    return std::nullopt;
+    const auto at = user_.recipe->recipe.contiguous(range.begin, range.end);
+    return at ? std::optional(address_of(user_.buffer) + static_cast<std::uintptr_t>(*at)) : std::nullopt;
   }
 
   /// Whether a kernel copies contiguous bytes from one address to another of different alignment, on one device.

@@ -26,10 +26,7 @@ class Recipes {
       }
     auto data = type::block(0, source.block);
     for (auto i = source.levels; i-- > 0;) data = type::loop(source.count[i], source.stride[i], data);
-    type::Layout layout;
-    layout.data = data;
-    layout.size = layout.extent = source.size;
-    known_.push_front({source, std::make_shared<const GpuRecipe>(layout, 1)});
+    known_.push_front({source, std::make_shared<const GpuRecipe>(type::layout_of(data), 1)});
     if (known_.size() > most) known_.pop_back();
     return known_.front().recipe;
   }
@@ -51,14 +48,6 @@ class Recipes {
 Recipes& recipes() {
   static auto* all = new Recipes;  // never destroyed: calls may come from destructors at exit
   return *all;
-}
-
-/// Where bytes [begin, end) of a stream are, from the buffer's address, if they are in one piece.
-std::optional<std::int64_t> contiguous(const pack::cuda::Recipe& recipe, std::int64_t begin, std::int64_t end) {
-  for (const auto& part : recipe.parts())
-    if (part.begin <= begin && end <= part.begin + part.size)
-      return part.nest && part.geometry.levels.empty() ? std::optional(part.offset + (begin - part.begin)) : std::nullopt;
-  return std::nullopt;
 }
 
 }  // namespace
@@ -150,9 +139,9 @@ Transfers::Transfers(const std::vector<Move>& moves, std::size_t piece) : gpu_(m
     const auto n = move.remote->size();
     const auto user = reinterpret_cast<std::uintptr_t>(move.to.buffer);
     const auto from = move.remote->described();
-    if (contiguous(from.recipe->recipe, 0, n)) {
+    if (from.recipe->recipe.contiguous(0, n)) {
       unpacks.push_back({Direction::unpack, move.to.recipe, user, from.place.address, 0, n});
-    } else if (const auto at = contiguous(move.to.recipe->recipe, 0, n)) {
+    } else if (const auto at = move.to.recipe->recipe.contiguous(0, n)) {
       packs.push_back({Direction::pack, from.recipe, reinterpret_cast<std::uintptr_t>(from.buffer), user + static_cast<std::uintptr_t>(*at), 0, n});
     } else {
       others.emplace_back(from, &move);

@@ -347,6 +347,13 @@ Placed concat(const std::vector<Placed>& parts) {
   return {first, node};
 }
 
+Layout layout_of(const Placed& data) {
+  Layout layout;
+  layout.data = data;
+  layout.size = layout.extent = data.node ? data.node->size : 0;
+  return layout;
+}
+
 Layout layout_of(const Spec& spec) {
   Layout layout;
   Memo memo;

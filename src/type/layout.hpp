@@ -62,6 +62,8 @@ struct Layout {
 
 /// The canonical layout of a type. Throws SpecError where sizes do not fit 63 bits.
 Layout layout_of(const Spec& spec);
+/// One element that is these bytes.
+Layout layout_of(const Placed& data);
 
 // The normalising constructors; layout_of is made of these.
 Placed block(std::int64_t offset, std::int64_t size);

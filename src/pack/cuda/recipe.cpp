@@ -226,6 +226,13 @@ Recipe::Recipe(const type::Layout& layout, std::int64_t count)
 
 std::size_t Recipe::nodes_begin() const { return (table_.size() * sizeof(std::int32_t) + 15) / 16 * 16; }
 
+std::optional<std::int64_t> Recipe::contiguous(std::int64_t begin, std::int64_t end) const {
+  for (const auto& part : parts_)
+    if (part.begin <= begin && end <= part.begin + part.size)
+      return part.nest && part.geometry.levels.empty() ? std::optional(part.offset + (begin - part.begin)) : std::nullopt;
+  return std::nullopt;
+}
+
 std::size_t Recipe::constants_size() const {
   return table_.empty() && nodes_.empty() ? 0 : numbers_begin() + numbers_.size() * sizeof(std::int64_t);
 }

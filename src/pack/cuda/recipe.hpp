@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "pack/cuda/fused.hpp"
@@ -56,6 +57,8 @@ class Recipe {
   std::int64_t low() const { return data_.offset + (data_.node ? data_.node->low : 0); }
   std::int64_t high() const { return data_.offset + (data_.node ? data_.node->high : 0); }
   const std::vector<Part>& parts() const { return parts_; }
+  /// Where bytes [begin, end) of the stream are in the user's buffer, if they are in one piece.
+  std::optional<std::int64_t> contiguous(std::int64_t begin, std::int64_t end) const;
 
   /// Tables and trees, which must stand in memory that the device can read: bytes, 0 where there are none.
   std::size_t constants_size() const;

@@ -10,6 +10,7 @@ constexpr std::uint64_t smallest = 64 << 10;
 std::optional<Region> GpuRegions::take(std::int64_t size) {
   if (size > static_cast<std::int64_t>(data_size / 4)) return std::nullopt;
   const auto whole = gpu_region(size);
+  if (taken_ + whole > 2 * most_) return std::nullopt;
   auto& idle = idle_[whole];
   if (idle.empty()) {
     if (data_size - fresh_ < whole) return std::nullopt;
@@ -18,10 +19,12 @@ std::optional<Region> GpuRegions::take(std::int64_t size) {
   }
   const Region region{idle.back(), whole, 0};
   idle.pop_back();
+  taken_ += whole;
   return region;
 }
 
 void GpuRegions::give_back(Region region, std::int64_t size) {
+  taken_ -= region.size;
   // Its ring is page-locked, and stays what it is.
   const auto ring = gpu_ring(size);
   if (region.touched > ring && region.size > ring) memory_.empty(region.begin + ring, region.size - ring);

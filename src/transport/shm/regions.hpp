@@ -19,7 +19,8 @@ struct Region {
 /// The regions for data that come from a GPU's memory. Not thread-safe.
 class GpuRegions {
  public:
-  explicit GpuRegions(const Memory& memory) : memory_(memory) {}
+  /// `most`: as for Regions.
+  GpuRegions(const Memory& memory, std::uint64_t most) : memory_(memory), most_(most) {}
   /// For `size` bytes of data.
   std::optional<Region> take(std::int64_t size);
   /// `size`: of the data.
@@ -27,6 +28,7 @@ class GpuRegions {
 
  private:
   const Memory& memory_;
+  std::uint64_t most_, taken_ = 0;
   std::map<std::uint64_t, std::vector<std::uint64_t>> idle_;  // where they begin, by their size
   std::uint64_t fresh_ = gpu_regions_begin;
 };
@@ -35,7 +37,7 @@ class GpuRegions {
 /// the caches.
 class Regions {
  public:
-  /// `most`: bytes that may be taken at a time. `idle`: bytes of memory that are kept in regions not taken.
+  /// `most`: bytes that may be taken at a time (twice that, for what rounding up costs). `idle`: bytes of memory that are kept in regions not taken.
   Regions(const Memory& memory, std::uint64_t most, std::uint64_t idle) : memory_(memory), most_(most), idle_limit_(idle) {}
 
   std::optional<Region> take(std::uint64_t size);

@@ -83,7 +83,7 @@ class Outgoing {
     slot().state.store(Slot::done, std::memory_order_release);
   }
 
-  // Of data in a GPU's memory, which the receiver's GPU reads where they are. 
+  // Of data in a GPU's memory, which the receiver's GPU reads where they are.
   /// The receiver may begin.
   void ready() const { slot().ready.store(1, std::memory_order_release); }
   /// Waits for the receiver to have it all; true then. False where it does not begin.
@@ -109,7 +109,6 @@ class Outgoing {
   void pack_always() const { slot().mover.store(Slot::sender_host, std::memory_order_relaxed); }
   std::span<char> gpu_ring() const { return {own_->data() + slot().region, shm::gpu_ring(slot().size)}; }
   /// They could not be packed.
-  bool failed() const { return slot().packed.load(std::memory_order_relaxed) == Slot::failed; }
   void fail() const { slot().packed.store(Slot::failed, std::memory_order_release); }
 
  private:

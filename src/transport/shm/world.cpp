@@ -107,18 +107,11 @@ void World::collect() {
   std::erase_if(offered_, [&](Offered& o) {
     auto& slot = own_->greeting().slots[o.slot];
     if (slot.state.load(std::memory_order_acquire) != Slot::done || !slot.packed.load(std::memory_order_acquire)) return false;
-    if (o.region.size == 0) {  // the data were in a GPU's memory
-      slot.state.store(Slot::free, std::memory_order_relaxed);
-      return true;
-    }
-    const auto written = slot.written.load(std::memory_order_relaxed), turned = slot.turned.load(std::memory_order_relaxed);
-    const auto places = written <= turned ? std::min(written, ring) : ring + (written - turned);
-    o.region.touched = std::max(o.region.touched, places * static_cast<std::uint64_t>(chunk_of(slot)));
-    if (slot.gpu) {
-      in_gpu_regions_ -= o.region.size;
-      gpu_regions_.give_back(o.region, slot.size);
-    } else {
-      regions_.give_back(o.region);
+    if (o.region.size != 0) {  // else they were read in the GPU's memory
+      const auto written = slot.written.load(std::memory_order_relaxed), turned = slot.turned.load(std::memory_order_relaxed);
+      const auto places = written <= turned ? std::min(written, ring) : ring + (written - turned);
+      o.region.touched = std::max(o.region.touched, places * static_cast<std::uint64_t>(chunk_of(slot)));
+      slot.gpu ? gpu_regions_.give_back(o.region, slot.size) : regions_.give_back(o.region);
     }
     slot.state.store(Slot::free, std::memory_order_relaxed);
     return true;
@@ -162,10 +155,8 @@ bool World::make_room(const Outgoing& outgoing) {
   auto& slot = outgoing.slot();
   for (auto& o : offered_) {
     if (o.slot != outgoing.slot_) continue;
-    const auto size = gpu_region(slot.size);
-    const auto region = in_gpu_regions_ + size > 2 * most_ ? std::nullopt : gpu_regions_.take(slot.size);
+    const auto region = gpu_regions_.take(slot.size);
     if (!region) return false;
-    in_gpu_regions_ += size;
     o.region = *region;
     slot.region = region->begin;
     return true;

@@ -87,7 +87,7 @@ class World {
     Region region;
   };
   World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle)
-      : self_(self), own_(std::move(own)), most_(most), regions_(*own_, most, idle), gpu_regions_(*own_), peers_(self.ranks) {}
+      : self_(self), own_(std::move(own)), regions_(*own_, most, idle), gpu_regions_(*own_, most), peers_(self.ranks) {}
   static constexpr unsigned most_looks = 64;  // each looks at all processes of the host
   Peer& peer(std::uint32_t rank);
   bool found(Peer& peer, std::uint32_t rank);
@@ -97,11 +97,9 @@ class World {
 
   const Identity self_;
   const std::unique_ptr<Memory> own_;
-  const std::uint64_t most_;
   std::mutex mutex_;
   Regions regions_;
   GpuRegions gpu_regions_;
-  std::uint64_t in_gpu_regions_ = 0;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<Offered> offered_;
   std::uint32_t next_slot_ = 0;
