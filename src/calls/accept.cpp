@@ -1,12 +1,14 @@
 #include "calls/accept.hpp"
 
 #include "calls/gpu_pack.hpp"
+#include "calls/gpu_tickets.hpp"
 #ifdef DUNNAGE_CUDA
 #include "device/place.hpp"
 #endif
 
 namespace dunnage::calls {
 namespace {
+using plan::Operation;
 using plan::Reason;
 
 /// What two blocks of a datatype hold.
@@ -18,6 +20,7 @@ Reason decide(plan::Operation operation, const void* buffer, std::int64_t count,
   const bool message = operation != plan::Operation::pack && operation != plan::Operation::unpack;
   if (message && context->settings.force != base::Force::never)
     if (auto content = on_gpu(buffer, count, type, known)) {
+      if (passes(*content)) return Reason::passed;
       accepted.error = MPI_ERR_COUNT;
       if (content->size() > most_of_device) return Reason::too_large;
       accepted.error = MPI_SUCCESS;
@@ -69,6 +72,13 @@ Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::i
   } catch (const std::bad_alloc&) {
     reason = Reason::no_memory;
   }
+  const bool message = operation != Operation::pack && operation != Operation::unpack;
+  if (context->reporting && message && operation != Operation::receive) {
+    if (reason == Reason::passed)
+      context->count(hook, plan::GpuWay::passed);
+    else if (accepted.content.elsewhere())
+      context->count(hook, way_without_ticket(hook, accepted.content, peer, comm));
+  }
   if (reason != Reason::accelerated) {
     accepted.content = {};
     context->count(hook, reason);
@@ -76,7 +86,7 @@ Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::i
   return accepted;
 }
 
-Message stage_bytes(plan::Operation operation, std::int64_t size, bool both, const engine::Content& content) {
+Message stage_bytes(plan::Operation operation, std::int64_t size, bool both, const engine::Content& content, bool on_device) {
   const auto& model = context->model;
   // A single byte cannot be divided.
   const bool divided = size < 2                              ? false
@@ -87,15 +97,17 @@ Message stage_bytes(plan::Operation operation, std::int64_t size, bool both, con
   if (divided) {
     const auto first = engine::Parcel::middle(size);
     message.type = PackedType::divided(first, size - first);
-    if (message.type) message.parcel = {staging_for(content, size + engine::Parcel::gap), size, first};
+    if (message.type) message.parcel = {staging_for(content, size + engine::Parcel::gap, on_device), size, first};
   } else {
-    message.parcel = {staging_for(content, size), size, size};
+    message.parcel = {staging_for(content, size, on_device), size, size};
   }
   return message;
 }
 
 Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool both) {
-  auto message = stage_bytes(operation, accepted.bytes(), both, accepted.content);
+  // A buffered send's data are copied by the host, and so may be those that are sent and replaced.
+  const bool plain = !both && operation != plan::Operation::buffered_send;
+  auto message = stage_bytes(operation, accepted.bytes(), both, accepted.content, plain && context->passes_gpus());
   if (!message) {
     context->count(hook, Reason::no_memory);
     if (accepted.content.device()) accepted.error = MPI_ERR_NO_MEM;

@@ -79,8 +79,8 @@ struct Message {
 /// Whether the host must not touch an address. A few nanoseconds where there is no driver (device/loads.hpp), and for memory in the heap.
 bool on_device(const void* address);
 
-/// Staging for `size` bytes of that content; empty where there is no memory.
-Message stage_bytes(plan::Operation operation, std::int64_t size, bool both = false, const engine::Content& content = {});
+/// Staging for `size` bytes of that content; empty where there is no memory. `on_device`: in device memory, if there is some.
+Message stage_bytes(plan::Operation operation, std::int64_t size, bool both = false, const engine::Content& content = {}, bool on_device = false);
 
 /// `both`: the same memory is sent from and received into. Clears `accepted` (and counts) where there is no memory.
 Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool both = false);

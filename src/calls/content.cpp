@@ -88,7 +88,8 @@ std::optional<engine::Content> on_gpu(const void* buffer, std::int64_t count, MP
   const UserBuffer user{buffer, count, type};
   // Most often that is told by the first byte, before anything else is found out.
   const bool located = known && (known->reason() == Reason::accelerated || known->reason() == Reason::contiguous) && buffer != MPI_BOTTOM;
-  if (located && !device::known_place(*driver, user.byte(known->layout().data.offset)).on_gpu()) return std::nullopt;
+  if (located)
+    if (const auto* first = user.byte(known->layout().data.offset); surely_host(first) || !device::known_place(*driver, first).on_gpu()) return std::nullopt;
   const bool derived = known && known->reason() == Reason::accelerated && count > 0;
   auto recipe = derived ? known->recipe(count) : nullptr;
   const auto extent = extent_of(user, known, recipe.get());
@@ -119,8 +120,19 @@ int code_of_current_exception() {
   }
 }
 
-engine::Staging staging_for(const engine::Content& content, std::int64_t size) {
+bool passes([[maybe_unused]] const engine::Content& content) {
 #ifdef DUNNAGE_CUDA
+  const auto* data = content.device();
+  return data && data->recipe->recipe.contiguous(0, content.size()) && context->passes_gpus();
+#else
+  return false;
+#endif
+}
+
+engine::Staging staging_for(const engine::Content& content, std::int64_t size, bool on_device) {
+#ifdef DUNNAGE_CUDA
+  if (on_device && content.device() && size >= plan::least_passed)
+    if (const auto block = gpu_block(content, size)) return {block, reinterpret_cast<char*>(block->address), true};
   if (const auto* data = content.device(); data && static_cast<std::uint64_t>(size) <= context->settings.staging_pool) try {
       const auto memory = std::make_shared<const engine::HostMemory>(*device::driver(), data->place, static_cast<std::size_t>(size), context->settings.staging_pool);
       return {memory, memory->data()};
@@ -128,6 +140,7 @@ engine::Staging staging_for(const engine::Content& content, std::int64_t size) {
     }
 #else
   (void)content;
+  (void)on_device;
 #endif
   return context->staging.take(size);
 }
@@ -136,7 +149,7 @@ namespace {
 
 /// Data that a device takes nearly as long to begin with as to bring: two pieces of them are put together by the host.
 bool worth_joining(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes) {
-  return parcel.divided() && content.device() && bytes > parcel.first && bytes <= std::int64_t{128} << 10;
+  return !parcel.on_device() && parcel.divided() && content.device() && bytes > parcel.first && bytes <= std::int64_t{128} << 10;
 }
 
 }  // namespace

@@ -12,8 +12,12 @@ namespace dunnage::calls {
 /// there is a driver. Throws std::bad_alloc, type::SpecError.
 std::optional<engine::Content> on_gpu(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known);
 
-/// Memory to stage data in: page-locked where they are in a GPU's memory and some is to be had. Empty where there is no memory.
-engine::Staging staging_for(const engine::Content& content, std::int64_t size);
+/// Whether the MPI is to be given data where they are: it reaches GPUs, and they are contiguous.
+bool passes(const engine::Content& content);
+
+/// Memory to stage data in: page-locked where they are in a GPU's memory and some is to be had, or that GPU's memory if it may be (`on_device`).
+/// Empty where there is no memory.
+engine::Staging staging_for(const engine::Content& content, std::int64_t size, bool on_device = false);
 
 /// Packs the first `bytes` bytes, or all. Returns an error code of the MPI; no handler is called.
 int gather(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes);

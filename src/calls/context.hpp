@@ -15,6 +15,7 @@
 #include "engine/handle_table.hpp"
 #include "engine/operation.hpp"
 #include "engine/staging.hpp"
+#include "plan/gpu_way.hpp"
 #include "plan/host.hpp"
 #include "plan/library.hpp"
 #include "transport/shm/world.hpp"
@@ -50,6 +51,7 @@ struct Count {
   std::atomic<std::uint64_t> bytes{0};        // accelerated
   std::atomic<std::uint64_t> nanoseconds{0};  // in accelerated calls
   std::atomic<std::uint64_t> tickets{0};      // accelerated sends that went by ticket
+  std::array<std::atomic<std::uint64_t>, plan::gpu_ways> gpu_ways{};  // sends of device memory
 };
 
 struct Context {
@@ -77,12 +79,21 @@ struct Context {
 
   explicit Context(const base::Settings& s) : settings(s), staging(s.staging_pool) {}
 
-  /// Whether the MPI says that it reaches devices by itself.
-  bool mpi_knows_gpus() const { return query_cuda_support && query_cuda_support() == 1; }
+  /// Whether the MPI reaches devices by itself.
+  bool mpi_knows_gpus() const {
+    if (settings.mpi_cuda != base::MpiCuda::automatic) return settings.mpi_cuda == base::MpiCuda::yes;
+    return query_cuda_support && query_cuda_support() == 1;
+  }
+  /// Whether it may be given data there.
+  bool passes_gpus() const { return settings.gpu_path != base::GpuPath::staged && settings.gpu_path != base::GpuPath::direct && mpi_knows_gpus(); }
 
   void count(Hook hook, plan::Reason reason) {
     if (reporting)
       counts[static_cast<std::size_t>(hook)].calls[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  }
+  void count(Hook hook, plan::GpuWay way) {
+    if (reporting)
+      counts[static_cast<std::size_t>(hook)].gpu_ways[static_cast<std::size_t>(way)].fetch_add(1, std::memory_order_relaxed);
   }
 };
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "calls/accept.hpp"
+#include "calls/communicators.hpp"
 #include "calls/content.hpp"
 #include "calls/gpu_pack.hpp"
 #include "calls/progress.hpp"
@@ -19,6 +21,7 @@ namespace {
 
 using device::Driver;
 using engine::GpuSource;
+using plan::GpuWay;
 using transport::gpu_lengths;
 using Proof = transport::shm::Letter::Proof;
 
@@ -30,9 +33,6 @@ static_assert(sizeof(device::Exported) <= sizeof Proof::memory);
 std::chrono::nanoseconds patience(std::int64_t bytes) { return std::chrono::microseconds(500) + std::chrono::nanoseconds(bytes / 4); }
 /// Staging memory between two layouts on one device: large enough for the link, small enough that the kernels of neighbouring pieces overlap.
 std::size_t device_piece() { return 8 * context->settings.device_piece; }
-
-/// From here on data that cannot be read where they are go through shared memory; shorter ones are staged in half the time that the ring takes.
-constexpr std::int64_t least_shared = 64 << 10;
 
 /// Host memory that is no contiguous buffer is filled by way of so many bytes at a time.
 constexpr std::int64_t host_piece = 4 << 20;
@@ -143,6 +143,26 @@ auto with_pipe(engine::Direction direction, const engine::Content& content, std:
   return f(pipe);
 }
 
+/// Whether that is by rings in shared memory.
+bool shared(GpuWay way) { return way == GpuWay::shared_forced || way == GpuWay::shared_unread; }
+
+/// The way of data to a rank of MPI_COMM_WORLD, if there is room for it; goes a step towards a better one.
+GpuWay way_to(const engine::Content& content, std::uint32_t receiver) {
+  const auto path = context->settings.gpu_path;
+  auto& world = *context->world;
+  if (path == base::GpuPath::pass || !world.reaches(receiver)) return GpuWay::staged_alone;
+  if (!gpu_tickets() || content.size() < world.gpu_ticket(receiver).least_size()) return GpuWay::staged_small;
+  const auto* data = content.device();
+  if (!data || !in_one_piece(*data)) return GpuWay::staged_scattered;
+  const auto& driver = *device::driver();
+  const bool forced = path == base::GpuPath::staged;
+  if (!forced && world.reads_gpu(receiver, [&] { return make_proof(driver, data->place); }) &&
+      (data->place.memory != device::Memory::device || data->place.device == own().proved))
+    return GpuWay::direct;
+  const bool rings = content.size() >= plan::least_shared && static_cast<std::uint64_t>(content.size()) <= context->settings.ticket_memory;
+  return rings ? forced ? GpuWay::shared_forced : GpuWay::shared_unread : forced ? GpuWay::staged_forced : GpuWay::staged_unread;
+}
+
 thread_local FetchBatch* batch = nullptr;
 
 /// Where the data are to go if that is device memory in one piece.
@@ -175,18 +195,30 @@ void see_gpu(const void* address) {
 GpuRoute gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known, std::uint32_t receiver) try {
   if (surely_host(buffer)) return {};
   auto content = on_gpu(buffer, count, type, known);
-  if (!content || content->size() < gpu_lengths.least_size() || !gpu_tickets()) return {};
-  const auto* data = content->device();
-  if (!data || !in_one_piece(*data) || !context->world->reaches(receiver) || content->size() < context->world->gpu_ticket(receiver).least_size()) return {};
-  const auto& driver = *device::driver();
-  const bool direct = context->settings.gpu_path != base::GpuPath::staged &&
-                      context->world->reads_gpu(receiver, [&] { return make_proof(driver, data->place); }) &&
-                      (data->place.memory != device::Memory::device || data->place.device == own().proved);
-  if (direct) return {std::move(*content), true};
-  const bool shared = content->size() >= least_shared && static_cast<std::uint64_t>(content->size()) <= context->settings.ticket_memory;
-  return shared ? GpuRoute{std::move(*content), false} : GpuRoute();
+  if (!content) return {};
+  const auto way = way_to(*content, receiver);
+  return way == GpuWay::direct || shared(way) ? GpuRoute{std::move(*content), way} : GpuRoute();
 } catch (const std::exception&) {
   return {};
+}
+
+plan::GpuWay way_without_ticket(Hook hook, const engine::Content& content, int peer, MPI_Comm comm) try {
+  if (operation_of(hook) == plan::Operation::buffered_send || hook == Hook::MPI_Sendrecv_replace || hook == Hook::MPI_Sendrecv_replace_c) return GpuWay::staged_mode;
+  if (context->passes_gpus() && content.device()) return content.size() < plan::least_passed ? GpuWay::staged_small : GpuWay::passed_packed;
+  const auto rank = context->world ? world_rank(comm, peer) : -1;
+  const auto way = rank < 0 ? GpuWay::staged_alone : way_to(content, static_cast<std::uint32_t>(rank));
+  return way == GpuWay::direct || shared(way) ? GpuWay::staged_full : way;
+} catch (const std::exception&) {
+  return GpuWay::staged_full;
+}
+
+std::shared_ptr<const device::Arena::Block> gpu_block(const engine::Content& content, std::int64_t size) try {
+  const auto& driver = *device::driver();
+  const auto& place = content.device()->place;
+  const device::Scope scope(driver, device::context_for(driver, place.memory == device::Memory::device ? place : any_place(driver)));
+  return device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(size), context->settings.device_arena, self());
+} catch (const std::exception&) {
+  return nullptr;
 }
 
 GpuOffer gpu_offer(const engine::Content& content) try {

@@ -12,6 +12,10 @@
 #include "calls/types.hpp"
 #include "transport/shm/world.hpp"
 
+#ifdef DUNNAGE_CUDA
+#include "device/arena.hpp"
+#endif
+
 namespace dunnage::calls {
 
 /// Whether tickets of such data may come. One load.
@@ -23,9 +27,18 @@ void see_gpu(const void* address);
 /// The data of a message in a GPU's memory, where it is to go to that rank of MPI_COMM_WORLD by ticket.
 struct GpuRoute {
   engine::Content content;  // empty: it is not
-  bool direct = false;      // else they are packed into shared memory
+  plan::GpuWay way = plan::GpuWay::none;
+  /// Else they are packed into shared memory.
+  bool direct() const { return way == plan::GpuWay::direct; }
 };
 GpuRoute gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known, std::uint32_t receiver);
+/// The way of data in a GPU's memory that could not be sent by ticket, for the report.
+plan::GpuWay way_without_ticket(Hook hook, const engine::Content& content, int peer, MPI_Comm comm);
+
+#ifdef DUNNAGE_CUDA
+/// Device memory for so many packed bytes of that content; null where there is none.
+std::shared_ptr<const device::Arena::Block> gpu_block(const engine::Content& content, std::int64_t size);
+#endif
 
 /// What such a ticket begins with, and what must live until the receiver has the data.
 struct GpuOffer {

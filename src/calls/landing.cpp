@@ -6,6 +6,9 @@
 
 #include "calls/accept.hpp"
 #include "calls/types.hpp"
+#ifdef DUNNAGE_CUDA
+#include "engine/gpu_pack.hpp"
+#endif
 
 namespace dunnage::calls {
 
@@ -15,12 +18,9 @@ Landing Landing::in_place(void* user, std::int64_t count, MPI_Datatype type) {
   Landing landing;
   landing.user_ = static_cast<char*>(user);
   const auto* known = known_type(type);
-  if (on_device(user)) {
-    MPI_Count size = 0;
-    context->own.Type_size_x(type, &size);
-    landing.element_ = std::max<std::int64_t>(size, 1);
-    landing.capacity_ = type::times(count, landing.element_);
-    landing.keep(type);
+  if (auto content = on_gpu(user, count, type, known)) {
+    landing.capacity_ = content->size();
+    landing.content_ = std::move(*content);
     return landing;
   }
   if (known && known->reason() == Reason::contiguous) {
@@ -75,6 +75,12 @@ Landing::~Landing() {
 }
 
 void Landing::read(void* bytes, std::int64_t begin, std::int64_t end) const {
+#ifdef DUNNAGE_CUDA
+  if (parcel_ && parcel_->on_device())
+    return parcel_->each_piece(begin, end, [&](const char* from, std::int64_t b, std::int64_t e) {
+      engine::gpu_copy(*device::driver(), static_cast<char*>(bytes) + (b - begin), from, static_cast<std::size_t>(e - b));
+    });
+#endif
   if (parcel_) return parcel_->read(bytes, begin, end);
   if (content_) return content_.pack(static_cast<char*>(bytes), begin, end);
   if (type_ == MPI_DATATYPE_NULL) {

@@ -92,7 +92,7 @@ template <class Count, class Start>
   const bool synchronous = hook == Hook::MPI_Ssend_init || hook == Hook::MPI_Ssend_init_c;
   if (persistent && !buffered) route = ticket_route(buf, count, datatype, dest, comm);
   const int rc = begin(hook, OperationKind::send, persistent, buf, count, datatype, dest, comm, request, start);
-  if (rc == MPI_SUCCESS && route && !route->far) repeat_by_ticket(hook, synchronous || route->gpu.direct ? context->own.Issend : context->own.Isend, *request, *route, buf, dest, tag, comm);
+  if (rc == MPI_SUCCESS && route && !route->far) repeat_by_ticket(hook, synchronous || route->gpu.direct() ? context->own.Issend : context->own.Isend, *request, *route, buf, dest, tag, comm);
   return rc;
 }
 

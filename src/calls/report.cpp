@@ -16,8 +16,8 @@
 namespace dunnage::calls {
 namespace {
 
-// Per hook: calls by reason, then bytes, nanoseconds and tickets.
-constexpr std::size_t row = plan::reasons + 3;
+// Per hook: calls by reason, then bytes, nanoseconds and tickets, then messages on device memory by their ways.
+constexpr std::size_t row = plan::reasons + 3 + plan::gpu_ways;
 using Totals = std::vector<std::uint64_t>;
 
 Totals local_totals() {
@@ -27,6 +27,7 @@ Totals local_totals() {
     totals.push_back(count.bytes.load());
     totals.push_back(count.nanoseconds.load());
     totals.push_back(count.tickets.load());
+    for (const auto& messages : count.gpu_ways) totals.push_back(messages.load());
   }
   totals.push_back(context->stalls.load());
   return totals;
@@ -55,6 +56,8 @@ nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
                             {"bytes", t[plan::reasons]},
                             {"seconds", static_cast<double>(t[plan::reasons + 1]) * 1e-9},
                             {"by ticket", t[plan::reasons + 2]}};
+    for (std::size_t w = 0; w < plan::gpu_ways; ++w)
+      if (const auto n = t[plan::reasons + 3 + w]) calls[hook_names[h]]["device memory"][std::string(plan::gpu_way_text[w])] = n;
   }
   return {{"mpi", short_version()}, {"ranks", ranks}, {"stalls", totals.back()}, {"calls", calls}};
 }
@@ -74,6 +77,8 @@ std::string to_text(const nlohmann::ordered_json& report) {
     text += '\n';
     for (const auto& [reason, n] : call["declined"].items())
       text += fmt::format("  {:<22} {:>10} declined: {}\n", "", n.get<std::uint64_t>(), reason);
+    if (call.contains("device memory"))
+      for (const auto& [way, n] : call["device memory"].items()) text += fmt::format("  {:<22} {:>10} {}\n", "", n.get<std::uint64_t>(), way);
   }
   return text;
 }

@@ -1,5 +1,7 @@
 #include "calls/staged_call.hpp"
 
+#include <algorithm>
+
 #include "calls/content.hpp"
 #include "calls/narrowed.hpp"
 #include "calls/nonblocking.hpp"
@@ -93,6 +95,11 @@ void* StagedCall::stage(Role role, const void* buffer, const Shape& shape) noexc
   if (!driver || failure_ != MPI_SUCCESS) return same;
   try {
     const auto segments = segments_of(shape, comm_, in_place_);
+    const auto contiguous = [](const Segment& segment) {
+      const auto* known = known_type(segment.type);
+      return known && known->reason() == Reason::contiguous;
+    };
+    if (context->passes_gpus() && std::all_of(segments.begin(), segments.end(), contiguous)) return same;
     auto mirror = Mirror::of(*driver, role, buffer, segments);
     if (!mirror) return same;
     if (!copies_) copies_ = std::make_shared<Mirrors>();

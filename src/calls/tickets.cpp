@@ -97,7 +97,7 @@ TicketedSend::~TicketedSend() {
 transport::shm::Outgoing TicketedSend::pack(const void* buffer, MPI_Request request) {
 #ifdef DUNNAGE_CUDA
   if (gpu_.content) {
-    error_ = gpu_.direct ? gpu_ready(outgoing_, gpu_.content, gpu_offer_) : gpu_pack_shared(outgoing_, gpu_.content, request);
+    error_ = gpu_.direct() ? gpu_ready(outgoing_, gpu_.content, gpu_offer_) : gpu_pack_shared(outgoing_, gpu_.content, request);
     return std::exchange(outgoing_, {});
   }
 #endif
@@ -199,17 +199,20 @@ TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buff
 #ifdef DUNNAGE_CUDA
   if (route.gpu.content) {
     if (!world || !world->reaches(route.receiver)) return made;
-    if (route.gpu.direct && (made.gpu_offer_ = gpu_offer(route.gpu.content)).head.empty()) return {};
+    if (route.gpu.direct() && (made.gpu_offer_ = gpu_offer(route.gpu.content)).head.empty()) return {};
     const auto offered = world->offer(route.receiver, route.gpu.content.size(), tag, true);
     if (!offered) return {};
     made.outgoing_ = *offered;
-    if (!route.gpu.direct) {
+    if (!route.gpu.direct()) {
       offered->pack_always();
       if (!world->make_room(*offered)) return {};
     }
     made.gpu_ = route.gpu;
     made.message_ = gpu_message(*offered, made.gpu_offer_);
-    if (made.message_) return made;
+    if (made.message_) {
+      context->count(hook, made.gpu_offer_.memory ? plan::GpuWay::direct_packed : route.gpu.way);
+      return made;
+    }
     context->count(hook, Reason::no_memory);
     return {};
   }

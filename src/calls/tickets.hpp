@@ -44,7 +44,7 @@ class TicketedSend {
   /// sent later. After this the operation is the receiver's: without a receiver it must be cancelled.
   transport::shm::Outgoing pack(const void* buffer, MPI_Request request);
   /// The data in a GPU's memory, for gpu_finish(); empty of others, and where they have been packed.
-  engine::Content gpu() const { return gpu_.direct && error_ == MPI_SUCCESS ? gpu_.content : engine::Content(); }
+  engine::Content gpu() const { return gpu_.direct() && error_ == MPI_SUCCESS ? gpu_.content : engine::Content(); }
   /// An error code of the MPI: the receiver will not have the data.
   int error() const { return error_; }
   /// What must live until the receiver has the data.

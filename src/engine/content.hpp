@@ -37,6 +37,8 @@ class Content {
   void pack(char* to, std::int64_t begin, std::int64_t end) const {
     elsewhere_ ? elsewhere_->pack(to, begin, end) : program_->pack(user_, to, begin, end, pack::Stores::cached);
   }
+  /// Whether the host does not reach the data by itself.
+  bool elsewhere() const { return elsewhere_ != nullptr; }
   const Described* device() const { return elsewhere_ ? elsewhere_->device() : nullptr; }
   void unpack(const char* from, std::int64_t begin, std::int64_t end) const {
     elsewhere_ ? elsewhere_->unpack(from, begin, end) : program_->unpack(from, user_, begin, end, pack::Stores::cached);

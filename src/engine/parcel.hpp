@@ -22,6 +22,7 @@ struct Parcel {
 
   explicit operator bool() const { return static_cast<bool>(staging); }
   char* data() const { return staging.data(); }
+  bool on_device() const { return staging.on_device(); }
   bool divided() const { return first != size; }
 
   /// Calls f(memory, begin, end) for the pieces of a range of the packed bytes.

@@ -14,6 +14,7 @@ Staging& Staging::operator=(Staging&& other) noexcept {
   std::swap(owner_, other.owner_);
   std::swap(data_, other.data_);
   std::swap(shelf_, other.shelf_);
+  std::swap(device_, other.device_);
   return *this;
 }
 

@@ -17,13 +17,14 @@ class StagingPool;
 class Staging {
  public:
   Staging() = default;
-  /// Memory from elsewhere, which `owner` keeps.
-  Staging(std::shared_ptr<const void> owner, char* data) : owner_(std::move(owner)), data_(data) {}
+  /// Memory from elsewhere, which `owner` keeps. `device`: of a device, where the host must not touch it.
+  Staging(std::shared_ptr<const void> owner, char* data, bool device = false) : owner_(std::move(owner)), data_(data), device_(device) {}
   Staging(Staging&& other) noexcept { *this = static_cast<Staging&&>(other); }
   Staging& operator=(Staging&& other) noexcept;
   ~Staging();
 
   char* data() const { return data_; }
+  bool on_device() const { return device_; }
   explicit operator bool() const { return data_ != nullptr; }
 
  private:
@@ -33,6 +34,7 @@ class Staging {
   std::shared_ptr<const void> owner_;
   char* data_ = nullptr;
   int shelf_ = 0;
+  bool device_ = false;
 };
 
 /// Thread-safe. Sizes are rounded up to powers of two; at most `idle_limit` bytes are kept unused.

@@ -22,6 +22,7 @@ enum class Reason : unsigned char {
   analysis_failed,
   passed_on,
   through_host,
+  passed,
   device_error,
 };
 
@@ -41,6 +42,7 @@ inline constexpr std::array reason_text = {
     std::string_view("datatype could not be analysed"),
     std::string_view("this call is left to the MPI"),
     std::string_view("device memory, packed by the MPI in host memory"),
+    std::string_view("device memory, contiguous: this MPI reaches it"),
     std::string_view("an error of the device, reported"),
 };
 inline constexpr auto reasons = reason_text.size();

@@ -86,6 +86,43 @@ def test_paths_are_taken(launch, flavour, tmp_path):
     assert counts["auto"] > counts["staged"] + 200
 
 
+def ways(report):
+    """How many sends went which way: by the first words of the report's texts."""
+    count = {}
+    for call in json.loads(report.read_text())["calls"].values():
+        for way, messages in call.get("device memory", {}).items():
+            way = re.split("[:,]", way)[0]
+            count[way] = count.get(way, 0) + messages
+    return count
+
+
+# An MPI that reaches GPUs: any, on a device that the host reaches.
+AWARE = {"DUNNAGE_MPI_CUDA": "yes", "DUNNAGE_SIM_REACHABLE": "1"}
+PASSED = [(program, path) for program in ("gpu_direct", "gpu_messages", "gpu_collectives") for path in ("pass", "auto")]
+
+
+@pytest.mark.parametrize("program, path", PASSED)
+def test_mpi_that_reaches_gpus(launch, program, path, tmp_path):
+    flavour = ["openmpi", "mpich"][(PASSED.index((program, path)) // 2 + PASSED.index((program, path))) % 2]
+    report = tmp_path / "report.json"
+    run = launch(flavour, f"contract_{program}", *([2] if program == "gpu_messages" else []), ranks=2, mode="dunnage", limit=300,
+                 **simulated(flavour, DUNNAGE_GPU_PATH=path, DUNNAGE_REPORT=str(report), **AWARE))
+    assert run.finished and run.code == 0 and not run.failures, run
+    if program == "gpu_direct":
+        taken = ways(report)
+        assert taken["passed to the MPI in place"] > 10 and taken["passed to the MPI"] > 0
+        assert (taken.get("direct", 0) > 100) == (path == "auto")
+
+
+def test_passing_needs_such_an_mpi(launch, tmp_path):
+    """Or the test above would prove nothing: asked for, it is not done where the MPI does not say that it reaches GPUs."""
+    report = tmp_path / "report.json"
+    run = launch("openmpi", "contract_gpu_direct", ranks=2, mode="dunnage", limit=300,
+                 **simulated("openmpi", DUNNAGE_GPU_PATH="pass", DUNNAGE_REPORT=str(report)))
+    assert run.finished and run.code == 0 and not run.failures, run
+    assert set(ways(report)) == {"staged in host memory"}
+
+
 # The programs of test_contract.py, with their buffers in every kind of memory.
 LEFT_TO_MPI = [("gpu_collectives", 2), ("gpu_collectives", 3), ("gpu_collectives", 5), ("gpu_neighbours", 2), ("gpu_neighbours", 3), ("gpu_onesided", 2),
                ("gpu_onesided", 3), ("gpu_files", 2), ("gpu_staged", 1), ("gpu_staged", 2), ("gpu_staged", 3)]

@@ -37,7 +37,7 @@ void survive_forks() {
 void initialise(Driver& d) {
   const auto settings = Settings::from_environment();
   require(settings.devices > 0, CUDA_ERROR_NO_DEVICE);
-  d.space.reserve(settings.devices, settings.memory);
+  d.space.reserve(settings.devices, settings.memory, settings.reachable);
   d.settings = settings;
   d.random.seed(static_cast<unsigned>(settings.seed));
   d.devices.resize(static_cast<std::size_t>(settings.devices));

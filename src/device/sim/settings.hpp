@@ -10,6 +10,7 @@ struct Settings {
   std::uint64_t memory = std::uint64_t{1} << 30;  // bytes of each device
   std::uint64_t delay = 50;                       // microseconds by which an operation comes late, at most
   std::uint64_t seed = 1;
+  bool reachable = false;                         // the host reaches device memory: for what is told to reach it by itself
 
   static Settings from_environment();
 };

@@ -56,7 +56,7 @@ FreeList::Piece FreeList::give(std::uint64_t at, std::uint64_t size) {
   return {at, size};
 }
 
-void Space::reserve(int devices, std::uint64_t memory_of_each) {
+void Space::reserve(int devices, std::uint64_t memory_of_each, bool reachable) {
   const auto own = static_cast<std::uint64_t>(devices) * memory_of_each;
   const auto foreign = 4 * own;  // several other processes'
   const auto size = own + foreign;
@@ -72,6 +72,10 @@ void Space::reserve(int devices, std::uint64_t memory_of_each) {
     const auto mapped =
         mmap(shadow(at), memory_of_each, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0);
     require(mapped != MAP_FAILED, CUDA_ERROR_OPERATING_SYSTEM);
+    if (reachable) {
+      const auto own_address = reinterpret_cast<void*>(at);
+      require(mmap(own_address, memory_of_each, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED, CUDA_ERROR_OPERATING_SYSTEM);
+    }
     parts_.push_back({at, file, FreeList(memory_of_each)});
   }
   parts_.push_back({first + own, -1, FreeList(foreign)});

@@ -32,7 +32,8 @@ class FreeList {
 
 class Space {
  public:
-  void reserve(int devices, std::uint64_t memory_of_each);
+  /// `reachable`: the host may touch what the devices have at their addresses.
+  void reserve(int devices, std::uint64_t memory_of_each, bool reachable);
 
   // Nothing where the device's memory is exhausted.
   std::optional<CUdeviceptr> take(CUdevice device, std::size_t size);
