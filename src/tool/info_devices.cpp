@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tool/gpu_paths.hpp"
+
 namespace dunnage::tool {
 namespace {
 
@@ -54,6 +56,22 @@ void print_peers(const Functions& f, int devices) {
     }
 }
 
+void print_paths(const GpuPaths& paths) {
+    if (paths.direct.empty()) return;
+    fmt::print("paths of messages between GPUs, tried between processes\n");
+    for (std::size_t reader = 0; reader < paths.direct.size(); ++reader)
+        for (std::size_t owner = 0; owner < paths.direct.size(); ++owner) {
+            const auto& why = paths.direct[reader][owner];
+            line(fmt::format("from {} to {}", owner, reader),
+                 why.empty() ? "direct: the receiver's GPU reads the sender's"
+                 : paths.rings[reader].empty() && paths.rings[owner].empty() ? fmt::format("rings in shared memory, not direct ({})", why)
+                                                                             : fmt::format("staged in host memory, not direct ({})", why));
+        }
+    for (std::size_t device = 0; device < paths.rings.size(); ++device)
+        if (!paths.rings[device].empty()) line(fmt::format("rings of device {}", device), fmt::format("shared memory cannot be page-locked: {}", paths.rings[device]));
+    line("between hosts", "staged in host memory, or passed to an MPI that reaches GPUs (its MPIX_Query_cuda_support; DUNNAGE_MPI_CUDA)");
+}
+
 }  // namespace
 
 void print_devices(base::Device setting, const std::filesystem::path& backends) {
@@ -63,6 +81,8 @@ void print_devices(base::Device setting, const std::filesystem::path& backends) 
     const std::string file = simulated ? (backends / "sim" / "libcuda.so.1").string() : "libcuda.so.1";
     void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) return line("driver", fmt::format("none ({} cannot be loaded)", file));
+    // Before this process uses the driver, after which it could have no children that do.
+    const auto paths = try_gpu_paths(file);
     Functions f;
 #define DUNNAGE_TEXT_OF(name) #name
 #define DUNNAGE_TEXT(name) DUNNAGE_TEXT_OF(name)
@@ -85,6 +105,7 @@ void print_devices(base::Device setting, const std::filesystem::path& backends) 
     if (devices == 0) line("devices", "none");
     for (CUdevice device = 0; device < devices; ++device) print_device(f, device);
     print_peers(f, devices);
+    print_paths(paths);
 }
 
 }  // namespace dunnage::tool
