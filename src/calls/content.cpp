@@ -155,6 +155,7 @@ bool worth_joining(const engine::Parcel& parcel, const engine::Content& content,
 }  // namespace
 
 int gather(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes) {
+  const base::Range range("pack", bytes);
   return guarded([&] {
     if (const auto joined = worth_joining(parcel, content, bytes) ? staging_for(content, bytes) : engine::Staging()) {
       content.pack(joined.data(), 0, bytes);
@@ -166,6 +167,7 @@ int gather(const engine::Parcel& parcel, const engine::Content& content, std::in
 }
 
 int deliver(const engine::Parcel& parcel, const engine::Content& content, std::int64_t bytes) {
+  const base::Range range("unpack", bytes);
   return guarded([&] {
     bytes = std::min(bytes, parcel.size);
     if (const auto joined = worth_joining(parcel, content, bytes) ? staging_for(content, bytes) : engine::Staging()) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/range.hpp"
 #include "base/settings.hpp"
 #include "calls/hook.hpp"
 #include "calls/mpi_table.hpp"
@@ -101,10 +102,10 @@ struct Context {
 /// from destructors at exit.
 extern Context* context;
 
-/// Counts one accelerated call and its time, where a report is wanted.
+/// Counts one accelerated call and its time, where a report is wanted, and shows it on a timeline.
 class Accelerated {
  public:
-  Accelerated(Hook hook, std::int64_t bytes, bool by_ticket = false) {
+  Accelerated(Hook hook, std::int64_t bytes, bool by_ticket = false) : range_(hook_names[static_cast<std::size_t>(hook)], bytes) {
     if (!context->reporting) return;
     count_ = &context->counts[static_cast<std::size_t>(hook)];
     if (by_ticket) count_->tickets.fetch_add(1, std::memory_order_relaxed);
@@ -123,6 +124,7 @@ class Accelerated {
   }
 
  private:
+  const base::Range range_;
   Count* count_ = nullptr;
   std::chrono::steady_clock::time_point start_;
 };

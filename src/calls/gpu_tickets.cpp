@@ -253,6 +253,7 @@ int gpu_ready(const transport::shm::Outgoing& outgoing, const engine::Content& c
 }
 
 int gpu_pack_shared(const transport::shm::Outgoing& outgoing, const engine::Content& content, MPI_Request request) try {
+  const base::Range range("pack into shared memory", content.size());
   bool travels = request != MPI_REQUEST_NULL;
   const auto let_go_on = [&] {
     int done = 0;
@@ -267,6 +268,7 @@ int gpu_pack_shared(const transport::shm::Outgoing& outgoing, const engine::Cont
 }
 
 int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& content) {
+  const base::Range range("wait for the receiver", content.size());
   for (bool room = false; !outgoing.await(patience(content.size()), progress_receives);) {
     // Without room the receiver is waited for: it has the ticket, or will have it.
     room = room || context->world->make_room(outgoing);
@@ -352,6 +354,8 @@ void FetchBatch::go_on() {
 }
 
 std::vector<FetchBatch::Failure> FetchBatch::finish() {
+  if (pending_.empty() && flights_.empty()) return std::exchange(failures_, {});
+  const base::Range range("fetch from other GPUs", 0);
   go_on();
   for (const auto& flight : flights_) {
     end(flight->messages, guarded([&] {
@@ -394,6 +398,7 @@ int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landi
     batch->pending_.push_back({incoming, place, remote, *to, batch->index_});
     return MPI_SUCCESS;
   }
+  const base::Range range("fetch from another GPU", size);
   engine::Transfers({{remote, *to}}, device_piece()).wait();
   incoming.discard();
   return MPI_SUCCESS;

@@ -82,6 +82,7 @@ bool start(const dunnage_front& front) {
   const auto figures = dunnage::plan::machine_model(settings.model);
   if (front.speaks && !figures.complaint.empty()) std::fprintf(stderr, "dunnage: %s\n", figures.complaint.c_str());
   made->model = figures.of(made->library);
+  if (settings.nvtx && !dunnage::base::show_ranges() && front.speaks) std::fputs("dunnage: DUNNAGE_NVTX=on, but built without NVTX: install CUDA's header nvtx3/nvToolsExt.h and build again\n", stderr);
   constexpr const char* simd_names[] = {"auto", "scalar", "sse4", "avx2", "avx512"};
   dunnage::pack::limit_simd(simd_names[static_cast<int>(settings.simd)]);
 #ifdef DUNNAGE_CUDA
