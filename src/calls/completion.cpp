@@ -25,6 +25,7 @@ class Ours {
   Ours(int count, MPI_Request* requests) : requests_(requests) {
     progress_orphans();
     if (context->operations.empty() || !requests) return;
+    const auto alone = no_progress();
     for (int i = 0; i < count; ++i) {
       auto* operation = context->operations.find(key_of(requests[i]));
       if (!operation) continue;
@@ -232,6 +233,7 @@ int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {
 
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request) {
   progress_orphans();
+  const auto alone = no_progress();
   std::unique_ptr<Operation> operation(request ? context->operations.erase(key_of(*request)) : nullptr);
   if (!operation || !operation->active) return next(request);
   if (operation->by_ticket) {  // the MPI's persistent request has not been started
@@ -260,6 +262,7 @@ std::vector<MPI_Request> shown(int count, const MPI_Request* requests) {
 
 /// Complete means usable: the data must be in the user's buffer though the request lives on. What went wrong is told when it ends.
 void bring(MPI_Request request, MPI_Status& status) {
+  const auto alone = no_progress();
   auto* operation = context->operations.find(key_of(request));
   if (!operation || !operation->active) return;
   auto* ticket = ticket_of(*operation);

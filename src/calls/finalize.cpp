@@ -7,6 +7,7 @@
 #include "calls/one_sided.hpp"
 #include "calls/orphans.hpp"
 #include "calls/packed_type.hpp"
+#include "calls/progress.hpp"
 #include "calls/report.hpp"
 #include "calls/tickets.hpp"
 #include "calls/types.hpp"
@@ -16,6 +17,7 @@ namespace dunnage::calls {
 int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
   static std::atomic<bool> over{false};  // a tool behind us comes by again
   if (!over.exchange(true)) {
+    stop_progress_thread();
     finish_orphans();
     finish_windows();
     leave_world();

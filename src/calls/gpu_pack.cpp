@@ -1,5 +1,7 @@
 #include "calls/gpu_pack.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -9,6 +11,18 @@
 #include "calls/types.hpp"
 
 namespace dunnage::calls {
+
+constinit thread_local Stack own_stack{};
+
+void find_own_stack() {
+  own_stack = {~std::uintptr_t{0}, 1};  // nothing
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void* begin = nullptr;
+  std::size_t size = 0;
+  if (pthread_attr_getstack(&attributes, &begin, &size) == 0 && size > 0) own_stack = {reinterpret_cast<std::uintptr_t>(begin), size};
+  pthread_attr_destroy(&attributes);
+}
 namespace {
 
 using engine::Direction;

@@ -1,7 +1,6 @@
 #include "calls/nonblocking.hpp"
 
 #include "calls/arrival.hpp"
-#include "calls/progress.hpp"
 
 namespace dunnage::calls {
 
@@ -92,9 +91,12 @@ void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
     operation->active = true;
   }
   operation->key = key_of(request);
-  const auto key = operation->key;
-  look_after(*operation);
-  delete context->operations.insert(key, operation.release());
+  auto* const kept = operation.get();
+  {
+    const auto alone = no_progress();
+    delete context->operations.insert(kept->key, operation.release());
+  }
+  look_after(*kept);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include "calls/accept.hpp"
 #include "calls/orphans.hpp"
+#include "calls/progress.hpp"
 #include "calls/staged_call.hpp"
 #include "calls/tickets.hpp"
 
@@ -25,7 +26,9 @@ void repeat_by_ticket(Hook hook, decltype(OwnTable::Isend) begin, MPI_Request re
 void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation);
 /// A request of an operation that is not ours: whatever was known under a recycled handle is void.
 inline void forget_request(int rc, const MPI_Request* request) {
-  if (rc == MPI_SUCCESS && !context->operations.empty()) delete context->operations.erase(key_of(*request));
+  if (rc != MPI_SUCCESS || context->operations.empty()) return;
+  const auto alone = no_progress();
+  delete context->operations.erase(key_of(*request));
 }
 
 /// After the MPI has begun what may have to be watched. Returns `rc`.

@@ -1,6 +1,10 @@
 #include "calls/progress.hpp"
 
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "calls/arrival.hpp"
@@ -8,9 +12,22 @@
 namespace dunnage::calls {
 namespace {
 
-/// Keys of their requests. Never destroyed.
-std::set<std::uint64_t>& watched() {
-  static auto* all = new std::set<std::uint64_t>;
+/// How long our thread rests when nothing has come.
+constexpr auto rest = std::chrono::microseconds(20);
+
+std::atomic<bool> thread_runs{false};
+
+/// Never destroyed: the thread may outlive the statics of a program that does not end its MPI.
+struct Progress {
+  std::set<std::uint64_t> watched;  // keys of their requests
+  // Of our thread.
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::thread thread;
+  bool stop = false;
+};
+Progress& progress() {
+  static auto* all = new Progress;
   return *all;
 }
 
@@ -22,19 +39,11 @@ bool one_thread_at_a_time() {
   return one;
 }
 
-}  // namespace
-
-void look_after(const engine::Operation& operation) {
-  if (gpu_tickets() && operation.receives() && operation.active && one_thread_at_a_time()) watched().insert(operation.key);
-}
-
-void progress_receives() {
-  static bool inside = false;  // by way of what it delivers
-  if (!one_thread_at_a_time() || inside || watched().empty()) return;
-  inside = true;
+/// Whether anything has come.
+bool look_at_watched() {
   FetchBatch batch;
   std::vector<engine::Operation*> arrived;
-  std::erase_if(watched(), [&](std::uint64_t key) {
+  std::erase_if(progress().watched, [&](std::uint64_t key) {
     auto* operation = context->operations.find(key);
     if (!operation || !operation->active || operation->delivered) return true;
     if (!arrive_if_there(*operation, handle_of<MPI_Request>(key), batch, static_cast<int>(arrived.size()))) return false;
@@ -42,7 +51,79 @@ void progress_receives() {
     return true;
   });
   for (const auto& failure : batch.finish()) arrived[static_cast<std::size_t>(failure.index)]->error = failure.code;
+  return !arrived.empty();
+}
+
+void run_thread() {
+  auto& p = progress();
+  std::unique_lock lock(p.mutex);
+  while (!p.stop) {
+    if (p.watched.empty()) {
+      p.wake.wait(lock);
+      continue;
+    }
+    const bool some = look_at_watched();
+    lock.unlock();  // whoever wants to complete something comes now
+    std::this_thread::sleep_for(some ? std::chrono::microseconds(0) : rest);
+    lock.lock();
+  }
+}
+
+/// The lock is held.
+void start_thread() {
+  auto& p = progress();
+  if (thread_runs.load(std::memory_order_relaxed) || p.stop) return;
+  sigset_t every, before;  // signals are for the program's own threads
+  sigfillset(&every);
+  pthread_sigmask(SIG_SETMASK, &every, &before);
+  try {
+    p.thread = std::thread(run_thread);
+    thread_runs.store(true, std::memory_order_release);
+  } catch (const std::system_error&) {
+    p.stop = true;  // there are no more threads to be had
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+void look_after(const engine::Operation& operation) {
+  if (!operation.receives() || !operation.active) return;
+  auto& p = progress();
+  if (one_thread_at_a_time()) {
+    if (gpu_tickets()) p.watched.insert(operation.key);
+    return;
+  }
+  // A persistent request stays in the table while calls are about it.
+  if (!context->settings.progress_thread || operation.persistent) return;
+  const std::lock_guard lock(p.mutex);
+  start_thread();
+  if (p.stop) return;
+  p.watched.insert(operation.key);
+  p.wake.notify_one();
+}
+
+void progress_receives() {
+  static bool inside = false;  // by way of what it delivers
+  if (!one_thread_at_a_time() || inside || progress().watched.empty()) return;
+  inside = true;
+  look_at_watched();
   inside = false;
+}
+
+std::unique_lock<std::mutex> no_progress() {
+  return thread_runs.load(std::memory_order_acquire) ? std::unique_lock(progress().mutex) : std::unique_lock<std::mutex>();
+}
+
+void stop_progress_thread() {
+  auto& p = progress();
+  {
+    const std::lock_guard lock(p.mutex);
+    p.stop = true;
+    p.wake.notify_one();
+  }
+  if (p.thread.joinable()) p.thread.join();
+  thread_runs.store(false, std::memory_order_release);
 }
 
 }  // namespace dunnage::calls

@@ -123,6 +123,15 @@ def test_passing_needs_such_an_mpi(launch, tmp_path):
     assert set(ways(report)) == {"staged in host memory"}
 
 
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+@pytest.mark.parametrize("thread", [False, True])
+def test_progress_thread(launch, flavour, thread):
+    """Without it the program checks that nothing comes by itself."""
+    variables = {"DUNNAGE_PROGRESS_THREAD": "on", "CONTRACT_PROGRESS": "1"} if thread else {}
+    run = launch(flavour, "contract_gpu_progress", ranks=2, mode="dunnage", limit=300, **simulated(flavour, **variables))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
 # The programs of test_contract.py, with their buffers in every kind of memory.
 LEFT_TO_MPI = [("gpu_collectives", 2), ("gpu_collectives", 3), ("gpu_collectives", 5), ("gpu_neighbours", 2), ("gpu_neighbours", 3), ("gpu_onesided", 2),
                ("gpu_onesided", 3), ("gpu_files", 2), ("gpu_staged", 1), ("gpu_staged", 2), ("gpu_staged", 3)]
