@@ -11,7 +11,9 @@
 #include "calls/communicators.hpp"
 #include "calls/content.hpp"
 #include "calls/gpu_pack.hpp"
+#include "calls/gpu_passing.hpp"
 #include "calls/progress.hpp"
+#include "device/passed.hpp"
 #include "device/pins.hpp"
 #include "engine/gpu_pipe.hpp"
 #include "engine/gpu_remote.hpp"
@@ -189,7 +191,12 @@ void see_gpu(const void* address) {
     context->tickets_from = std::min(context->tickets_from.load(), gpu_lengths.least);
     o.seen.store(true, std::memory_order_release);
   }
-  context->world->check_proofs(check_proof);  // which takes locks of its own
+  // These take locks of their own.
+  context->world->check_proofs(check_proof);
+  if (!device::passes_memory(*driver)) return;
+  context->world->take_passed([](std::uint32_t rank, std::uint32_t at, const transport::shm::Post::Letter& letter) {
+    return take_passed(*device::driver(), any_place(*device::driver()), rank, at, letter);
+  });
 }
 
 GpuRoute gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known, std::uint32_t receiver) try {
@@ -221,14 +228,22 @@ std::shared_ptr<const device::Arena::Block> gpu_block(const engine::Content& con
   return nullptr;
 }
 
-GpuOffer gpu_offer(const engine::Content& content) try {
+GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver) try {
   const auto& driver = *device::driver();
   const auto& data = *content.device();
   std::optional<GpuSource> source;
   GpuOffer offer;
   const auto& where = data.place.memory == device::Memory::device ? data.place : any_place(driver);
   const device::Scope scope(driver, device::context_for(driver, where));
-  if (const auto exported = device::export_of(driver, data.place, self())) source = engine::describe(data, *exported);
+  if (const auto exported = device::export_of(driver, data.place, self())) {
+    source = engine::describe(data, *exported);
+  } else if (const auto mapping = device::mapping_of(driver, data.place, self())) {
+    source = engine::describe(data, *mapping);
+    if (source && holds(receiver, driver, *mapping))
+      offer.named = passed_as(*mapping);
+    else
+      source.reset();
+  }
   if (!source) {
     const auto block = device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(content.size()), context->settings.device_arena, self());
     if (!block) return {};
@@ -409,6 +424,7 @@ int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landi
 
 void forget_gpu_tickets() {
   if (const auto* driver = device::driver()) device::unpin_all(*driver);
+  device::all_passed().clear();
   const std::lock_guard lock(own().mutex);
   own().proof.reset();
 }

@@ -2,7 +2,7 @@
 //
 // The sender depends on its receiver for no longer than a moment: where that has the ticket but does not come for the data, they are packed
 // into shared memory, as data in host memory are, and the send is complete. What must not be read there (memory of pools, managed memory, layouts
-// that are no nest) is packed into device memory of our own first.
+// that are no nest, virtual memory that the receiver does not hold yet) is packed into device memory of our own first.
 #pragma once
 
 #include <memory>
@@ -45,8 +45,9 @@ struct GpuOffer {
   std::vector<char> head;  // empty: it must go the MPI's way
   std::shared_ptr<const void> memory;
   std::uintptr_t address = 0;  // of that memory, into which the data must be packed
+  std::optional<transport::shm::Allocation> named;  // of the program's, which the receiver must go on holding
 };
-GpuOffer gpu_offer(const engine::Content& content);
+GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver);
 /// When the ticket is on its way: from now on the data can be read. Returns an error code of the MPI; then there is nothing to finish.
 int gpu_ready(const transport::shm::Outgoing& outgoing, const engine::Content& content, const GpuOffer& offer);
 /// Packs them into shared memory, which World::make_room() has made room in. `request`: the ticket's, or null. The same.

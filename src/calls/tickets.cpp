@@ -199,8 +199,8 @@ TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buff
 #ifdef DUNNAGE_CUDA
   if (route.gpu.content) {
     if (!world || !world->reaches(route.receiver)) return made;
-    if (route.gpu.direct() && (made.gpu_offer_ = gpu_offer(route.gpu.content)).head.empty()) return {};
-    const auto offered = world->offer(route.receiver, route.gpu.content.size(), tag, true);
+    if (route.gpu.direct() && (made.gpu_offer_ = gpu_offer(route.gpu.content, route.receiver)).head.empty()) return {};
+    const auto offered = world->offer(route.receiver, route.gpu.content.size(), tag, true, made.gpu_offer_.named);
     if (!offered) return {};
     made.outgoing_ = *offered;
     if (!route.gpu.direct()) {

@@ -18,7 +18,10 @@ namespace dunnage::device {
   X(cuPointerGetAttributes) X(cuMemAlloc) X(cuMemFree) X(cuMemAllocHost) X(cuMemFreeHost) X(cuMemcpyAsync)                 \
   X(cuMemcpyPeerAsync) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuEventCreate) X(cuEventDestroy)       \
   X(cuEventQuery) X(cuEventRecord) X(cuEventSynchronize) X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel)
-#define DUNNAGE_NEWER_DRIVER_FUNCTIONS(X) X(cuCtxGetId) X(cuMemHostRegister) X(cuMemHostUnregister) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle)
+#define DUNNAGE_NEWER_DRIVER_FUNCTIONS(X)                                                                                   \
+  X(cuCtxGetId) X(cuMemHostRegister) X(cuMemHostUnregister) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) \
+  X(cuMemRetainAllocationHandle) X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle) X(cuMemRelease)          \
+  X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)
 
 struct Driver {
 #define DUNNAGE_MEMBER(function) decltype(&::function) function = nullptr;

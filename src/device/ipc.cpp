@@ -4,6 +4,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "device/passed.hpp"
+
 namespace dunnage::device {
 
 std::optional<Exported> export_of(const Driver& driver, const Place& place, std::int32_t owner) {
@@ -16,7 +18,7 @@ std::optional<Exported> export_of(const Driver& driver, const Place& place, std:
   if (driver.cuPointerGetAttributes(std::size(attributes), attributes, values, address) != CUDA_SUCCESS || !capable || id == 0) return std::nullopt;
   CUipcMemHandle handle;
   if (driver.cuIpcGetMemHandle(&handle, address) != CUDA_SUCCESS) return std::nullopt;
-  Exported exported{{}, place.begin, place.end - place.begin, id, place.device, owner};
+  Exported exported{{}, place.begin, place.end - place.begin, id, place.device, owner, Exported::by_handle, 0};
   std::memcpy(exported.handle, &handle, sizeof handle);
   return exported;
 }
@@ -24,6 +26,12 @@ std::optional<Exported> export_of(const Driver& driver, const Place& place, std:
 Import::Import(const Driver& driver, const Exported& exported) : driver_(driver), exported_(exported) {
   check(driver, driver.cuCtxGetCurrent(&context_), "cuCtxGetCurrent");
   context_id_ = id_of(driver, context_);
+  if (exported.way == Exported::by_descriptor) {
+    const auto passed = all_passed().find(exported);
+    if (!passed) throw Error(CUDA_ERROR_INVALID_HANDLE, "memory of another process that it has not passed to this one");
+    address_ = passed->map(exported.size);
+    return;
+  }
   if (!driver.cuIpcOpenMemHandle) throw Error(CUDA_ERROR_NOT_SUPPORTED, "cuIpcOpenMemHandle: not in this driver");
   CUipcMemHandle handle;
   std::memcpy(&handle, exported.handle, sizeof handle);
@@ -33,7 +41,10 @@ Import::Import(const Driver& driver, const Exported& exported) : driver_(driver)
 Import::~Import() {
   // A context that has ended took the mapping with it.
   if (id_of(driver_, context_) != context_id_ || driver_.cuCtxPushCurrent(context_) != CUDA_SUCCESS) return;
-  driver_.cuIpcCloseMemHandle(address_);
+  if (exported_.way == Exported::by_descriptor)
+    Passed::unmap(driver_, address_, exported_.size);
+  else
+    driver_.cuIpcCloseMemHandle(address_);
   CUcontext popped;
   driver_.cuCtxPopCurrent(&popped);
 }
@@ -54,6 +65,14 @@ std::shared_ptr<const Import> Imports::open(const Driver& driver, const Exported
   imports_.push_front(std::make_shared<const Import>(driver, exported));
   if (imports_.size() > most) imports_.pop_back();
   return imports_.front();
+}
+
+void Imports::forget(const Exported& exported) {
+  const std::lock_guard lock(mutex_);
+  imports_.remove_if([&](const auto& import) {
+    const auto& known = import->exported();
+    return known.owner == exported.owner && known.id == exported.id && known.begin == exported.begin;
+  });
 }
 
 void Imports::clear() {

@@ -14,16 +14,18 @@ namespace dunnage::device {
 
 /// One allocation, as its process exports it. Plain bytes: it travels between processes.
 struct Exported {
+  enum Way : std::uint32_t { by_handle, by_descriptor };  // the latter has been passed before (device/passed.hpp)
   unsigned char handle[64];
   std::uint64_t begin, size;  // where it stands in its process
   std::uint64_t id;           // no other allocation of that process has it, however long it runs
   std::int32_t device;        // the ordinal there
   std::int32_t owner;         // a number that tells processes apart
+  std::uint32_t way, unused;
 };
 static_assert(sizeof(CUipcMemHandle) == sizeof Exported::handle);
 
-/// The allocation that a place is in; nothing where the driver exports it in no such way (of pools, managed and virtual memory, and
-/// what has been mapped from elsewhere). The place's context must be current.
+/// The allocation that a place is in, by handle; nothing where the driver exports it in no such way (of pools, managed and virtual memory,
+/// and what has been mapped from elsewhere). The place's context must be current.
 std::optional<Exported> export_of(const Driver& driver, const Place& place, std::int32_t owner);
 
 /// An allocation of another process, mapped into a context of this one while anyone needs it.
@@ -50,6 +52,8 @@ class Imports {
  public:
   /// The context must be current. What stood there before with another id has been freed: its mapping ends. Throws Error.
   std::shared_ptr<const Import> open(const Driver& driver, const Exported& exported);
+  /// What is still used stays until it is not.
+  void forget(const Exported& exported);
   void clear();
 
  private:

@@ -23,7 +23,7 @@ struct Ticket {
   std::uint64_t piece;   // bytes of each piece
 
   enum Way : std::uint32_t { shared_memory, pieces, gpu };
-  static constexpr std::uint64_t known_magic = 0x33'74'65'6b'63'69'74'64;  // "dticket3", the version of the protocol
+  static constexpr std::uint64_t known_magic = 0x34'74'65'6b'63'69'74'64;  // "dticket4", the version of the protocol
 };
 static_assert(sizeof(Ticket) == 64);
 

@@ -2,7 +2,9 @@
 // so in children.
 #include <cstdlib>
 #include <functional>
+#include <string>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -109,6 +111,65 @@ TEST(Process, HandlesOfMemoryGoToAnother) {
     EXPECT_EQ(cuIpcCloseMemHandle(memory), CUDA_SUCCESS);
     EXPECT_EQ(cuIpcCloseMemHandle(memory), CUDA_ERROR_INVALID_VALUE);
     EXPECT_EQ(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory), CUDA_ERROR_INVALID_VALUE);
+    back.send('e');
+  });
+  EXPECT_TRUE(exporter.succeeded());
+  EXPECT_TRUE(importer.succeeded());
+}
+
+TEST(Process, VirtualMemoryGoesToAnotherByDescriptor) {
+  constexpr std::size_t size = 4 << 20;
+  const auto mapped = [](CUmemGenericAllocationHandle memory) {
+    const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUdeviceptr address{};
+    EXPECT_EQ(cuMemAddressReserve(&address, size, 0, 0, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemMap(address, size, 0, memory, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemSetAccess(address, size, &access, 1), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemRelease(memory), CUDA_SUCCESS);
+    return address;
+  };
+  const Pipe there, back;
+  const Child exporter([&] {
+    use_first_device();
+    CUmemAllocationProp properties{};
+    properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+    properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    CUmemGenericAllocationHandle memory{};
+    int file = -1;
+    ASSERT_EQ(cuMemCreate(&memory, size, &properties, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuMemExportToShareableHandle(&file, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), CUDA_SUCCESS);
+    const auto address = mapped(memory);
+    EXPECT_DEATH(*reinterpret_cast<volatile char*>(address) = 1, "");
+    ASSERT_EQ(cuMemsetD8(address, 1, size), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    there.send(getpid());
+    there.send(file);
+    EXPECT_EQ(back.receive<char>(), 'w');
+    EXPECT_EQ(byte_at(address + size - 1), 2);
+    EXPECT_EQ(cuMemUnmap(address, size), CUDA_SUCCESS);
+    there.send('f');
+    EXPECT_EQ(back.receive<char>(), 'e');
+  });
+  const Child importer([&] {
+    use_first_device();
+    const auto process = there.receive<pid_t>();
+    const auto number = there.receive<int>();
+    // The way of the simulated device only: descriptors of a real one go through a socket.
+    const int file = ::open(("/proc/" + std::to_string(process) + "/fd/" + std::to_string(number)).c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_GE(file, 0);
+    CUmemGenericAllocationHandle memory{};
+    const auto by = [](int f) { return reinterpret_cast<void*>(static_cast<std::intptr_t>(f)); };
+    EXPECT_EQ(cuMemImportFromShareableHandle(&memory, by(there.ends[0]), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), CUDA_ERROR_INVALID_VALUE);
+    ASSERT_EQ(cuMemImportFromShareableHandle(&memory, by(file), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), CUDA_SUCCESS);
+    ::close(file);
+    const auto address = mapped(memory);
+    EXPECT_EQ(byte_at(address), 1);
+    ASSERT_EQ(cuMemsetD8(address + size - 1, 2, 1), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    back.send('w');
+    EXPECT_EQ(there.receive<char>(), 'f');
+    EXPECT_EQ(byte_at(address + size - 1), 2) << "lives while it is mapped anywhere";
     back.send('e');
   });
   EXPECT_TRUE(exporter.succeeded());

@@ -132,6 +132,39 @@ def test_progress_thread(launch, flavour, thread):
     assert run.finished and run.code == 0 and not run.failures, run
 
 
+@pytest.mark.parametrize("flavour, ranks", [(f, 2) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 3), ("mpich", 4)])
+def test_virtual_memory(launch, flavour, ranks):
+    run = launch(flavour, "contract_gpu_virtual", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_virtual_memory_is_read_where_it_is(launch, flavour, tmp_path):
+    """The arena has room for nothing but what ranks try each other with, so that by ticket goes what the receiver reads in place, or nothing."""
+    counts = {}
+    for what in ("passed", "private"):
+        report = tmp_path / f"{what}.json"
+        run = launch(flavour, "contract_gpu_virtual", what, ranks=2, mode="dunnage", limit=300,
+                     **simulated(flavour, DUNNAGE_DEVICE_ARENA="2M", DUNNAGE_REPORT=str(report)))
+        assert run.code == 0 and run.finished and not run.failures, run
+        calls = json.loads(report.read_text())["calls"]
+        counts[what] = {name: calls[name].get("by ticket", 0) for name in ("MPI_Send", "MPI_Isend")}
+    assert counts["private"] == {"MPI_Send": 0, "MPI_Isend": 0}
+    assert counts["passed"]["MPI_Send"] > 80 and counts["passed"]["MPI_Isend"] > 20, counts
+
+
+VIRTUAL_FAULTS = ["cuMemExportToShareableHandle:0", "cuMemImportFromShareableHandle:0", "cuMemImportFromShareableHandle:2", "cuMemAddressReserve:0", "cuMemMap:0",
+                  "cuMemMap:1", "cuMemSetAccess:0", "cuMemUnmap:0", "cuMemRelease:0", "cuMemRetainAllocationHandle:1"]
+
+
+@pytest.mark.parametrize("fault", VIRTUAL_FAULTS)
+def test_faults_of_virtual_memory(launch, fault):
+    """No message depends on a descriptor: all go as before."""
+    flavour = ["openmpi", "mpich"][VIRTUAL_FAULTS.index(fault) % 2]
+    run = launch(flavour, "contract_gpu_virtual", ranks=2, mode="dunnage", limit=120, **simulated(flavour, DUNNAGE_SIM_FAIL=f"{fault}:999"))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
 # The programs of test_contract.py, with their buffers in every kind of memory.
 LEFT_TO_MPI = [("gpu_collectives", 2), ("gpu_collectives", 3), ("gpu_collectives", 5), ("gpu_neighbours", 2), ("gpu_neighbours", 3), ("gpu_onesided", 2),
                ("gpu_onesided", 3), ("gpu_files", 2), ("gpu_staged", 1), ("gpu_staged", 2), ("gpu_staged", 3)]

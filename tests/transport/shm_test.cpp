@@ -1,9 +1,6 @@
-// Two processes and the shared memory between them. What goes wrong in the child is its exit status.
-#include <sys/wait.h>
+// Two processes and the shared memory between them.
 #include <unistd.h>
 
-#include <csignal>
-#include <functional>
 #include <numeric>
 #include <random>
 #include <set>
@@ -12,74 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include "transport/shm/world.hpp"
+#include "processes.hpp"
 
 namespace dunnage::transport::shm {
 namespace {
-
-std::uint64_t new_job() { return std::random_device{}() * 0x9E3779B97F4A7C15u; }
-
-/// The child as rank 1 of 2; `say` and `hear` are a pipe each way.
-class Child {
- public:
-  using Body = std::function<bool(World&, int from_parent, int to_parent)>;
-  Child(std::uint64_t job, const Body& body) {
-    int down[2], up[2];
-    if (pipe(down) != 0 || pipe(up) != 0) abort();
-    process_ = fork();
-    if (process_ == 0) {
-      close(down[1]), close(up[0]);
-      const auto world = World::join({job, 1, 2}, std::uint64_t{256} << 20, 64 << 20);
-      _exit(world && body(*world, down[0], up[1]) ? 0 : 1);
-    }
-    close(down[0]), close(up[1]);
-    to_ = down[1], from_ = up[0];
-  }
-  ~Child() {
-    close(to_), close(from_);
-    EXPECT_EQ(wait(), 0);
-  }
-  int wait() {
-    if (process_ < 0) return 0;
-    int status = 0;
-    waitpid(process_, &status, 0);
-    process_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-  }
-  void kill_it() {
-    ::kill(process_, SIGKILL);
-    process_ = -1;
-  }
-  int to() const { return to_; }
-  int from() const { return from_; }
-
- private:
-  pid_t process_;
-  int to_, from_;
-};
-
-template <class T>
-void say(int pipe, const T& value) {
-  if (write(pipe, &value, sizeof value) != sizeof value) abort();
-}
-template <class T>
-T hear(int pipe) {
-  T value{};
-  if (read(pipe, &value, sizeof value) != sizeof value) _exit(2);
-  return value;
-}
-
-/// The other side of meet().
-void be_met(World& world, int from) {
-  while (hear<char>(from) == 'm') world.answer();
-}
-void meet(World& world, const Child& child) {
-  while (!world.reaches(1)) {
-    say(child.to(), 'm');
-    usleep(1000);
-  }
-  say(child.to(), '.');
-}
 
 std::vector<unsigned char> numbers(std::int64_t size, unsigned seed) {
   std::vector<unsigned char> bytes(static_cast<std::size_t>(size));

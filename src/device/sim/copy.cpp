@@ -28,9 +28,10 @@ void wait_and_check(const std::shared_ptr<Work>& work, const std::shared_ptr<Con
   context->check();
 }
 
-// A context does not reach the pools of other devices; copies that name both contexts do.
+// A context does not reach the pools of other devices, nor virtual memory that its device was given no access to; copies that name both
+// contexts do.
 void need_access(const Context& context, const Place& place) {
-  require(place.pool < 0 || place.pool == context.device, CUDA_ERROR_INVALID_VALUE);
+  require((place.devices >> context.device & 1) != 0, CUDA_ERROR_INVALID_VALUE);
 }
 
 void copy_async(Call& c, CUstream in, const Place& to, const Place& from, std::size_t bytes, bool between_contexts = false) {

@@ -23,6 +23,7 @@ struct Capture;
 struct Context;
 struct Event;
 struct Graph;
+struct Physical;
 struct Stream;
 
 struct Device {
@@ -46,6 +47,8 @@ struct Driver {
   Space space;
   std::vector<Device> devices;
   std::map<CUdeviceptr, std::shared_ptr<Allocation>> allocations;  // by their first address
+  std::map<CUmemGenericAllocationHandle, std::shared_ptr<Physical>> physical;  // that the program has handles of
+  std::map<CUdeviceptr, std::size_t> ranges;                                   // reserved
   std::vector<std::shared_ptr<Capture>> captures;
   Table<CUcontext, Context> contexts;
   Table<CUstream, Stream> streams;

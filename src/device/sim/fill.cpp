@@ -4,6 +4,7 @@
 #include "device/sim/call.hpp"
 #include "device/sim/context.hpp"
 #include "device/sim/memory.hpp"
+#include "device/sim/place.hpp"
 #include "device/sim/stream.hpp"
 
 namespace dunnage::sim {
@@ -11,10 +12,8 @@ namespace {
 
 template <class Value>
 std::shared_ptr<Work> put_fill(const std::shared_ptr<Stream>& stream, CUdeviceptr to, Value value, std::size_t count) {
-  const auto found = find_allocation(to);
-  require(found && to % sizeof value == 0, CUDA_ERROR_INVALID_VALUE);
-  require(count <= (found->size - (to - found->address)) / sizeof value, CUDA_ERROR_INVALID_VALUE);
-  auto* const first = static_cast<Value*>(Space::translate(reinterpret_cast<void*>(to)));
+  require(to % sizeof value == 0 && count <= ~std::size_t{0} / sizeof value, CUDA_ERROR_INVALID_VALUE);
+  auto* const first = reinterpret_cast<Value*>(place_of(to, count * sizeof value, Must::be_known).bytes);
   return put(stream, [=] { std::fill_n(first, count, value); });
 }
 

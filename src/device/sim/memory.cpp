@@ -18,11 +18,17 @@ std::shared_ptr<Allocation> find_allocation(CUdeviceptr address) {
 }
 
 std::shared_ptr<Allocation> add_allocation(const Call& call, Kind kind, CUdeviceptr address, std::size_t size) {
-  static unsigned long long last_id = 0;
   const auto& context = *call.context;
-  auto made = std::make_shared<Allocation>(
-      Allocation{kind, address, size, context.device, context.id, context.handle, ++last_id});
-  driver().allocations[address] = made;
+  Allocation made{kind, address, size, context.device, context.id, context.handle};
+  if (kind == Kind::pool) made.devices = std::uint64_t{1} << context.device;
+  return add_allocation(std::move(made));
+}
+
+std::shared_ptr<Allocation> add_allocation(Allocation allocation) {
+  static unsigned long long last_id = 0;
+  allocation.id = ++last_id;
+  auto made = std::make_shared<Allocation>(std::move(allocation));
+  driver().allocations[made->address] = made;
   return made;
 }
 
@@ -34,6 +40,7 @@ void release(const Allocation& allocation) {
     case Kind::foreign: d.space.unmap_foreign(allocation.address, allocation.size); break;
     case Kind::managed:
     case Kind::pinned: std::free(reinterpret_cast<void*>(allocation.address)); break;
+    case Kind::mapped: Space::hide(allocation.address, allocation.size); break;
     case Kind::registered: break;
   }
   d.allocations.erase(allocation.address);

@@ -1,7 +1,6 @@
 #include "device/sim/place.hpp"
 
 #include "device/sim/error.hpp"
-#include "device/sim/memory.hpp"
 #include "device/sim/space.hpp"
 
 namespace dunnage::sim {
@@ -14,9 +13,16 @@ Place place_of(CUdeviceptr address, std::size_t bytes, Must must) {
     require(must == Must::exist && !Space::holds(reinterpret_cast<void*>(address)), CUDA_ERROR_INVALID_VALUE);
     return {memory, Where::pageable};
   }
-  require(bytes <= found->size - (address - found->address), CUDA_ERROR_INVALID_VALUE);
+  auto devices = found->devices;
+  auto end = found->address + found->size;
+  for (auto last = found; end - address < bytes; end = last->address + last->size) {
+    last = last->kind == Kind::mapped ? find_allocation(end) : nullptr;
+    require(last && last->kind == Kind::mapped, CUDA_ERROR_INVALID_VALUE);
+    devices &= last->devices;
+  }
+  require(devices != 0, CUDA_ERROR_INVALID_VALUE);
   const bool pinned = found->kind == Kind::pinned || found->kind == Kind::registered;
-  return {memory, pinned ? Where::pinned : Where::device, found->kind == Kind::pool ? found->device : -1};
+  return {memory, pinned ? Where::pinned : Where::device, devices};
 }
 
 }  // namespace dunnage::sim

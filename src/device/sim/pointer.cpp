@@ -2,6 +2,7 @@
 
 #include "device/sim/call.hpp"
 #include "device/sim/memory.hpp"
+#include "device/sim/physical.hpp"
 
 namespace dunnage::sim {
 namespace {
@@ -15,8 +16,8 @@ void store(void* data, Value value) {
 bool store_attribute(void* data, CUpointer_attribute attribute, CUdeviceptr address, const Allocation& in) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-      // Memory of a pool belongs to the device, not to a context.
-      store(data, in.kind == Kind::pool ? nullptr : in.context);
+      // Memory of a pool and virtual memory belong to the device, not to a context.
+      store(data, in.kind == Kind::pool || in.kind == Kind::mapped ? nullptr : in.context);
       return true;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
       // Managed memory says device, as the driver does, wherever its pages are.
@@ -30,8 +31,15 @@ bool store_attribute(void* data, CUpointer_attribute attribute, CUdeviceptr addr
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: store(data, unsigned{in.kind == Kind::managed}); return true;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: store(data, in.device); return true;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: store(data, unsigned{in.kind == Kind::device}); return true;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: store(data, in.address); return true;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: store(data, in.size); return true;
+    // The range of virtual memory is all that was reserved, whatever is mapped there.
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: store(data, in.kind == Kind::mapped ? in.range : in.address); return true;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: store(data, in.kind == Kind::mapped ? in.range_size : in.size); return true;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: store(data, in.address); return true;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: store(data, in.size); return true;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      store(data, in.physical && !in.physical->imported ? std::uint64_t{in.physical->properties.requestedHandleTypes} : std::uint64_t{0});
+      return true;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: store(data, std::uint64_t{in.kind == Kind::pool}); return true;
     case CU_POINTER_ATTRIBUTE_MAPPED: store(data, 1u); return true;
     default: return false;
   }
@@ -61,7 +69,11 @@ bool known(CUpointer_attribute attribute) {
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case CU_POINTER_ATTRIBUTE_MAPPED: return true;
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return true;
     default: return false;
   }
 }

@@ -124,8 +124,30 @@ std::optional<CUdeviceptr> Space::map_foreign(int file, std::uint64_t offset, st
 void Space::unmap_foreign(CUdeviceptr address, std::size_t size) {
   auto& p = parts_.back();
   const auto from = down(address, page), length = up(address + size, page) - from;
-  mmap(shadow(from), length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  hide(from, length);
   p.free.give(from - p.start, length);
+}
+
+std::optional<CUdeviceptr> Space::reserve_range(std::size_t size, std::size_t unit) {
+  auto& p = parts_.back();
+  if (size > p.free.bytes() || unit > p.free.bytes()) return std::nullopt;  // also where their sum would overflow
+  const auto at = p.free.take(size + unit);
+  if (!at) return std::nullopt;
+  const CUdeviceptr address = up(p.start + *at, unit);
+  const auto before = address - (p.start + *at);
+  if (before > 0) p.free.give(*at, before);
+  p.free.give(*at + before + size, unit - before);
+  return address;
+}
+
+void Space::give_range(CUdeviceptr address, std::size_t size) { parts_.back().free.give(address - parts_.back().start, size); }
+
+bool Space::show(CUdeviceptr address, int file, std::size_t size) {
+  return mmap(shadow(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED;
+}
+
+void Space::hide(CUdeviceptr address, std::size_t size) {
+  mmap(shadow(address), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
 bool Space::holds(const void* address) {

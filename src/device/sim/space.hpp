@@ -1,6 +1,6 @@
 // Addresses. What a program gets lies in one reserved range, which no processor may touch; the same memory is mapped readable
 // and writable at a fixed distance for the simulator itself. Each device has a part of the range with a file of memory behind
-// it; the last part is for memory of other processes.
+// it; the last part is for memory of other processes and for virtual memory.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +46,13 @@ class Space {
   // Another process's file from `offset` on; nothing where it cannot be mapped.
   std::optional<CUdeviceptr> map_foreign(int file, std::uint64_t offset, std::size_t size);
   void unmap_foreign(CUdeviceptr address, std::size_t size);
+
+  // Addresses with nothing there; nothing where there are no more. `unit`: what they are a multiple of.
+  std::optional<CUdeviceptr> reserve_range(std::size_t size, std::size_t unit);
+  void give_range(CUdeviceptr address, std::size_t size);
+  // A whole file there, for the simulator to read and write. False where it cannot be mapped.
+  static bool show(CUdeviceptr address, int file, std::size_t size);
+  static void hide(CUdeviceptr address, std::size_t size);
 
   static bool holds(const void* address);
   static void* translate(const void* address);

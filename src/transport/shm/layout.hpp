@@ -29,6 +29,15 @@ struct Letter {
   std::atomic<std::uint32_t> scatters{0};  // by the other: what it receives from here goes to many places
   Proof proof{};
   std::atomic<std::uint32_t> gpu{none};
+  /// Memory of the other's GPU that it passes to this process as a descriptor (shm/passing.hpp). What stands at a place stays there while it is
+  /// asked about, and while an operation names it.
+  struct Place {
+    std::atomic<std::uint32_t> state{none};
+    std::uint32_t unused = 0;
+    std::uint64_t serial = 0;  // by the other, which uses none twice
+  };
+  static constexpr std::uint32_t places = 32;
+  Place passed[places];
 };
 
 struct Slot {
@@ -57,6 +66,8 @@ struct Greeting {
   std::uint32_t process = 0, rank = 0, ranks = 0;
   std::atomic<std::uint32_t> leaving{0};  // it receives nothing any more
   std::uint32_t brief = 0;                // it has looked at receives of the shorter tickets' lengths from the beginning
+  std::atomic<std::uint32_t> post{0};     // whether it takes descriptors
+  std::uint64_t post_name[2] = {};        // at this socket (shm/post.hpp)
   alignas(64) std::atomic<std::uint32_t> letters{0};  // by others: asked so far
   alignas(64) Slot slots[transport::slots];
 };

@@ -1,5 +1,6 @@
 #include "transport/shm/world.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace dunnage::transport::shm {
@@ -99,8 +100,52 @@ void World::open_letters() {
     }
     if (check_ && letter.gpu.load(std::memory_order_acquire) == Letter::asked)
       letter.gpu.store(check_(letter.proof) ? Letter::accepted : Letter::refused, std::memory_order_release);
+    if (post_) open_passed(rank);
   }
   answered_.store(letters, std::memory_order_relaxed);
+}
+
+bool World::holds(std::uint32_t rank, const Allocation& memory, const decltype(Label::bytes)& bytes, const std::function<base::Descriptor()>& make) {
+  const std::lock_guard lock(mutex_);
+  auto& p = peer(rank);
+  auto& letter = p.memory->letter(self_.rank);
+  auto& there = p.memory->greeting();
+  if (p.passing.held(memory, letter)) return true;
+  if (!post_ || there.post.load(std::memory_order_acquire) == 0) return false;
+  collect();
+  const auto busy = [&](std::uint32_t place) {
+    return std::any_of(offered_.begin(), offered_.end(), [&](const auto& o) { return o.place == place && own_->greeting().slots[o.slot].receiver == rank; });
+  };
+  const auto serial = next_serial_++;
+  const auto send = [&](std::uint32_t place) {
+    const auto file = make();
+    if (!file) return Passing::Sent::never;
+    return post_->send({there.post_name[0], there.post_name[1]}, {self_.rank, place, serial, bytes}, file) ? Passing::Sent::yes : Passing::Sent::not_now;
+  };
+  if (p.passing.ask(memory, letter, serial, busy, send)) there.letters.fetch_add(1, std::memory_order_release);
+  return false;
+}
+
+void World::take_passed(Take take) {
+  const std::lock_guard lock(mutex_);
+  if (post_ || !(post_ = Post::open())) return;
+  take_ = std::move(take);
+  auto& greeting = own_->greeting();
+  std::copy(post_->name().begin(), post_->name().end(), greeting.post_name);
+  greeting.post.store(1, std::memory_order_release);
+}
+
+void World::open_passed(std::uint32_t rank) {
+  auto& letter = own_->letter(rank);
+  const auto& memory = peer(rank).memory;
+  for (std::uint32_t i = 0; i < Letter::places; ++i) {
+    auto& place = letter.passed[i];
+    if (place.state.load(std::memory_order_acquire) != Letter::asked) continue;
+    // It was sent before it was asked about.
+    auto passed = memory ? post_->take(memory->greeting().process, rank, i, place.serial) : std::nullopt;
+    const bool holds = passed && take_(rank, i, std::move(*passed));
+    place.state.store(holds ? Letter::accepted : Letter::refused, std::memory_order_release);
+  }
 }
 
 void World::collect() {
@@ -118,11 +163,13 @@ void World::collect() {
   });
 }
 
-std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu) {
+std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu, const std::optional<Allocation>& named) {
   const std::lock_guard lock(mutex_);
   collect();
   if (offered_.size() == slots) return std::nullopt;
   auto& p = peer(receiver);
+  const auto place = named ? p.passing.held(*named, p.memory->letter(self_.rank)) : std::nullopt;
+  if (named && !place) return std::nullopt;
   const bool brief = gpu && p.memory->greeting().brief;
   for (std::uint32_t tried = 0; tried < slots; ++tried) {
     const auto index = next_slot_++ % slots;
@@ -144,7 +191,7 @@ std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, 
     slot.read.store(0, std::memory_order_relaxed);
     slot.turned.store(~std::uint64_t{0}, std::memory_order_relaxed);
     slot.state.store(Slot::offered, std::memory_order_release);
-    offered_.push_back({index, *region});
+    offered_.push_back({index, *region, place});
     return Outgoing(own_.get(), p.memory.get(), index);
   }
   return std::nullopt;

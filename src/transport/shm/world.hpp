@@ -13,6 +13,8 @@
 #include <optional>
 #include <vector>
 
+#include "transport/shm/passing.hpp"
+#include "transport/shm/post.hpp"
 #include "transport/shm/regions.hpp"
 #include "transport/shm/stream.hpp"
 
@@ -49,8 +51,17 @@ class World {
   /// How this process finds out: `check` returns whether it can. Before that others wait for an answer.
   void check_proofs(std::function<bool(const Letter::Proof&)> check);
 
+  /// Whether a rank holds memory of this process, so that an operation may name it; to be asked where reaches() is true. If it does not, goes a step
+  /// towards it, with what make() returns, empty where there is no descriptor of it. `bytes`: what is to travel with that.
+  bool holds(std::uint32_t rank, const Allocation& memory, const decltype(Label::bytes)& bytes, const std::function<base::Descriptor()>& make);
+  /// How this process takes what others pass to it: `take` returns whether it holds that from now on. What the same rank passed to the same
+  /// place before is no longer wanted. Before that nothing is passed.
+  using Take = std::function<bool(std::uint32_t rank, std::uint32_t place, Post::Letter letter)>;
+  void take_passed(Take take);
+
   /// A new operation for `size` bytes, more than any ticket has; nothing where there is no room. `gpu`: of data in a GPU's memory, which stay there.
-  std::optional<Outgoing> offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu = false);
+  /// `named`: memory that it names, and that the receiver holds; nothing where that has just changed.
+  std::optional<Outgoing> offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu = false, const std::optional<Allocation>& named = {});
   /// Such data will be packed into shared memory after all: room for them. False where there is none.
   bool make_room(const Outgoing& outgoing);
   /// An ordinary message of a ticket's length is about to be sent there: no ticket will be of that length.
@@ -81,10 +92,12 @@ class World {
     bool ready = false, lost = false;
     unsigned asked = 0;  // how often it was to be looked for
     std::array<std::bitset<slots>, 2> avoided;  // by whether of data in a GPU's memory
+    Passing passing;
   };
   struct Offered {
     std::uint32_t slot;
     Region region;
+    std::optional<std::uint32_t> place;  // of memory that it names
   };
   World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle)
       : self_(self), own_(std::move(own)), regions_(*own_, most, idle), gpu_regions_(*own_, most), peers_(self.ranks) {}
@@ -92,6 +105,7 @@ class World {
   Peer& peer(std::uint32_t rank);
   bool found(Peer& peer, std::uint32_t rank);
   void open_letters();
+  void open_passed(std::uint32_t rank);
   void collect();
   bool all_received(bool in_doubt);
 
@@ -106,6 +120,8 @@ class World {
   std::uint64_t next_serial_ = 1;
   std::atomic<std::uint32_t> answered_{0};
   std::function<bool(const Letter::Proof&)> check_;
+  Take take_;
+  std::unique_ptr<Post> post_;
 };
 
 }  // namespace dunnage::transport::shm

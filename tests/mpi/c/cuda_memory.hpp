@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,16 +19,17 @@ inline void cuda(CUresult result, const char* what) {
   std::_Exit(5);
 }
 
-enum class Kind { host, pinned, registered, device, other_device, managed, pool };
+enum class Kind { host, pinned, registered, device, other_device, managed, pool, mapped };
+/// But for mapped virtual memory, which is to a kernel what a pool's is.
 inline const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {Kind::host, Kind::pinned, Kind::registered, Kind::device, Kind::other_device, Kind::managed, Kind::pool};
   return all;
 }
 inline const char* name_of(Kind kind) {
-  static const char* const names[] = {"host", "pinned", "registered", "device", "other device", "managed", "pool"};
+  static const char* const names[] = {"host", "pinned", "registered", "device", "other device", "managed", "pool", "mapped"};
   return names[static_cast<int>(kind)];
 }
-inline bool on_gpu(Kind kind) { return kind == Kind::device || kind == Kind::other_device || kind == Kind::managed || kind == Kind::pool; }
+inline bool on_gpu(Kind kind) { return kind == Kind::device || kind == Kind::other_device || kind == Kind::managed || kind == Kind::pool || kind == Kind::mapped; }
 
 // The primary contexts of up to two devices; the first is current.
 struct Devices {
@@ -44,6 +46,93 @@ inline Devices& devices() {
   static Devices all;
   return all;
 }
+
+// The same for functions that are made to fail once: that is not for the program.
+template <class Call>
+void cuda_in_the_end(Call&& call, const char* what) {
+  if (call() != CUDA_SUCCESS) cuda(call(), what);
+}
+
+// Memory by the virtual memory functions: a range with `parts` allocations in it, one after the other.
+class VirtualMemory {
+ public:
+  /// `passable`: whether descriptors of it can be had.
+  explicit VirtualMemory(std::size_t part, std::size_t parts = 1, bool passable = true) : parts_(parts) {
+    devices();
+    properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    properties_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    properties_.requestedHandleTypes = passable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
+    std::size_t unit = 0;
+    cuda(cuMemGetAllocationGranularity(&unit, &properties_, CU_MEM_ALLOC_GRANULARITY_MINIMUM), "cuMemGetAllocationGranularity");
+    part_ = (part + unit - 1) / unit * unit;
+    cuda_in_the_end([&] { return cuMemAddressReserve(&address_, parts_ * part_, 0, 0, 0); }, "cuMemAddressReserve");
+    map();
+  }
+  ~VirtualMemory() {
+    unmap();
+    cuda_in_the_end([&] { return cuMemAddressFree(address_, parts_ * part_); }, "cuMemAddressFree");
+  }
+  VirtualMemory(const VirtualMemory&) = delete;
+  VirtualMemory& operator=(const VirtualMemory&) = delete;
+  /// Other memory at the same addresses.
+  void remap() {
+    unmap();
+    map();
+  }
+  CUdeviceptr address() const { return address_; }
+  std::size_t part() const { return part_; }
+  std::size_t size() const { return parts_ * part_; }
+
+ private:
+  void map() {
+    for (std::size_t i = 0; i < parts_; ++i) {
+      CUmemGenericAllocationHandle memory = 0;
+      cuda(cuMemCreate(&memory, part_, &properties_, 0), "cuMemCreate");
+      cuda_in_the_end([&] { return cuMemMap(address_ + i * part_, part_, 0, memory, 0); }, "cuMemMap");
+      cuda_in_the_end([&] { return cuMemRelease(memory); }, "cuMemRelease");  // mapped, it lives on
+    }
+    const CUmemAccessDesc access{properties_.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    cuda_in_the_end([&] { return cuMemSetAccess(address_, parts_ * part_, &access, 1); }, "cuMemSetAccess");
+  }
+  void unmap() {
+    cuda(cuCtxSynchronize(), "cuCtxSynchronize");
+    cuda_in_the_end([&] { return cuMemUnmap(address_, parts_ * part_); }, "cuMemUnmap");
+  }
+  CUmemAllocationProp properties_{};
+  const std::size_t parts_;
+  std::size_t part_ = 0;
+  CUdeviceptr address_ = 0;
+};
+
+// Such memory as frameworks have it, who keep what they do not need for the next one.
+class VirtualPool {
+ public:
+  CUdeviceptr take(std::size_t size) {
+    for (auto& piece : pieces())
+      if (!piece.taken && piece.memory->size() >= size + offset) return use(piece);
+    pieces().push_back({std::make_unique<VirtualMemory>(size + offset)});
+    return use(pieces().back());
+  }
+  void give(CUdeviceptr address) {
+    for (auto& piece : pieces())
+      if (piece.memory->address() + offset == address) piece.taken = false;
+  }
+
+ private:
+  static constexpr std::size_t offset = 768;
+  struct Piece {
+    std::unique_ptr<VirtualMemory> memory;
+    bool taken = false;
+  };
+  static CUdeviceptr use(Piece& piece) {
+    piece.taken = true;
+    return piece.memory->address() + offset;
+  }
+  static std::vector<Piece>& pieces() {
+    static auto* all = new std::vector<Piece>;  // left to the end of the process
+    return *all;
+  }
+};
 
 class CudaMemory {
  public:
@@ -64,6 +153,7 @@ class CudaMemory {
         cuda(cuMemAllocAsync(&device, size, nullptr), "cuMemAllocAsync");
         cuda(cuStreamSynchronize(nullptr), "cuStreamSynchronize");
         break;
+      case Kind::mapped: device = VirtualPool().take(size); break;
     }
     if (kind == Kind::other_device) cuCtxPopCurrent(nullptr);
     if (!at_) at_ = reinterpret_cast<void*>(device);
@@ -85,6 +175,7 @@ class CudaMemory {
       case Kind::device:
       case Kind::managed: cuMemFree(device); break;
       case Kind::pool: cuMemFreeAsync(device, nullptr); break;
+      case Kind::mapped: VirtualPool().give(device); break;
     }
   }
   CudaMemory(const CudaMemory&) = delete;

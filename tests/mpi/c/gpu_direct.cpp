@@ -65,7 +65,7 @@ void every_pair_of_layouts(const Pair& p) {
       for (const Sample& in : same_signature()) {
         if (out.absolute || in.absolute) continue;
         for (const auto& [from, to] : {std::pair{Kind::device, Kind::device}, {Kind::pool, Kind::device}, {Kind::device, Kind::host}, {Kind::managed, Kind::pool},
-                                       {Kind::host, Kind::device}, {Kind::device, Kind::registered}}) {
+                                       {Kind::host, Kind::device}, {Kind::device, Kind::registered}, {Kind::mapped, Kind::mapped}}) {
           const std::string what = std::string(out.name) + " to " + in.name + ", " + std::to_string(n) + ", " + name_of(from) + " to " + name_of(to);
           contract().section(what);
           if (p.sends) {
@@ -223,7 +223,7 @@ void windows(const Pair& p) {
     const auto size = [](int i) { return i % 7 == 0 ? 100 : 2000 + 1000 * (i % 5); };
     for (int i = 0; i < messages; ++i) {
       const int n = size(i);
-      const Kind kind = p.receives && i % 6 == 5 ? Kind::host : i % 11 == 3 ? Kind::pool : Kind::device;
+      const Kind kind = p.receives && i % 6 == 5 ? Kind::host : i % 11 == 3 ? Kind::pool : i % 5 == 2 ? Kind::mapped : Kind::device;
       sides.push_back(std::make_unique<Side>((i + p.rank) % 3 ? plain(n) : strided(n), what, kind));
       auto& side = *sides.back();
       if (p.sends)
