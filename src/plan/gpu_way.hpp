@@ -36,7 +36,7 @@ enum class GpuWay : unsigned char {
 
 inline constexpr std::array gpu_way_text = {
     std::string_view("direct: the receiver's GPU reads the sender's buffer"),
-    std::string_view("direct, from a packed copy: the buffer's memory cannot be exported, or its layout is no nest of loops"),
+    std::string_view("direct, from a packed copy: the buffer's memory cannot be exported, or the receiver does not hold it yet, or its layout is no nest of loops"),
     std::string_view("rings in shared memory: DUNNAGE_GPU_PATH=staged"),
     std::string_view("rings in shared memory: the receiver cannot read this GPU, or has not tried yet"),
     std::string_view("staged in host memory: DUNNAGE_GPU_PATH=staged"),

@@ -21,6 +21,7 @@ std::uint64_t down(std::uint64_t value, std::uint64_t unit) { return value / uni
 // The range is reserved once. Outside of Space, for dunnageSimTranslate, which takes no lock.
 std::atomic<std::uintptr_t> range_start{0};
 std::atomic<std::uintptr_t> range_size{0};  // and the distance
+bool host_reaches = false;
 
 void* shadow(CUdeviceptr address) { return Space::translate(reinterpret_cast<void*>(address)); }
 
@@ -65,6 +66,7 @@ void Space::reserve(int devices, std::uint64_t memory_of_each, bool reachable) {
   const auto first = reinterpret_cast<std::uintptr_t>(start);
   range_start = first;
   range_size = size;
+  host_reaches = reachable;
   for (int device = 0; device < devices; ++device) {
     const auto at = first + static_cast<std::uint64_t>(device) * memory_of_each;
     const int file = memfd_create("dunnage-simulated-device", MFD_CLOEXEC);
@@ -143,11 +145,12 @@ std::optional<CUdeviceptr> Space::reserve_range(std::size_t size, std::size_t un
 void Space::give_range(CUdeviceptr address, std::size_t size) { parts_.back().free.give(address - parts_.back().start, size); }
 
 bool Space::show(CUdeviceptr address, int file, std::size_t size) {
-  return mmap(shadow(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED;
+  const auto at = [&](void* where) { return mmap(where, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file, 0) != MAP_FAILED; };
+  return at(shadow(address)) && (!host_reaches || at(reinterpret_cast<void*>(address)));
 }
 
 void Space::hide(CUdeviceptr address, std::size_t size) {
-  mmap(shadow(address), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  for (void* where : {shadow(address), reinterpret_cast<void*>(address)}) mmap(where, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
 bool Space::holds(const void* address) {
