@@ -131,7 +131,7 @@ bool passes([[maybe_unused]] const engine::Content& content) {
 
 engine::Staging staging_for(const engine::Content& content, std::int64_t size, bool on_device) {
 #ifdef DUNNAGE_CUDA
-  if (on_device && content.device() && size >= plan::least_passed)
+  if (on_device && content.device() && size >= context->model.gpu.passed)
     if (const auto block = gpu_block(content, size)) return {block, reinterpret_cast<char*>(block->address), true};
   if (const auto* data = content.device(); data && static_cast<std::uint64_t>(size) <= context->settings.staging_pool) try {
       const auto memory = std::make_shared<const engine::HostMemory>(*device::driver(), data->place, static_cast<std::size_t>(size), context->settings.staging_pool);

@@ -16,7 +16,6 @@
 #include "engine/handle_table.hpp"
 #include "engine/operation.hpp"
 #include "engine/staging.hpp"
-#include "plan/gpu_way.hpp"
 #include "plan/host.hpp"
 #include "plan/library.hpp"
 #include "transport/shm/world.hpp"

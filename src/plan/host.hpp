@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "plan/gpu_way.hpp"
 #include "plan/library.hpp"
 #include "plan/reason.hpp"
 
@@ -54,6 +55,7 @@ struct Model {
   std::int64_t least_ticket;  // bytes from which a message that is not contiguous may go by ticket between ranks of one host;
   Cost ticket;                // it does where the other ways cost the sender more than this
   std::int64_t least_stream;  // bytes from which one gains by a ticket between hosts
+  GpuSizes gpu;               // of messages on device memory
   // What the MPI does, not what it costs.
   std::int64_t most_contiguous_send;  // bytes; a larger packed message must not look contiguous to this MPI
   bool contiguous_receives;           // whether this MPI never writes past the end of a contiguous receive buffer

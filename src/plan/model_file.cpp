@@ -94,6 +94,10 @@ void each_figure(const Visit& visit, M& model) {
   visit("least_ticket", model.least_ticket);
   each_price(visit["ticket"], model.ticket);
   visit("least_stream", model.least_stream);
+  const auto gpu = visit["gpu"];
+  gpu("direct", model.gpu.direct);
+  gpu("shared", model.gpu.shared);
+  gpu("passed", model.gpu.passed);
   const auto messages = visit["messages"];
   for (std::size_t i = 0; i < peer_classes; ++i) {
     auto& costs = model.messages[i];

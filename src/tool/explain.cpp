@@ -16,6 +16,7 @@
 #include "plan/device.hpp"
 #include "plan/host.hpp"
 #include "plan/machine_model.hpp"
+#include "transport/ticket.hpp"
 #include "type/text.hpp"
 #include "type/typemap.hpp"
 
@@ -100,6 +101,33 @@ void print_predictions(const plan::Shape& shape) {
   }
 }
 
+/// Which way a message on device memory goes, by the sizes of one model.
+void print_ways(const std::string& name, const plan::GpuSizes& sizes, const base::Settings& settings, const pack::cuda::Recipe& recipe) {
+  constexpr auto least = transport::gpu_lengths.least_size();
+  const auto size = recipe.size();
+  const bool contiguous = recipe.contiguous(0, size).has_value(), nest = recipe.parts().size() == 1 && recipe.parts().front().nest;
+  const bool direct = settings.gpu_path != base::GpuPath::staged && settings.gpu_path != base::GpuPath::pass;
+  const auto line = [&](const char* when, plan::GpuWay way) { fmt::print("{:<16} {}: {}\n", name, when, plan::text(way)); };
+  for (const bool reads : {true, false}) {
+    auto way = size < least ? plan::GpuWay::staged_small
+                            : plan::gpu_way(sizes, size, direct, static_cast<std::int64_t>(settings.ticket_memory), [&] { return reads; });
+    if (way == plan::GpuWay::direct && !nest) way = plan::GpuWay::direct_packed;
+    line(reads ? "on one host, where `dunnage info` says direct" : "on one host, elsewhere", way);
+  }
+  line("between hosts", plan::GpuWay::staged_alone);
+  if (settings.gpu_path == base::GpuPath::automatic || settings.gpu_path == base::GpuPath::pass)
+    line("not direct, with an MPI that reaches GPUs", plan::passed_way(sizes, size, contiguous));
+}
+
+/// With the MPIs that the model file has, else by the built-in figures.
+void print_ways(const pack::cuda::Recipe& recipe) {
+  std::vector<std::string> complaints;
+  const auto settings = base::Settings::from_environment(environ, complaints);
+  const auto model = plan::machine_model(settings.model);
+  if (model.file.models.empty()) return print_ways("message", plan::GpuSizes(), settings, recipe);
+  for (const auto& [library, figures] : model.file.models) print_ways(plan::describe(library), figures.gpu, settings, recipe);
+}
+
 /// The kernels for buffers in device memory that begin at multiples of 256 bytes, as cudaMalloc gives them.
 void print_device(const type::Layout& layout, const pack::Program& program, std::int64_t count) {
   namespace cuda = pack::cuda;
@@ -125,6 +153,7 @@ void print_device(const type::Layout& layout, const pack::Program& program, std:
                base::format_seconds(p.time * 1e-9), base::format_rate(static_cast<double>(program.size()) / p.time * 1e9),
                base::format_seconds(p.limit * 1e-9), shape.sectors, shape.size);
   }
+  print_ways(recipe);
 }
 
 }  // namespace

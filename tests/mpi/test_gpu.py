@@ -10,6 +10,7 @@ import re
 import pytest
 
 from installed import BUILD, MPIS
+from model import write as model_file
 
 SIM = BUILD / "lib" / "dunnage" / "sim"
 pytestmark = pytest.mark.skipif(not SIM.exists(), reason="built without CUDA's header")
@@ -121,6 +122,23 @@ def test_passing_needs_such_an_mpi(launch, tmp_path):
                  **simulated("openmpi", DUNNAGE_GPU_PATH="pass", DUNNAGE_REPORT=str(report)))
     assert run.finished and run.code == 0 and not run.failures, run
     assert set(ways(report)) == {"staged in host memory"}
+
+
+NEVER = 1 << 50
+FIGURES = {"direct": ({"direct": 0}, "auto", "direct"), "not direct": ({"direct": NEVER, "shared": NEVER}, "auto", "staged in host memory"),
+           "rings": ({"shared": 0}, "staged", "rings in shared memory"), "no rings": ({"shared": NEVER}, "staged", "staged in host memory")}
+
+
+@pytest.mark.parametrize("figures, path, way", FIGURES.values(), ids=FIGURES)
+def test_figures_of_the_model_file(launch, figures, path, way, tmp_path):
+    model = model_file(tmp_path / "model.json", [("Open MPI", 4, 1)], gpu=figures)
+    report = tmp_path / "report.json"
+    run = launch("openmpi", "contract_gpu_direct", ranks=2, mode="dunnage", limit=300,
+                 **simulated("openmpi", DUNNAGE_MODEL=str(model), DUNNAGE_GPU_PATH=path, DUNNAGE_REPORT=str(report)))
+    assert run.finished and run.code == 0 and not run.failures, run
+    taken = ways(report)
+    assert taken[way] > 100, taken
+    assert way == "direct" or not {"direct", "rings in shared memory"} - {way} & set(taken), taken  # the first messages go otherwise
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])

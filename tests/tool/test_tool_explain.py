@@ -1,4 +1,8 @@
 """dunnage explain: what becomes of a datatype."""
+import re
+
+import pytest
+
 from model import prices, write
 
 
@@ -42,3 +46,25 @@ def test_who_predicts(dunnage, tmp_path):
 def test_unknown_memory(dunnage):
     run = dunnage("explain", "--memory", "disk", "double")
     assert run.returncode != 0 and "disk" in run.stderr
+
+
+def ways(result):
+    assert result.returncode == 0, result.stderr
+    found = [re.fullmatch(r"(?:message|Open MPI 4\.1) +([^:]+): (.*)", text) for text in result.stdout.splitlines()]
+    return {one[1]: one[2] for one in found if one}
+
+
+def test_ways_of_messages_on_device_memory(dunnage, build, tmp_path):
+    if not (build / "lib/dunnage/sim/libcuda.so.1").exists():
+        pytest.skip("built without CUDA")
+    direct, elsewhere, hosts, aware = "on one host, where `dunnage info` says direct", "on one host, elsewhere", "between hosts", "not direct, with an MPI that reaches GPUs"
+    large = ways(dunnage("explain", "--memory", "device", "vector(100000,1,2,double)"))
+    assert set(large) == {direct, elsewhere, hosts, aware}
+    assert large[direct].startswith("direct:") and large[elsewhere].startswith("rings") and large[hosts].startswith("staged") and "packed in device" in large[aware]
+    listed = ways(dunnage("explain", "--memory", "device", "indexed([9000,3,5000],[0,10000,20000],double)"))
+    assert listed[direct].startswith("direct, from a packed copy")
+    assert ways(dunnage("explain", "--memory", "device", "vector(10,1,2,double)"))[direct] == "staged in host memory: a short message"
+    staged = ways(dunnage("explain", "--memory", "device", "vector(100000,1,2,double)", DUNNAGE_GPU_PATH="staged"))
+    assert "DUNNAGE_GPU_PATH=staged" in staged[direct] and aware not in staged
+    model = write(tmp_path / "model.json", [("Open MPI", 4, 1)], gpu={"direct": 1 << 30, "shared": 1 << 30})
+    assert ways(dunnage("explain", "--memory", "device", "vector(100000,1,2,double)", DUNNAGE_MODEL=model))[direct].startswith("staged")

@@ -7,11 +7,11 @@ import datetime
 import shlex
 import sys
 from pathlib import Path
-from typing import List, Optional
+from typing import List, Optional, Union
 
 from ..bench.home import Home, find_home
 from ..bench.runner import RunError
-from . import model_file
+from . import device, model_file
 from .evaluate import Tuned
 from .measure import PROGRAM, WrongBytes, measure_all
 from .table import report
@@ -27,7 +27,9 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     parser.add_argument("--output", type=Path, help="the file (default: where Dunnage looks for it, as `dunnage info` says)")
     parser.add_argument("--launch", type=shlex.split, default=[], metavar="WORDS",
                         help="how to start two ranks of one MPI, for example 'mpirun -n 2 --host a,b'")
-    parser.add_argument("--seconds", type=float, default=50, help="about how long it may take (default: 50)")
+    parser.add_argument("--memory", choices=["host", "device"], default="host",
+                        help="device: from which sizes messages between GPUs gain by each of their ways; the rest of the file stays")
+    parser.add_argument("--seconds", type=float, default=50, help="about how long it may take (default: 50); not for device memory")
     options = parser.parse_args(arguments)
     if options.seconds <= 0:
         parser.error("--seconds must be more than 0")
@@ -36,20 +38,20 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     return options
 
 
-def mpis_of(home: Home, asked: Optional[str]) -> List[str]:
+def mpis_of(home: Home, asked: Optional[str], program: str) -> List[str]:
     """Those to measure."""
-    built = home.mpis(PROGRAM)
+    built = home.mpis(program)
     mpis = asked.split(",") if asked else [mpi for mpi in built if mpi not in LEFT_OUT]
     missing = [mpi for mpi in mpis if mpi not in built]
     if missing or not mpis:
-        raise RunError(f"{PROGRAM} is not built for {', '.join(missing) or 'any MPI'} in {home.path} (built: {', '.join(built) or 'none'});"
+        raise RunError(f"{program} is not built for {', '.join(missing) or 'any MPI'} in {home.path} (built: {', '.join(built) or 'none'});"
                        " build it with make, or set DUNNAGE_HOME")
     if not home.library.exists():
         raise RunError(f"{home.library} is missing: build it with make, or set DUNNAGE_HOME")
     return mpis
 
 
-def write(tuned: List[Tuned], output: Optional[Path]) -> Path:
+def write(tuned: Union[List[Tuned], List[device.Gpu]], output: Optional[Path]) -> Path:
     """Puts the figures into the file."""
     header = tuned[0].header
     if not output and not header["model_file"]:
@@ -60,7 +62,8 @@ def write(tuned: List[Tuned], output: Optional[Path]) -> Path:
     if why:
         print(f"dunnage tune: {why}", file=sys.stderr)
     made = {"date": date, "dunnage": header.get("dunnage_version", ""), "command": sys.argv[1:]}
-    model_file.write(path, header["machine"], made, model_file.merge(old, tuned, date))
+    merge = device.merge if isinstance(tuned[0], device.Gpu) else model_file.merge
+    model_file.write(path, header["machine"], made, merge(old, tuned, date))
     return path
 
 
@@ -69,12 +72,18 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options = parse(arguments)
     home = find_home()
     try:
-        mpis = mpis_of(home, options.mpi)
-        tuned = measure_all(home, mpis, options.launch, options.seconds, lambda line: print(f"dunnage tune: {line}", file=sys.stderr))
+        def say(line: str) -> None:
+            print(f"dunnage tune: {line}", file=sys.stderr)
+
+        tuned: Union[List[Tuned], List[device.Gpu]]
+        if options.memory == "device":
+            tuned = device.measure_all(home, mpis_of(home, options.mpi, device.PROGRAM), options.launch, say)
+        else:
+            tuned = measure_all(home, mpis_of(home, options.mpi, PROGRAM), options.launch, options.seconds, say)
         if not tuned:
             raise RunError("nothing was measured, and no file written")
         for one in tuned:
-            print(f"\n{report(one)}")
+            print(f"\n{device.report(one) if isinstance(one, device.Gpu) else report(one)}")
         print(f"\nWritten: {write(tuned, options.output)}")
     except WrongBytes as error:
         print(f"dunnage tune: {error}; no file was written", file=sys.stderr)

@@ -53,6 +53,8 @@ def entry(tuned: Tuned, old: Document, date: str) -> Document:
     new["date"] = date
     if peers != "same_host":
         new.update({key: old[key] for key in ("least_ticket", "ticket") if key in old})
+    if "gpu" in old:
+        new["gpu"] = old["gpu"]
     new["messages"] = {name: costs for name, costs in old.get("messages", {}).items() if name != peers}
     accepted = {part.name: part for part in tuned.parts if not part.refused}
     if "pack" in accepted:
