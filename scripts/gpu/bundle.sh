@@ -4,7 +4,7 @@
 # beside a checkout of the same commit:
 #
 #   bin/dunnage  lib/libdunnage.so  lib/dunnage/{backends, kernels, what they need}, the simulated device to try it all with
-#   mpi/<name>/bench_cuda_aware      for the MPIs below, and `openmpi`, for Open MPI 4 of that machine
+#   mpi/<name>/bench_{cuda_aware,tune}   for the MPIs below, and `openmpi`, for Open MPI 4 of that machine
 #   wheels/{openmpi5,mpich5}         the MPIs as their wheels have them; bin/mpirun.<name> starts them from where they are
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
 #   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them
@@ -39,7 +39,7 @@ cp -L "$build"/lib/dunnage/sim/{libcuda.so.1,libdunnage-kernels-sim.so} "$tree/l
 for mpi in openmpi openmpi5 mpich5; do
   [ -e "$build/mpi/$mpi/bench_cuda_aware" ] || { [ "$mpi" = openmpi ] && continue; die "$build/mpi/$mpi/bench_cuda_aware is missing"; }
   mkdir -p "$tree/mpi/$mpi"
-  cp "$build/mpi/$mpi/bench_cuda_aware" "$tree/mpi/$mpi/"
+  cp "$build/mpi/$mpi"/bench_{cuda_aware,tune} "$tree/mpi/$mpi/"
 done
 find "$tree/bin" "$tree/lib" "$tree/mpi" -type f ! -name '*.fatbin' -exec strip {} +
 

@@ -38,7 +38,7 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     return options
 
 
-def mpis_of(home: Home, asked: Optional[str], program: str) -> List[str]:
+def mpis_of(home: Home, asked: Optional[str], program: str = PROGRAM) -> List[str]:
     """Those to measure."""
     built = home.mpis(program)
     mpis = asked.split(",") if asked else [mpi for mpi in built if mpi not in LEFT_OUT]
