@@ -20,7 +20,8 @@ Reason decide(plan::Operation operation, const void* buffer, std::int64_t count,
   const bool message = operation != plan::Operation::pack && operation != plan::Operation::unpack;
   if (message && context->settings.force != base::Force::never)
     if (auto content = on_gpu(buffer, count, type, known)) {
-      if (passes(*content)) return Reason::passed;
+      accepted.passed = passes_to(peer, comm);
+      if (accepted.passed && contiguous_on_gpu(*content)) return Reason::passed;
       accepted.error = MPI_ERR_COUNT;
       if (content->size() > most_of_device) return Reason::too_large;
       accepted.error = MPI_SUCCESS;
@@ -107,7 +108,7 @@ Message stage_bytes(plan::Operation operation, std::int64_t size, bool both, con
 Message stage(Hook hook, plan::Operation operation, Accepted& accepted, bool both) {
   // A buffered send's data are copied by the host, and so may be those that are sent and replaced.
   const bool plain = !both && operation != plan::Operation::buffered_send;
-  auto message = stage_bytes(operation, accepted.bytes(), both, accepted.content, plain && context->passes_gpus());
+  auto message = stage_bytes(operation, accepted.bytes(), both, accepted.content, plain && accepted.passed);
   if (!message) {
     context->count(hook, Reason::no_memory);
     if (accepted.content.device()) accepted.error = MPI_ERR_NO_MEM;

@@ -15,6 +15,7 @@ namespace dunnage::calls {
 /// A call that our engine takes; false where it was declined (and counted).
 struct Accepted {
   engine::Content content;
+  bool passed = false;      // to an MPI that reaches GPUs, packed
   int error = MPI_SUCCESS;  // an error code of the MPI, where it cannot be given the data: those that the host does not reach
   explicit operator bool() const { return static_cast<bool>(content); }
   std::int64_t bytes() const { return content.size(); }

@@ -120,10 +120,10 @@ int code_of_current_exception() {
   }
 }
 
-bool passes([[maybe_unused]] const engine::Content& content) {
+bool contiguous_on_gpu([[maybe_unused]] const engine::Content& content) {
 #ifdef DUNNAGE_CUDA
   const auto* data = content.device();
-  return data && data->recipe->recipe.contiguous(0, content.size()) && context->passes_gpus();
+  return data && data->recipe->recipe.contiguous(0, content.size());
 #else
   return false;
 #endif

@@ -12,8 +12,8 @@ namespace dunnage::calls {
 /// there is a driver. Throws std::bad_alloc, type::SpecError.
 std::optional<engine::Content> on_gpu(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known);
 
-/// Whether the MPI is to be given data where they are: it reaches GPUs, and they are contiguous.
-bool passes(const engine::Content& content);
+/// Whether they lie in one piece in a GPU's memory.
+bool contiguous_on_gpu(const engine::Content& content);
 
 /// Memory to stage data in: page-locked where they are in a GPU's memory and some is to be had, or that GPU's memory if it may be (`on_device`).
 /// Empty where there is no memory.

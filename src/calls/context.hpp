@@ -84,7 +84,7 @@ struct Context {
     if (settings.mpi_cuda != base::MpiCuda::automatic) return settings.mpi_cuda == base::MpiCuda::yes;
     return query_cuda_support && query_cuda_support() == 1;
   }
-  /// Whether it may be given data there.
+  /// Whether it may be given data there; messages: as passes_to() in calls/peers.hpp has it.
   bool passes_gpus() const { return settings.gpu_path != base::GpuPath::staged && settings.gpu_path != base::GpuPath::direct && mpi_knows_gpus(); }
 
   void count(Hook hook, plan::Reason reason) {

@@ -6,6 +6,7 @@
 #include "calls/gpu_own.hpp"
 #include "calls/gpu_passing.hpp"
 #include "calls/gpu_tickets.hpp"
+#include "calls/peers.hpp"
 #include "device/passed.hpp"
 #include "engine/gpu_remote.hpp"
 
@@ -50,7 +51,7 @@ GpuRoute gpu_route(const void* buffer, std::int64_t count, MPI_Datatype type, co
 
 plan::GpuWay way_without_ticket(Hook hook, const engine::Content& content, int peer, MPI_Comm comm) try {
   if (operation_of(hook) == plan::Operation::buffered_send || hook == Hook::MPI_Sendrecv_replace || hook == Hook::MPI_Sendrecv_replace_c) return GpuWay::staged_mode;
-  if (context->passes_gpus() && content.device()) return plan::passed_way(context->model.gpu, content.size(), false);
+  if (passes_to(peer, comm) && content.device()) return plan::passed_way(context->model.gpu, content.size(), false);
   const auto rank = context->world ? world_rank(comm, peer) : -1;
   const auto way = rank < 0 ? GpuWay::staged_alone : way_to(content, static_cast<std::uint32_t>(rank));
   return way == GpuWay::direct || shared(way) ? GpuWay::staged_full : way;

@@ -13,4 +13,10 @@ inline plan::Peers peers_of(int rank, MPI_Comm comm) {
   return context->several_hosts && rank >= 0 ? find_peers(rank, comm) : plan::Peers::same_host;
 }
 
+/// Whether messages with that rank that do not go directly are left to an MPI that reaches GPUs. Within a host our own ways are at least as fast for those, and much
+/// faster where the MPI takes long for small ones; between hosts the MPI may know a better way than the host's memory.
+inline bool passes_to(int rank, MPI_Comm comm) {
+  return context->passes_gpus() && (context->settings.gpu_path == base::GpuPath::pass || !context->world || peers_of(rank, comm) == plan::Peers::other_host);
+}
+
 }  // namespace dunnage::calls
