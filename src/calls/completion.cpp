@@ -262,11 +262,13 @@ std::vector<MPI_Request> shown(int count, const MPI_Request* requests) {
 
 /// Complete means usable: the data must be in the user's buffer though the request lives on. What went wrong is told when it ends.
 void bring(MPI_Request request, MPI_Status& status) {
-  const auto alone = no_progress();
   auto* operation = context->operations.find(key_of(request));
   if (!operation || !operation->active) return;
   auto* ticket = ticket_of(*operation);
-  if (operation->brings()) arrive(*operation, status);
+  if (operation->brings()) {
+    const auto alone = no_progress();
+    arrive(*operation, status);
+  }
   if (ticket && ticket->gpu) ticket->error = arrive(*operation, status);
 }
 

@@ -36,16 +36,13 @@ void forget_gpus();
 /// The end of the heap, as the C library knows it. Asking by sbrk(0) costs a system call where UCX is loaded, which replaces it.
 extern "C" __attribute__((weak)) void* __curbrk;
 
-/// The calling thread's stack, once it has been asked for; what lies beyond it may be anything.
-struct Stack {
-  std::uintptr_t begin, size;
-};
-extern constinit thread_local Stack own_stack;
-void find_own_stack();
+/// The end of the calling thread's stack, once it has been asked for; what lies beyond it may be anything.
+extern constinit thread_local std::uintptr_t stack_end;
+void find_stack_end();
 #endif
 
-/// Whether an address is certainly the host's, told without asking anyone: in the heap that grows from the program's end, or on this
-/// thread's stack; or there is no driver. Others may be the host's too. A few nanoseconds.
+/// Whether an address is certainly the host's, told without asking anyone: in the heap that grows from the program's end, or in
+/// the frames above this one; or there is no driver. Others may be the host's too. A few nanoseconds.
 inline bool surely_host(const void* address) {
 #ifdef DUNNAGE_CUDA
   if (device::surely_no_driver()) return true;
@@ -54,8 +51,8 @@ inline bool surely_host(const void* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   constexpr std::uintptr_t before = 16 << 20;
   if (at >= heap - before && at < reinterpret_cast<std::uintptr_t>(__curbrk)) return true;
-  if (own_stack.size == 0) find_own_stack();
-  return at - own_stack.begin < own_stack.size;
+  if (stack_end == 0) find_stack_end();
+  return at >= reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) && at < stack_end;
 #else
   (void)address;
   return true;

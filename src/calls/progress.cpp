@@ -3,11 +3,15 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
-#include <set>
+#include <map>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "calls/arrival.hpp"
+#ifdef DUNNAGE_CUDA
+#include "device/place.hpp"
+#endif
 
 namespace dunnage::calls {
 namespace {
@@ -17,9 +21,32 @@ constexpr auto rest = std::chrono::microseconds(20);
 
 std::atomic<bool> thread_runs{false};
 
+/// The context that was current where a receive was begun: data of memory that has none of its own (of pools, virtual memory) belong there.
+struct Begun {
+#ifdef DUNNAGE_CUDA
+  static Begun here() {
+    Begun begun;
+    const auto* driver = device::driver();
+    if (driver && driver->cuCtxGetCurrent(&begun.context) == CUDA_SUCCESS && begun.context) begun.id = device::id_of(*driver, begun.context);
+    return begun;
+  }
+  /// Makes it current again, if it still is there.
+  std::optional<device::Scope> again() const {
+    const auto* driver = device::driver();
+    if (!driver || !context || device::id_of(*driver, context) != id) return std::nullopt;
+    return std::optional<device::Scope>(std::in_place, *driver, context);
+  }
+  CUcontext context = nullptr;
+  unsigned long long id = 0;
+#else
+  static Begun here() { return {}; }
+  std::optional<int> again() const { return std::nullopt; }
+#endif
+};
+
 /// Never destroyed: the thread may outlive the statics of a program that does not end its MPI.
 struct Progress {
-  std::set<std::uint64_t> watched;  // keys of their requests
+  std::map<std::uint64_t, Begun> watched;  // by the keys of their requests
   // Of our thread.
   std::mutex mutex;
   std::condition_variable wake;
@@ -39,13 +66,21 @@ bool one_thread_at_a_time() {
   return one;
 }
 
+/// With several threads in the MPI persistent requests are not looked after: they stay in the table while calls are about them.
+bool watchable(const engine::Operation& operation) {
+  return operation.receives() && operation.active && (one_thread_at_a_time() || !operation.persistent);
+}
+
 /// Whether anything has come.
 bool look_at_watched() {
   FetchBatch batch;
   std::vector<engine::Operation*> arrived;
-  std::erase_if(progress().watched, [&](std::uint64_t key) {
+  std::erase_if(progress().watched, [&](const auto& one) {
+    const auto& [key, begun] = one;
     auto* operation = context->operations.find(key);
-    if (!operation || !operation->active || operation->delivered) return true;
+    // The handle of a receive that has ended may be another operation's by now.
+    if (!operation || !watchable(*operation) || operation->delivered) return true;
+    const auto current = thread_runs.load(std::memory_order_relaxed) ? begun.again() : std::nullopt;
     if (!arrive_if_there(*operation, handle_of<MPI_Request>(key), batch, static_cast<int>(arrived.size()))) return false;
     arrived.push_back(operation);  // a failure is told when the request ends
     return true;
@@ -88,18 +123,17 @@ void start_thread() {
 }  // namespace
 
 void look_after(const engine::Operation& operation) {
-  if (!operation.receives() || !operation.active) return;
+  if (!watchable(operation)) return;
   auto& p = progress();
   if (one_thread_at_a_time()) {
-    if (gpu_tickets()) p.watched.insert(operation.key);
+    if (gpu_tickets()) p.watched.try_emplace(operation.key);
     return;
   }
-  // A persistent request stays in the table while calls are about it.
-  if (!context->settings.progress_thread || operation.persistent) return;
+  if (!context->settings.progress_thread) return;
   const std::lock_guard lock(p.mutex);
   start_thread();
   if (p.stop) return;
-  p.watched.insert(operation.key);
+  p.watched.insert_or_assign(operation.key, Begun::here());
   p.wake.notify_one();
 }
 

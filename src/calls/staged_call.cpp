@@ -1,6 +1,7 @@
 #include "calls/staged_call.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "calls/content.hpp"
 #include "calls/narrowed.hpp"
@@ -38,6 +39,21 @@ class Mirrors : public engine::Copies {
 const device::Driver* driver_for(const void* buffer) {
   if (buffer == MPI_IN_PLACE || surely_host(buffer) || context->settings.force == base::Force::never) return nullptr;
   return device::driver();
+}
+
+/// Whether MPIs that reach GPUs do so in that call: Open MPI, for one, only in blocking collectives (its list in docs/tuning-apps/networking/cuda.rst).
+bool reaches_gpus(Hook hook) {
+  constexpr std::string_view blocking[] = {"Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Alltoallw", "Bcast", "Exscan", "Gather", "Gatherv",
+                                           "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Scatter", "Scatterv"};
+  std::string_view name = hook_names[static_cast<std::size_t>(hook)];
+  name.remove_prefix(std::string_view("MPI_").size());
+  if (name.ends_with("_c")) name.remove_suffix(2);
+  return std::find(std::begin(blocking), std::end(blocking), name) != std::end(blocking);
+}
+
+bool is_contiguous(const Segment& segment) {
+  const auto* known = known_type(segment.type);
+  return known && known->reason() == Reason::contiguous;
 }
 
 std::int64_t number_of(const Over& over, MPI_Comm comm) {
@@ -95,11 +111,7 @@ void* StagedCall::stage(Role role, const void* buffer, const Shape& shape) noexc
   if (!driver || failure_ != MPI_SUCCESS) return same;
   try {
     const auto segments = segments_of(shape, comm_, in_place_);
-    const auto contiguous = [](const Segment& segment) {
-      const auto* known = known_type(segment.type);
-      return known && known->reason() == Reason::contiguous;
-    };
-    if (context->passes_gpus() && std::all_of(segments.begin(), segments.end(), contiguous)) return same;
+    if (context->passes_gpus() && reaches_gpus(hook_) && std::all_of(segments.begin(), segments.end(), is_contiguous)) return same;
     auto mirror = Mirror::of(*driver, role, buffer, segments);
     if (!mirror) return same;
     if (!copies_) copies_ = std::make_shared<Mirrors>();

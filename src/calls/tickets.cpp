@@ -248,7 +248,7 @@ std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& sta
   if (!context->world || !transport::ticket_length(bytes) || bytes > landing.capacity() || (!context->streams && !context->world->expects(bytes))) return std::nullopt;
   const auto at = bytes - static_cast<std::int64_t>(sizeof(Ticket));
   Ticket ticket;
-  landing.read(&ticket, at, bytes);
+  if (const int rc = guarded([&] { landing.read(&ticket, at, bytes); }); rc != MPI_SUCCESS) return rc;  // the device's
   const auto incoming = context->world->recognise(ticket, bytes);
   const bool in_pieces = !incoming && context->streams && context->streams->recognise(ticket, bytes);
   if (!incoming && !in_pieces) return std::nullopt;

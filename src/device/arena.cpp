@@ -22,9 +22,10 @@ std::shared_ptr<const Arena::Block> Arena::take(std::uint64_t size, std::uint64_
         total_ -= other.back().exported.size;
         other.pop_back();
       }
-    if (total_ + size > most || driver_.cuMemAlloc(&block.address, size) != CUDA_SUCCESS) return nullptr;
+    if (!exports_ || total_ + size > most || driver_.cuMemAlloc(&block.address, size) != CUDA_SUCCESS) return nullptr;
     const auto exported = export_of(driver_, known_place(driver_, reinterpret_cast<const void*>(block.address)), owner);
     if (!exported) {
+      exports_ = false;  // nor will any other be
       driver_.cuMemFree(block.address);
       return nullptr;
     }

@@ -31,7 +31,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
   const Driver& driver_;
   std::mutex mutex_;
-  bool released_ = false;
+  bool released_ = false, exports_ = true;
   std::uint64_t total_ = 0;
   std::array<std::vector<Block>, 64> shelves_;
 };

@@ -63,7 +63,8 @@ void print_paths(const GpuPaths& paths) {
         for (std::size_t owner = 0; owner < paths.direct.size(); ++owner) {
             const auto& why = paths.direct[reader][owner];
             line(fmt::format("from {} to {}", owner, reader),
-                 why.empty() ? "direct: the receiver's GPU reads the sender's"
+                 why.find("CUDA_ERROR_DEVICE_UNAVAILABLE") != why.npos ? "not tried: the GPU admits one process at a time (its compute mode)"
+                 : why.empty() ? "direct: the receiver's GPU reads the sender's"
                  : paths.rings[reader].empty() && paths.rings[owner].empty() ? fmt::format("rings in shared memory, not direct ({})", why)
                                                                              : fmt::format("staged in host memory, not direct ({})", why));
         }

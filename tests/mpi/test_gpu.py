@@ -222,13 +222,22 @@ FAULTS = ["cuIpcGetMemHandle:0", "cuIpcOpenMemHandle:0", "cuIpcOpenMemHandle:2",
           "cuEventQuery:15", "cuStreamCreate:2", "cuMemHostRegister:0"]
 
 
+@pytest.mark.parametrize("after", [0, 12, 15])
+def test_faults_where_the_mpi_reaches_gpus(launch, after):
+    """Also of reading what an MPI has put into device memory."""
+    flavour = ["openmpi", "mpich"][after % 2]
+    run = launch(flavour, "contract_gpu_direct", ranks=2, mode="dunnage", limit=120,
+                 **simulated(flavour, DUNNAGE_SIM_FAIL=f"cuMemcpyAsync:{after}:999", DUNNAGE_GPU_PATH="pass", CONTRACT_ERRORS_ARE_FATAL="1", **AWARE))
+    assert "FAIL contract" not in run.errors and "terminate called" not in run.errors and (run.code != 0 or run.finished), run
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults(launch, fault):
     """A device that fails: right to the last byte, or an error of the MPI, which ends the job; never a hang, a crash or other bytes."""
     flavour = ["openmpi", "mpich"][FAULTS.index(fault) % 2]
     run = launch(flavour, "contract_gpu_direct", ranks=2, mode="dunnage", limit=120,
                  **simulated(flavour, DUNNAGE_SIM_FAIL=f"{fault}:999", CONTRACT_ERRORS_ARE_FATAL="1"))
-    assert "FAIL contract" not in run.errors and (run.code != 0 or run.finished), run
+    assert "FAIL contract" not in run.errors and "terminate called" not in run.errors and (run.code != 0 or run.finished), run
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])

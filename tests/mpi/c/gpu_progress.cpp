@@ -48,6 +48,62 @@ void without_a_call() {
       }
 }
 
+// Before anything makes the primary contexts: memory of a pool has no context of its own, and only the one that was current where the receive was
+// begun can say where its data belong.
+void in_a_context_of_its_own() {
+  contract().section("in a context of its own");
+  constexpr int n = 500;
+  cuda(cuInit(0), "cuInit");
+  CUcontext context;
+#if CUDA_VERSION >= 13000
+  cuda(cuCtxCreate(&context, nullptr, 0, 0), "cuCtxCreate");
+#else
+  cuda(cuCtxCreate(&context, 0, 0), "cuCtxCreate");
+#endif
+  CUdeviceptr at;
+  cuda(cuMemAllocAsync(&at, n * sizeof(int), nullptr), "cuMemAllocAsync");
+  for (int round = 0; round < 10; ++round) {
+    std::vector<int> values(n, contract().rank == 0 ? round : -1);
+    cuda(cuMemcpy(at, reinterpret_cast<CUdeviceptr>(values.data()), n * sizeof(int)), "cuMemcpy");
+    cuda(cuStreamSynchronize(nullptr), "cuStreamSynchronize");
+    MPI_Request request;
+    if (contract().rank == 1) check_ok(MPI_Irecv(reinterpret_cast<void*>(at), n, MPI_INT, 0, tag, MPI_COMM_WORLD, &request), "its own context");
+    PMPI_Barrier(MPI_COMM_WORLD);
+    if (contract().rank == 0) check_ok(MPI_Send(reinterpret_cast<void*>(at), n, MPI_INT, 1, tag, MPI_COMM_WORLD), "its own context");
+    if (contract().rank != 1) continue;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // for the other thread to be first
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "its own context");
+    cuda(cuMemcpy(reinterpret_cast<CUdeviceptr>(values.data()), at, n * sizeof(int)), "cuMemcpy");
+    cuda(cuStreamSynchronize(nullptr), "cuStreamSynchronize");
+    check(values == std::vector<int>(n, round), "its own context, the data");
+  }
+  cuda(cuMemFreeAsync(at, nullptr), "cuMemFreeAsync");
+  cuda(cuCtxDestroy(context), "cuCtxDestroy");
+}
+
+// MPIs give the handle of a request that has ended to the next one, which is another kind of operation. In host memory, where it is fastest.
+void handles_used_again() {
+  contract().section("handles used again");
+  constexpr int n = 1000, rounds = 2000;
+  const int peer = contract().rank ^ 1;
+  Region out(make::vector(n, 1, 2, MPI_INT), 1, "out"), in(make::vector(n, 1, 2, MPI_INT), 1, "in");
+  for (int round = 0; round < rounds; ++round) {
+    out.fill(unsigned(round));
+    MPI_Request first, again;
+    in.poison();
+    MPI_Irecv(in.address, 1, in.type, peer, tag, MPI_COMM_WORLD, &first);
+    MPI_Send(out.address, 1, out.type, peer, tag, MPI_COMM_WORLD);
+    MPI_Wait(&first, MPI_STATUS_IGNORE);
+    in.poison();
+    MPI_Recv_init(in.address, 1, in.type, peer, tag, MPI_COMM_WORLD, &again);
+    MPI_Start(&again);
+    MPI_Send(out.address, 1, out.type, peer, tag, MPI_COMM_WORLD);
+    MPI_Wait(&again, MPI_STATUS_IGNORE);
+    check(in.packed() == out.packed(), "a persistent receive by a handle used again");
+    MPI_Request_free(&again);
+  }
+}
+
 void work(int thread, MPI_Comm comm) {
   const int peer = contract().rank ^ 1;
   cuda(cuCtxSetCurrent(devices().context[0]), "cuCtxSetCurrent");
@@ -101,7 +157,9 @@ int main(int argc, char** argv) {
     contract.skip("needs MPI_THREAD_MULTIPLE and two ranks");
     return contract.finish();
   }
+  in_a_context_of_its_own();
   devices();
+  handles_used_again();
   without_a_call();
   contract.section("threads and ours");
   constexpr int threads = 3;
