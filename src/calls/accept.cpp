@@ -2,6 +2,7 @@
 
 #include "calls/gpu_pack.hpp"
 #include "calls/gpu_tickets.hpp"
+#include "calls/tickets.hpp"
 #ifdef DUNNAGE_CUDA
 #include "device/place.hpp"
 #endif
@@ -28,6 +29,7 @@ Reason decide(plan::Operation operation, const void* buffer, std::int64_t count,
       accepted.content = std::move(*content);
       return Reason::accelerated;
     }
+  if (message) see_host_message();
   if (!known) return Reason::not_committed;
   if (known->reason() != Reason::accelerated) return known->reason();
   if (count == 0 || known->layout().size == 0) return Reason::empty;

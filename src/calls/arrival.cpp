@@ -9,7 +9,7 @@ namespace {
 /// What a receive brought. Nothing where that was the MPI's own work.
 int arrive_message(engine::Operation& operation, MPI_Status& status) {
   auto bytes = received_bytes(status);
-  if (context->world && transport::ticket_length(bytes)) {
+  if (context->world && may_be_ticket(bytes)) {
     auto staged = operation.kind == Kind::receive ? Landing::staged(operation.parcel, operation.content) : Landing();
     auto& landing = operation.kind == Kind::receive ? staged : *static_cast<Landing*>(operation.kept.get());
     if (const auto rc = redeem(landing, bytes, status)) {

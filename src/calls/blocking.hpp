@@ -43,7 +43,7 @@ inline int settle(const Message& message, const Accepted& accepted, MPI_Status& 
 /// After a receive into the user's buffer, where there may be tickets.
 inline int settle_in_place(void* user, std::int64_t count, MPI_Datatype type, MPI_Status& status, MPI_Comm comm) try {
   auto bytes = received_bytes(status);
-  if (!transport::ticket_length(bytes)) return MPI_SUCCESS;
+  if (!may_be_ticket(bytes)) return MPI_SUCCESS;
   auto landing = Landing::in_place(user, count, type);
   const auto rc = redeem(landing, bytes, status);
   return !rc || *rc == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, *rc);
@@ -123,10 +123,11 @@ int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, i
             MPI_Status* status) {
   if (goes_straight_through(plan::Operation::receive, buf, count, datatype)) return next(buf, count, datatype, source, tag, comm, status);
   if (meets_tickets_only(buf, count, datatype)) {
+    see_host_message();
     answer_letters();
     StatusOr there(status);
     const int rc = next(buf, count, datatype, source, tag, comm, there.get());
-    if (rc != MPI_SUCCESS || !transport::ticket_length(told_bytes(*there)) || source == MPI_PROC_NULL) return rc;
+    if (rc != MPI_SUCCESS || !may_be_ticket(told_bytes(*there)) || source == MPI_PROC_NULL) return rc;
     return settle_in_place(buf, count, datatype, *there.get(), comm);
   }
   return staged_receive(hook, buf, count, datatype, source, comm, status,

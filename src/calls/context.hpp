@@ -68,6 +68,7 @@ struct Context {
   /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.
   std::atomic<bool> attention{false};
   std::array<Count, hook_count> counts;
+  std::atomic<std::uint64_t> tokens{0};  // that have come
   std::atomic<std::uint64_t> stalls{0};  // messages between hosts that did not leave within Streams::patience
   engine::StagingPool staging;
   std::unique_ptr<transport::shm::World> world;  // the ranks of this host that take tickets; null where none can

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "calls/content.hpp"
 #include "calls/gpu_own.hpp"
 #include "calls/gpu_pack.hpp"
@@ -126,7 +128,10 @@ std::vector<FetchBatch::Failure> FetchBatch::finish() {
 
 int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landing& landing) try {
   GpuSource source;
-  landing.read(&source, 0, sizeof source);
+  if (const auto* head = incoming.head())
+    std::memcpy(&source, head, sizeof source);
+  else
+    landing.read(&source, 0, sizeof source);
   if (!incoming.claim()) {
     if (incoming.failed()) {
       incoming.discard();

@@ -15,6 +15,7 @@ namespace dunnage::calls {
 using engine::GpuSource;
 using plan::GpuWay;
 
+static_assert(sizeof(GpuSource) <= transport::shm::head_size);
 static_assert(sizeof(GpuSource) + sizeof(transport::Ticket) <= static_cast<std::size_t>(transport::gpu_lengths.least));
 
 namespace {
@@ -27,7 +28,8 @@ GpuWay way_to(const engine::Content& content, std::uint32_t receiver) {
   const auto path = context->settings.gpu_path;
   auto& world = *context->world;
   if (path == base::GpuPath::pass || !world.reaches(receiver)) return GpuWay::staged_alone;
-  if (!gpu_tickets() || content.size() < world.gpu_ticket(receiver).least_size()) return GpuWay::staged_small;
+  const bool token = content.size() < world.gpu_ticket(receiver).least_size();
+  if (!gpu_tickets() || (token && !(transport::token_length(content.size()) && world.takes_tokens(receiver)))) return GpuWay::staged_small;
   const auto* data = content.device();
   if (!data || !in_one_piece(*data)) return GpuWay::staged_scattered;
   const auto& driver = *device::driver();
@@ -85,6 +87,7 @@ GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver) try {
       source.reset();
   }
   if (!source) {
+    if (transport::token_length(content.size())) return {};  // staged in less time
     const auto block = device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(content.size()), context->settings.device_arena, self());
     if (!block) return {};
     source = engine::describe(block->exported, content.size());

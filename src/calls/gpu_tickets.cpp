@@ -11,7 +11,9 @@ namespace {
 
 /// How long a receiver that has the ticket may take to come: as long as the data take by way of host memory, so that waiting for it in vain
 /// costs no more than twice what is best (the rule of ski rental).
-std::chrono::nanoseconds patience(std::int64_t bytes) { return std::chrono::microseconds(100) + std::chrono::nanoseconds(bytes / 4); }
+std::chrono::nanoseconds patience(std::int64_t bytes) {
+  return std::chrono::microseconds(transport::token_length(bytes) ? 10 : 100) + std::chrono::nanoseconds(bytes / 4);
+}
 
 }  // namespace
 

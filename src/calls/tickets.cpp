@@ -32,7 +32,7 @@ void join_world() {
     context->world = transport::shm::World::join({*job, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)},
                                                  context->settings.ticket_memory, context->settings.staging_pool, brief);
     if (!context->world) return;
-    context->tickets_from = (brief ? transport::gpu_lengths : transport::host_lengths).least;
+    context->tickets_from = brief ? transport::token_size : transport::host_lengths.least;
     join_streams({transport::shm::world_key(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)});
   });
 }
@@ -75,6 +75,14 @@ void leave_world() {
 void forget_world() {
   context->tickets_from = std::numeric_limits<std::int64_t>::max();
   context->world.reset();
+}
+
+void weigh_tokens() {
+  static std::atomic<std::uint64_t> seen{0};
+  constexpr std::uint64_t few = 64, ratio = 16;
+  if (seen.fetch_add(1, std::memory_order_relaxed) < few + ratio * context->tokens.load(std::memory_order_relaxed)) return;
+  // Until the last one has come all receives are looked at.
+  if (!context->world->refuse_tokens()) context->tickets_from = transport::gpu_lengths.least;
 }
 
 void answer_letters() {
@@ -183,9 +191,13 @@ Message gpu_message(const transport::shm::Outgoing& outgoing, const GpuOffer& of
   auto message = stage_bytes(Operation::send, outgoing.length());
   if (!message) return message;
   std::vector<char> bytes(static_cast<std::size_t>(outgoing.length()));
-  std::copy(offer.head.begin(), offer.head.end(), bytes.begin());
-  const Ticket ticket = outgoing.ticket();
-  std::memcpy(bytes.data() + bytes.size() - sizeof ticket, &ticket, sizeof ticket);
+  if (const auto token = outgoing.token()) {
+    std::memcpy(bytes.data(), &token, sizeof token);
+  } else {
+    std::copy(offer.head.begin(), offer.head.end(), bytes.begin());
+    const Ticket ticket = outgoing.ticket();
+    std::memcpy(bytes.data() + bytes.size() - sizeof ticket, &ticket, sizeof ticket);
+  }
   message.parcel.write(bytes.data(), 0, outgoing.length());
   return message;
 }
@@ -200,7 +212,11 @@ TicketedSend ticketed_send(Hook hook, const TicketRoute& route, const void* buff
   if (route.gpu.content) {
     if (!world || !world->reaches(route.receiver)) return made;
     if (route.gpu.direct() && (made.gpu_offer_ = gpu_offer(route.gpu.content, route.receiver)).head.empty()) return {};
-    const auto offered = world->offer(route.receiver, route.gpu.content.size(), tag, true, made.gpu_offer_.named);
+    const auto size = route.gpu.content.size();
+    const bool token = route.gpu.direct() && size < world->gpu_ticket(route.receiver).least_size();
+    if (token) world->avoid(route.receiver, size);
+    const auto& named = made.gpu_offer_.named;
+    const auto offered = token ? world->offer_token(route.receiver, size, tag, made.gpu_offer_.head, named) : world->offer(route.receiver, size, tag, true, named);
     if (!offered) return {};
     made.outgoing_ = *offered;
     if (!route.gpu.direct()) {
@@ -245,7 +261,18 @@ std::optional<int> send_in_pieces(Hook hook, const TicketRoute& route, const voi
 }
 
 std::optional<int> redeem(Landing& landing, std::int64_t& bytes, MPI_Status& status) {
-  if (!context->world || !transport::ticket_length(bytes) || bytes > landing.capacity() || (!context->streams && !context->world->expects(bytes))) return std::nullopt;
+  if (!context->world || bytes > landing.capacity()) return std::nullopt;
+#ifdef DUNNAGE_CUDA
+  if (transport::token_length(bytes) && context->world->expects_token()) {
+    std::uint64_t token = 0;
+    if (const int rc = guarded([&] { landing.read(&token, 0, transport::token_size); }); rc != MPI_SUCCESS) return rc;
+    if (const auto incoming = context->world->recognise(token, bytes)) {
+      context->tokens.fetch_add(1, std::memory_order_relaxed);
+      return gpu_fetch(*incoming, bytes, landing);
+    }
+  }
+#endif
+  if (!transport::ticket_length(bytes) || (!context->streams && !context->world->expects(bytes))) return std::nullopt;
   const auto at = bytes - static_cast<std::int64_t>(sizeof(Ticket));
   Ticket ticket;
   if (const int rc = guarded([&] { landing.read(&ticket, at, bytes); }); rc != MPI_SUCCESS) return rc;  // the device's

@@ -21,8 +21,18 @@ void leave_world();
 /// After it: until then callbacks of the program's may still receive.
 void forget_world();
 
+void weigh_tokens();
 /// Whether a receive with room for so many bytes may meet a ticket, or a send of as many may have the length of one.
 inline bool tickets_concern(std::int64_t bytes) { return bytes >= context->tickets_from.load(std::memory_order_relaxed); }
+/// Whether a message that has come may be a ticket, or begin with a token.
+inline bool may_be_ticket(std::int64_t bytes) {
+  return transport::ticket_length(bytes) || (transport::token_length(bytes) && context->world && context->world->expects_token());
+}
+/// A message of the program's is in host memory. Where these are many more than short ones of GPUs, tokens cost more than they bring, since every receive
+/// is looked at for them: then this process takes none any more.
+inline void see_host_message() {
+  if (context->tickets_from.load(std::memory_order_relaxed) <= transport::token_size) weigh_tokens();
+}
 /// Lets in who has asked. Called by everything that receives something large.
 void answer_letters();
 

@@ -109,8 +109,10 @@ void print_ways(const std::string& name, const plan::GpuSizes& sizes, const base
   const bool direct = settings.gpu_path != base::GpuPath::staged && settings.gpu_path != base::GpuPath::pass;
   const auto line = [&](const char* when, plan::GpuWay way) { fmt::print("{:<16} {}: {}\n", name, when, plan::text(way)); };
   for (const bool reads : {true, false}) {
-    auto way = size < least ? plan::GpuWay::staged_small
-                            : plan::gpu_way(sizes, size, direct, static_cast<std::int64_t>(settings.ticket_memory), [&] { return reads; });
+    const bool token = direct && reads && nest && transport::token_length(size) && size >= sizes.direct;
+    auto way = token          ? plan::GpuWay::direct
+               : size < least ? plan::GpuWay::staged_small
+                              : plan::gpu_way(sizes, size, direct, static_cast<std::int64_t>(settings.ticket_memory), [&] { return reads; });
     if (way == plan::GpuWay::direct && !nest) way = plan::GpuWay::direct_packed;
     line(reads ? "on one host, where `dunnage info` says direct" : "on one host, elsewhere", way);
   }

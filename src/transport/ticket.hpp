@@ -23,7 +23,7 @@ struct Ticket {
   std::uint64_t piece;   // bytes of each piece
 
   enum Way : std::uint32_t { shared_memory, pieces, gpu };
-  static constexpr std::uint64_t known_magic = 0x34'74'65'6b'63'69'74'64;  // "dticket4", the version of the protocol
+  static constexpr std::uint64_t known_magic = 0x35'74'65'6b'63'69'74'64;  // "dticket5", the version of the protocol
 };
 static_assert(sizeof(Ticket) == 64);
 
@@ -48,6 +48,13 @@ inline constexpr Lengths host_lengths{12 << 10};
 /// Of data in a GPU's memory, for receivers that have looked at shorter receives from MPI_Init on. They have room for a GpuSource and a Ticket.
 inline constexpr Lengths gpu_lengths{1 << 10};
 static_assert(gpu_lengths.least_size() <= host_lengths.least);
+
+/// Shorter data in a GPU's memory have a message of their own length, which begins with a token: chance that stands in the sender's slot too, beside what a
+/// ticket would say. Receivers that take them look at every receive with room for one.
+inline constexpr std::int64_t token_size = 8;
+static_assert(sizeof(std::uint64_t) == token_size);
+/// Whether a message of that length may be one.
+constexpr bool token_length(std::int64_t bytes) { return bytes >= token_size && bytes < gpu_lengths.least_size(); }
 
 /// Whether a message of that length may be a ticket, of either kind.
 constexpr bool ticket_length(std::int64_t bytes) { return host_lengths.has(bytes) || gpu_lengths.has(bytes); }

@@ -41,7 +41,7 @@ TEST(ModelFile, EveryFigureIsTaken) {
   std::int64_t n = 1;
   const auto flat = asked.flatten();
   for (const auto& figure : flat.items()) asked[json::json_pointer(figure.key())] = n++;
-  EXPECT_EQ(n, 58);  // three prices and three sizes; of each of two classes a size, and of each side two prices and two figures
+  EXPECT_EQ(n, 61);  // three prices, three sizes and three of GPUs; of each of two classes a size, and of each side two prices and two figures
   EXPECT_EQ(figures(read(with(asked))), asked);
 }
 

@@ -21,13 +21,13 @@ inline std::uint64_t new_job() { return std::random_device{}() * 0x9E3779B97F4A7
 class Child {
  public:
   using Body = std::function<bool(World&, int from_parent, int to_parent)>;
-  Child(std::uint64_t job, const Body& body) {
+  Child(std::uint64_t job, const Body& body, bool brief = false) {
     int down[2], up[2];
     if (pipe(down) != 0 || pipe(up) != 0) abort();
     process_ = fork();
     if (process_ == 0) {
       close(down[1]), close(up[0]);
-      const auto world = World::join({job, 1, 2}, std::uint64_t{256} << 20, 64 << 20);
+      const auto world = World::join({job, 1, 2}, std::uint64_t{256} << 20, 64 << 20, brief);
       _exit(world && body(*world, down[0], up[1]) ? 0 : 1);
     }
     close(down[0]), close(up[1]);

@@ -1,4 +1,6 @@
 // Two processes and the shared memory between them.
+#include <cstring>
+#include <string_view>
 #include <unistd.h>
 
 #include <numeric>
@@ -173,6 +175,48 @@ TEST(SharedMemory, OnlyWhatIsOfferedIsATicket) {
   const auto out = world->offer(1, 20000, 7);
   say(child.to(), out->ticket());
   EXPECT_EQ(child.wait(), 0);
+}
+
+TEST(SharedMemory, TokensAreWhatTheirSendersOffer) {
+  const auto job = new_job();
+  constexpr std::string_view head = "where the data are";
+  Child child(job, [&](World& w, int from, int to) {
+    be_met(w, from);
+    const auto token = hear<std::uint64_t>(from);
+    if (!w.expects_token() || w.recognise(token + 1, 100) || w.recognise(token ^ (std::uint64_t{1} << 50), 100) || w.recognise(token, 99) || w.recognise(0, 100)) return false;
+    const auto in = w.recognise(token, 100);
+    if (!in || w.expects_token() || !in->head() || std::memcmp(in->head(), head.data(), head.size()) != 0 || w.recognise(token, 1000)) return false;
+    if (!in->claim() || w.recognise(token, 100)) return false;
+    in->discard();
+    if (w.recognise(token, 100)) return false;
+    say(to, 'a');
+    hear<char>(from);  // one has been cancelled, another is under way
+    if (!w.refuse_tokens()) return false;
+    say(to, 'b');
+    const auto last = w.recognise(hear<std::uint64_t>(from), 8);
+    if (!last || w.refuse_tokens()) return false;
+    last->discard();
+    return true;
+  }, true);
+  const auto world = World::join({job, 0, 2}, 1 << 24, 1 << 20, true);
+  meet(*world, child);
+  EXPECT_TRUE(world->takes_tokens(1));
+  const auto out = world->offer_token(1, 100, 7, {head.data(), head.size()});
+  ASSERT_TRUE(out && out->token() && out->length() == 100);
+  out->ready();
+  say(child.to(), out->token());
+  EXPECT_EQ(hear<char>(child.from()), 'a');
+  const auto none = world->offer_token(1, 100, 7, {head.data(), head.size()}), last = world->offer_token(1, 8, 7, {head.data(), head.size()});
+  ASSERT_TRUE(none && last);
+  EXPECT_NE(none->token(), last->token());
+  none->cancel();
+  say(child.to(), '.');
+  EXPECT_EQ(hear<char>(child.from()), 'b');
+  EXPECT_FALSE(world->takes_tokens(1));
+  EXPECT_FALSE(world->offer_token(1, 100, 7, {head.data(), head.size()}));
+  say(child.to(), last->token());
+  EXPECT_EQ(child.wait(), 0);
+  EXPECT_FALSE(world->offer(1, 20000, 7, true)->token());
 }
 
 TEST(SharedMemory, ReceiverThatDies) {

@@ -44,6 +44,7 @@ struct Slot {
   enum State : std::uint32_t { free, offered, claimed, done };
   enum Mover : std::uint32_t { nobody, receiver_gpu, sender_host };
   enum Packed : std::uint32_t { no, yes, failed };
+  enum Kind : std::uint16_t { usual, brief, token };
   std::atomic<std::uint32_t> state{free};  // the receiver makes it claimed and done
   std::uint32_t receiver = 0;
   std::uint64_t serial = 0;
@@ -54,12 +55,15 @@ struct Slot {
   std::atomic<std::uint64_t> written{0};   // chunks
   std::atomic<std::uint64_t> turned{0};    // the first chunk that is not in the ring, from which on each has a place of its own
   std::uint16_t gpu = 0;                   // whether the data are in a GPU's memory
-  std::uint16_t brief = 0;                 // whether the ticket is of the shorter kind
+  std::uint16_t kind = 0;                  // of the ticket
   std::atomic<std::uint32_t> mover{nobody};  // of these: whoever comes first
   alignas(64) std::atomic<std::uint64_t> read{0};  // by the receiver: chunks
   std::atomic<std::uint32_t> ready{0};     // of data in a GPU's memory: they can be read there
+  std::uint64_t name = 0;                  // what a token says
 };
 static_assert(sizeof(Slot) == 128);
+
+inline constexpr std::size_t head_size = 512;
 
 struct Greeting {
   std::uint64_t magic = 0;
@@ -69,7 +73,10 @@ struct Greeting {
   std::atomic<std::uint32_t> post{0};     // whether it takes descriptors
   std::uint64_t post_name[2] = {};        // at this socket (shm/post.hpp)
   alignas(64) std::atomic<std::uint32_t> letters{0};  // by others: asked so far
+  std::atomic<std::uint32_t> takes_tokens{0};  // it has looked at all receives so far, and none with room for a token was of host memory
+  std::atomic<std::uint32_t> tokens{0};   // by others: under way to here, or about to be
   alignas(64) Slot slots[transport::slots];
+  unsigned char heads[transport::slots][head_size] = {};  // of tokens: what a ticket would begin with
 };
 
 /// Data moves in chunks that the second cache holds with room for the user's; the ring is as many of them as let both sides work
@@ -77,7 +84,9 @@ struct Greeting {
 inline constexpr std::int64_t chunk = 64 << 10;
 inline constexpr std::uint64_t ring = 16;
 
-constexpr std::int64_t length_of(const Slot& slot, std::uint32_t index) { return (slot.brief ? gpu_lengths : host_lengths).of(index); }
+constexpr std::int64_t length_of(const Slot& slot, std::uint32_t index) {
+  return slot.kind == Slot::token ? slot.size : (slot.kind == Slot::brief ? gpu_lengths : host_lengths).of(index);
+}
 constexpr std::int64_t carried(const Slot& slot, std::uint32_t index) { return slot.gpu ? 0 : transport::carried(index); }
 /// The copy engine takes that long to begin that chunks are larger for it.
 inline constexpr std::int64_t gpu_chunk = 1 << 20;

@@ -62,6 +62,7 @@ std::unique_ptr<Memory> Memory::make(const Identity& self, bool brief) {
   greeting->rank = self.rank;
   greeting->ranks = self.ranks;
   greeting->brief = brief;
+  greeting->takes_tokens = brief;
   for (std::uint32_t i = 0; i < self.ranks; ++i) new (&memory->letter(i)) Letter;
   std::atomic_ref(greeting->magic).store(Ticket::known_magic, std::memory_order_release);
   return memory;

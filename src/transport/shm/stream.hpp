@@ -39,6 +39,8 @@ class Outgoing {
   /// Of the ticket, and how much of the data it carries.
   std::int64_t length() const { return length_of(slot(), slot_); }
   std::int64_t carried() const { return shm::carried(slot(), slot_); }
+  /// What the message begins with, where it is a token; else 0.
+  std::uint64_t token() const { return slot().kind == Slot::token ? slot().name : 0; }
   Ticket ticket() const {
     return {Ticket::known_magic, slot().serial, slot().size, own_->greeting().rank, slot().receiver, slot_, slot().gpu ? Ticket::gpu : Ticket::shared_memory, {}, 0};
   }
@@ -80,7 +82,7 @@ class Outgoing {
   void cancel() const {
     if (slot().serial != serial_) return;  // received, and the slot is another's
     slot().packed.store(Slot::yes, std::memory_order_release);
-    slot().state.store(Slot::done, std::memory_order_release);
+    if (slot().state.exchange(Slot::done, std::memory_order_acq_rel) == Slot::offered && token()) receiver_->greeting().tokens.fetch_sub(1);
   }
 
   // Of data in a GPU's memory, which the receiver's GPU reads where they are.
@@ -142,6 +144,8 @@ class Incoming {
 
   std::int64_t size() const { return slot().size; }
   std::int64_t carried() const { return shm::carried(slot(), slot_); }
+  /// What a ticket would begin with, where a token came; else null.
+  const unsigned char* head() const { return slot().kind == Slot::token ? sender_->greeting().heads[slot_] : nullptr; }
   /// Of data in a GPU's memory: whether it is for this process to get them from there, until discard(). Waits until they can be read. False where
   /// the sender packs them into shared memory, from where they are to be fetched, or has died.
   bool claim() const {

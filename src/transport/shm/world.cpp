@@ -1,10 +1,15 @@
 #include "transport/shm/world.hpp"
 
 #include <algorithm>
+#include <sys/random.h>
+
 #include <bit>
 
 namespace dunnage::transport::shm {
 namespace {
+
+/// A token names its slot, its sender's rank but for multiples of this, and else is chance.
+constexpr std::uint32_t name_ranks = 1 << 16;
 
 /// The ring, and every chunk that may come after it.
 std::uint64_t room_for(const Slot& slot, std::uint32_t index) { return (ring + chunks_of(slot, index)) * static_cast<std::uint64_t>(chunk_of(slot)); }
@@ -165,19 +170,63 @@ void World::collect() {
 
 std::optional<Outgoing> World::offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu, const std::optional<Allocation>& named) {
   const std::lock_guard lock(mutex_);
+  return offer_slot(receiver, size, tag, gpu, gpu && peer(receiver).memory->greeting().brief ? Slot::brief : Slot::usual, named, {});
+}
+
+bool World::takes_tokens(std::uint32_t rank) {
+  const std::lock_guard lock(mutex_);
+  return peer(rank).memory->greeting().takes_tokens.load(std::memory_order_relaxed) != 0;
+}
+
+std::optional<Outgoing> World::offer_token(std::uint32_t receiver, std::int64_t size, int tag, std::span<const char> head, const std::optional<Allocation>& named) {
+  const std::lock_guard lock(mutex_);
+  auto& theirs = peer(receiver).memory->greeting();
+  // In this order, and theirs in the other: either they see ours, or we see that they take none.
+  theirs.tokens.fetch_add(1);
+  auto offered = theirs.takes_tokens.load() ? offer_slot(receiver, size, tag, true, Slot::token, named, head) : std::nullopt;
+  if (!offered) theirs.tokens.fetch_sub(1);
+  return offered;
+}
+
+bool World::refuse_tokens() {
+  auto& greeting = own_->greeting();
+  greeting.takes_tokens.store(0);
+  return greeting.tokens.load() != 0;
+}
+
+std::optional<Incoming> World::recognise(std::uint64_t token, std::int64_t length) {
+  const auto rank = static_cast<std::uint32_t>(token / slots % name_ranks);
+  const auto index = static_cast<std::uint32_t>(token % slots);
+  const std::lock_guard lock(mutex_);
+  for (auto sender = rank; sender < self_.ranks; sender += name_ranks) {
+    const auto& p = peers_[sender];
+    if (!p || !p->memory) continue;
+    const auto& slot = p->memory->greeting().slots[index];
+    if (slot.state.load(std::memory_order_acquire) != Slot::offered || slot.kind != Slot::token || slot.name != token || slot.receiver != self_.rank || slot.size != length) continue;
+    own_->greeting().tokens.fetch_sub(1);
+    return Incoming(p->memory.get(), index);
+  }
+  return std::nullopt;
+}
+
+std::optional<Outgoing> World::offer_slot(std::uint32_t receiver, std::int64_t size, int tag, bool gpu, Slot::Kind kind, const std::optional<Allocation>& named,
+                                          std::span<const char> head) {
   collect();
   if (offered_.size() == slots) return std::nullopt;
   auto& p = peer(receiver);
   const auto place = named ? p.passing.held(*named, p.memory->letter(self_.rank)) : std::nullopt;
   if (named && !place) return std::nullopt;
-  const bool brief = gpu && p.memory->greeting().brief;
+  std::uint64_t chance = 0;
+  if (kind == Slot::token && getrandom(&chance, sizeof chance, 0) != sizeof chance) return std::nullopt;
   for (std::uint32_t tried = 0; tried < slots; ++tried) {
     const auto index = next_slot_++ % slots;
     auto& slot = own_->greeting().slots[index];
-    if (slot.state.load(std::memory_order_relaxed) != Slot::free || p.avoided[brief][index]) continue;
+    if (slot.state.load(std::memory_order_relaxed) != Slot::free || (kind != Slot::token && p.avoided[kind][index])) continue;
     slot.size = size;
     slot.gpu = gpu;
-    slot.brief = brief;
+    slot.kind = kind;
+    slot.name = (chance | 1) * name_ranks * slots + self_.rank % name_ranks * slots + index;  // never 0
+    std::copy(head.begin(), head.end(), own_->greeting().heads[index]);
     const auto region = gpu ? std::optional(Region()) : regions_.take(room_for(slot, index));
     if (!region) return std::nullopt;
     slot.receiver = receiver;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "transport/shm/passing.hpp"
@@ -62,6 +63,17 @@ class World {
   /// A new operation for `size` bytes, more than any ticket has; nothing where there is no room. `gpu`: of data in a GPU's memory, which stay there.
   /// `named`: memory that it names, and that the receiver holds; nothing where that has just changed.
   std::optional<Outgoing> offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu = false, const std::optional<Allocation>& named = {});
+  /// The same for a message with a token, of a length that token_length() has. `head`: what a ticket would begin with.
+  std::optional<Outgoing> offer_token(std::uint32_t receiver, std::int64_t size, int tag, std::span<const char> head, const std::optional<Allocation>& named = {});
+  /// Whether that rank takes tokens; to be asked where reaches() is true.
+  bool takes_tokens(std::uint32_t rank);
+  /// Whether a token may come to this process. Two loads.
+  bool expects_token() const { return own_->greeting().tokens.load(std::memory_order_relaxed) != 0; }
+  /// A receive with room for a token is about to begin in host memory: others must send none from now on. Returns whether any may still come: then that receive
+  /// must be looked at.
+  bool refuse_tokens();
+  /// The operation that a token names, if that is what these bytes are.
+  std::optional<Incoming> recognise(std::uint64_t token, std::int64_t length);
   /// Such data will be packed into shared memory after all: room for them. False where there is none.
   bool make_room(const Outgoing& outgoing);
   /// An ordinary message of a ticket's length is about to be sent there: no ticket will be of that length.
@@ -107,6 +119,8 @@ class World {
   void open_letters();
   void open_passed(std::uint32_t rank);
   void collect();
+  std::optional<Outgoing> offer_slot(std::uint32_t receiver, std::int64_t size, int tag, bool gpu, Slot::Kind kind, const std::optional<Allocation>& named,
+                                     std::span<const char> head);
   bool all_received(bool in_doubt);
 
   const Identity self_;

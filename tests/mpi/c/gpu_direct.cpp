@@ -60,7 +60,7 @@ void introduce(const Pair& p) {
 }
 
 void every_pair_of_layouts(const Pair& p) {
-  for (const int n : {700, 9000, 150000})
+  for (const int n : {40, 700, 9000, 150000})
     for (const Sample& out : same_signature())
       for (const Sample& in : same_signature()) {
         if (out.absolute || in.absolute) continue;
@@ -86,7 +86,7 @@ void every_pair_of_layouts(const Pair& p) {
 // Less than the receive has room for, and no whole number of anything.
 void short_messages(const Pair& p) {
   constexpr int room = 90001;
-  for (const int bytes : {5121, 20011, 65537, 90000})
+  for (const int bytes : {7, 8, 1000, 2048, 5119, 5121, 20011, 65537, 90000})
     for (const bool gaps_out : {false, true})
       for (const bool gaps_in : {false, true}) {
         const std::string what = "short, " + std::to_string(bytes) + (gaps_out ? ", strided" : "") + (gaps_in ? " to strided" : "");
@@ -116,7 +116,7 @@ const char* const order_names[] = {"Irecv, Send, Wait", "Isend, Recv, Wait", "Wa
 // Both at once, as halos are exchanged.
 void exchanges(const Pair& p) {
   for (int order = 0; order < 6; ++order)
-    for (const int n : {800, 40000})
+    for (const int n : {32, 800, 40000})
       for (const bool gaps : {false, true}) {
         const std::string what = std::string(order_names[order]) + ", " + std::to_string(n) + (gaps ? ", strided" : "");
         contract().section(what);
@@ -168,10 +168,9 @@ void exchanges(const Pair& p) {
 
 // The receiver has the ticket, but not the time. The sender must get on.
 void late_receivers(const Pair& p) {
-  constexpr int n = 30000;
-  for (const bool gaps : {false, true})
+  for (const auto& [n, gaps] : {std::pair{30000, false}, {30000, true}, {40, false}, {40, true}})
     for (const Kind kind : {Kind::device, Kind::host, Kind::pool}) {
-      const std::string what = std::string("late, ") + name_of(kind) + (gaps ? ", strided" : "");
+      const std::string what = std::string("late, ") + name_of(kind) + (gaps ? ", strided" : "") + ", n " + std::to_string(n);
       contract().section(what);
       if (p.sends) {
         Side out(gaps ? strided(n) : plain(n), what, Kind::device);
@@ -285,10 +284,86 @@ void other_ends(const Pair& p) {
   }
 }
 
+// Messages that are as short as those of any program, of GPUs and of hosts in turn; so many of hosts in the end that those of GPUs go another way.
+void tokens_among_others(const Pair& p) {
+  const int sizes[] = {1, 8, 9, 16, 100, 1024, 1056, 4000};
+  for (int i = 0; i < 240; ++i) {
+    const int bytes = sizes[i % 8];
+    const bool strided_out = i / 8 % 2, host_between = i >= 160;
+    const std::string what = "tokens, " + std::to_string(bytes) + ", way " + std::to_string(i / 8 % 6);
+    contract().section(what);
+    const auto type = [](int n, bool gaps) { return gaps ? make::vector(n, 1, 2, MPI_BYTE) : make::contiguous(n, MPI_BYTE); };
+    std::vector<char> word(16, char(i)), words(16);
+    Side from(type(bytes, strided_out), "bytes", i % 5 == 4 ? Kind::pool : Kind::device);
+    Side to(type(bytes, i / 16 % 2), "bytes", i % 3 == 2 ? Kind::host : i % 7 == 6 ? Kind::managed : Kind::device);
+    for (int k = 0; host_between && k < 30; ++k) {
+      if (p.sends)
+        check_ok(MPI_Send(word.data(), 16, MPI_BYTE, p.peer, tag, world), what);
+      else
+        check_ok(MPI_Recv(words.data(), 16, MPI_BYTE, p.peer, tag, world, MPI_STATUS_IGNORE), what);
+    }
+    check(p.sends || !host_between || words == word, what + ", of the host");
+    MPI_Request request;
+    MPI_Status status;
+    if (p.sends) {
+      from.fill(unsigned(i));
+      switch (i / 8 % 6) {
+        case 0: check_ok(MPI_Ssend(from.mirror->address(), 1, from.region.type, p.peer, tag, world), what); break;
+        case 1:
+          check_ok(MPI_Isend(from.mirror->address(), 1, from.region.type, p.peer, tag, world, &request), what);
+          check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), what);
+          break;
+        case 2:
+          check_ok(MPI_Send_init(from.mirror->address(), 1, from.region.type, p.peer, tag, world, &request), what);
+          check_ok(MPI_Start(&request), what);
+          check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), what);
+          MPI_Request_free(&request);
+          break;
+        default: check_ok(MPI_Send(from.mirror->address(), 1, from.region.type, p.peer, tag, world), what);
+      }
+      continue;
+    }
+    to.poison();
+    MPI_Message message;
+    switch (i / 8 % 6) {
+      case 0: check_ok(MPI_Recv(to.mirror->address(), 1, to.region.type, MPI_ANY_SOURCE, tag, world, &status), what); break;
+      case 1:
+        check_ok(MPI_Irecv(to.mirror->address(), 1, to.region.type, p.peer, tag, world, &request), what);
+        check_ok(MPI_Wait(&request, &status), what);
+        break;
+      case 2: {
+        check_ok(MPI_Probe(p.peer, tag, world, &status), what);
+        int count = 0;
+        MPI_Get_count(&status, MPI_BYTE, &count);
+        check_equal(count, bytes, what + ", probed");
+        check_ok(MPI_Recv(to.mirror->address(), 1, to.region.type, p.peer, tag, world, &status), what);
+        break;
+      }
+      case 3:
+        check_ok(MPI_Mprobe(p.peer, tag, world, &message, &status), what);
+        check_ok(MPI_Mrecv(to.mirror->address(), 1, to.region.type, &message, &status), what);
+        break;
+      case 4:
+        check_ok(MPI_Recv_init(to.mirror->address(), 1, to.region.type, p.peer, tag, world, &request), what);
+        check_ok(MPI_Start(&request), what);
+        check_ok(MPI_Wait(&request, &status), what);
+        MPI_Request_free(&request);
+        break;
+      default: {
+        int flag = 0;
+        check_ok(MPI_Irecv(to.mirror->address(), 1, to.region.type, p.peer, MPI_ANY_TAG, world, &request), what);
+        while (!flag) MPI_Test(&request, &flag, &status);
+      }
+    }
+    check_status(status, p.peer, tag, to.region, what);
+    to.expect(filled(from.region, unsigned(i)), what);
+  }
+}
+
 // All ranks at once, each from anyone.
 void around() {
   const int ranks = contract().ranks, rank = contract().rank;
-  for (const int n : {3000, 50000}) {
+  for (const int n : {20, 3000, 50000}) {
     const std::string what = "around, " + std::to_string(n);
     contract().section(what);
     std::vector<std::unique_ptr<Side>> in;
@@ -325,6 +400,7 @@ int main(int argc, char** argv) {
     new_buffers(p);
     windows(p);
     other_ends(p);
+    tokens_among_others(p);
   }
   around();
   return c.finish();
