@@ -33,7 +33,8 @@ GpuWay way_to(const engine::Content& content, std::uint32_t receiver) {
   const auto* data = content.device();
   if (!data || !in_one_piece(*data)) return GpuWay::staged_scattered;
   const auto& driver = *device::driver();
-  return plan::gpu_way(context->model.gpu, content.size(), path != base::GpuPath::staged, static_cast<std::int64_t>(context->settings.ticket_memory), [&] {
+  const auto most_shared = token ? 0 : static_cast<std::int64_t>(context->settings.ticket_memory);  // a token cannot say that data are there
+  return plan::gpu_way(context->model.gpu, content.size(), path != base::GpuPath::staged, most_shared, [&] {
     return world.reads_gpu(receiver, [&] { return make_proof(driver, data->place); }) &&
            (data->place.memory != device::Memory::device || data->place.device == own().proved);
   });

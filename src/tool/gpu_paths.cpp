@@ -25,7 +25,7 @@ constexpr std::size_t bytes = 2 << 20;
 constexpr auto patience = std::chrono::seconds(30);
 
 #define DUNNAGE_PATH_FUNCTIONS(X)                                                                                            \
-    X(cuInit) X(cuDeviceGetCount) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuMemAlloc) X(cuMemcpyHtoD) X(cuMemcpyDtoH) \
+    X(cuInit) X(cuDeviceGetCount) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuMemAlloc) X(cuMemcpyHtoD) X(cuMemcpyDtoH) \
     X(cuMemcpyDtoD) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuMemHostRegister) X(cuGetErrorName)
 
 /// The driver in a child. What it says is thrown.
@@ -150,6 +150,7 @@ GpuPaths try_gpu_paths(const std::string& library) {
                 const auto memory = driver.allocate();
                 a.value = value_of(device);
                 driver.check(driver.cuMemcpyHtoD(memory, &a.value, sizeof a.value), "cuMemcpyHtoD");
+                driver.check(driver.cuCtxSynchronize(), "cuCtxSynchronize");  // the copy may return before the device has the bytes
                 driver.check(driver.cuIpcGetMemHandle(&a.handle, memory), "cuIpcGetMemHandle");
             }));
         });
