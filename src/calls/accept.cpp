@@ -12,13 +12,15 @@ namespace {
 using plan::Operation;
 using plan::Reason;
 
+constexpr bool is_message(Operation operation) { return operation != Operation::pack && operation != Operation::unpack; }
+
 /// What two blocks of a datatype hold.
 constexpr std::int64_t most_of_device = 2 * (std::int64_t{std::numeric_limits<int>::max()} - engine::Parcel::gap);
 
 Reason decide(plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type, std::int64_t most,
               int peer, MPI_Comm comm, Accepted& accepted) {
   const auto* known = known_type(type);
-  const bool message = operation != plan::Operation::pack && operation != plan::Operation::unpack;
+  const bool message = is_message(operation);
   if (message && context->settings.force != base::Force::never)
     if (auto content = on_gpu(buffer, count, type, known)) {
       accepted.passed = passes_to(peer, comm);
@@ -75,8 +77,7 @@ Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::i
   } catch (const std::bad_alloc&) {
     reason = Reason::no_memory;
   }
-  const bool message = operation != Operation::pack && operation != Operation::unpack;
-  if (context->reporting && message && operation != Operation::receive) {
+  if (context->reporting && is_message(operation) && operation != Operation::receive) {
     if (reason == Reason::passed)
       context->count(hook, plan::GpuWay::passed);
     else if (accepted.content.elsewhere())

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "calls/content.hpp"
@@ -12,7 +13,6 @@ using device::Driver;
 using engine::GpuSource;
 
 namespace {
-
 
 /// Host memory that is no contiguous buffer is filled by way of so many bytes at a time.
 constexpr std::int64_t host_piece = 4 << 20;

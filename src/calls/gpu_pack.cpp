@@ -23,6 +23,7 @@ void find_stack_end() {
   if (pthread_attr_getstack(&attributes, &begin, &size) == 0 && size > 0) stack_end = reinterpret_cast<std::uintptr_t>(begin) + size;
   pthread_attr_destroy(&attributes);
 }
+
 namespace {
 
 using engine::Direction;

@@ -137,5 +137,3 @@ def report(one: Gpu) -> str:
     names = {"direct": "read by the receiver's GPU", "shared": "rings in shared memory, where that cannot be", "passed": "packed on the device for this MPI"}
     lines = [f"{names[name]}: {said(size)}" for name, size in one.sizes.items()]
     return "\n".join([f"{one.header['library']} {one.header['major']}.{one.header['minor']}, {one.device}", table, *lines])
-
-
