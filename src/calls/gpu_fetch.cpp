@@ -5,6 +5,7 @@
 #include "calls/gpu_own.hpp"
 #include "calls/gpu_pack.hpp"
 #include "calls/gpu_tickets.hpp"
+#include "calls/tickets.hpp"
 #include "engine/gpu_remote.hpp"
 
 namespace dunnage::calls {
@@ -31,6 +32,16 @@ void fetch_to_host(const Driver& driver, const engine::Remote& remote, Landing& 
 }
 
 thread_local FetchBatch* batch = nullptr;
+
+/// Data that take longer than an MPI may be left alone: what this process has sent may need its help to arrive.
+constexpr std::int64_t long_fetch = 256 << 10;
+
+/// Asks until all has come. `bytes`: of all of it.
+template <class F>
+void await(std::int64_t bytes, F&& done) {
+  for (transport::shm::Patience patience; !done(); patience.wait())
+    if (bytes >= long_fetch) let_mpi_progress();
+}
 
 /// Where the data are to go if that is device memory in one piece.
 const engine::Described* on_device(const Landing& landing) {
@@ -114,15 +125,15 @@ void FetchBatch::go_on() {
 
 std::vector<FetchBatch::Failure> FetchBatch::finish() {
   if (pending_.empty() && flights_.empty()) return std::exchange(failures_, {});
-  const base::Range range("fetch from other GPUs", 0);
-  go_on();
-  for (const auto& flight : flights_) {
-    end(flight->messages, guarded([&] {
-          const device::Scope scope(*device::driver(), flight->context);
-          flight->transfers->wait();
-        }));
-  }
-  flights_.clear();
+  std::int64_t bytes = 0;
+  for (const auto& message : pending_) bytes += message.remote->size();
+  for (const auto& flight : flights_)
+    for (const auto& message : flight->messages) bytes += message.remote->size();
+  const base::Range range("fetch from other GPUs", bytes);
+  await(bytes, [&] {
+    go_on();
+    return flights_.empty();
+  });
   return std::exchange(failures_, {});
 }
 
@@ -161,7 +172,8 @@ int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landi
     return MPI_SUCCESS;
   }
   const base::Range range("fetch from another GPU", size);
-  engine::Transfers({{remote, *to}}, device_piece()).wait();
+  engine::Transfers transfers({{remote, *to}}, device_piece());
+  await(size, [&] { return transfers.done(); });
   incoming.discard();
   return MPI_SUCCESS;
 } catch (const std::exception&) {

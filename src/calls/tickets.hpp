@@ -21,6 +21,9 @@ void leave_world();
 /// After it: until then callbacks of the program's may still receive.
 void forget_world();
 
+/// Lets the MPI move what is under way.
+void let_mpi_progress();
+
 void weigh_tokens();
 /// Whether a receive with room for so many bytes may meet a ticket, or a send of as many may have the length of one.
 inline bool tickets_concern(std::int64_t bytes) { return bytes >= context->tickets_from.load(std::memory_order_relaxed); }
@@ -28,8 +31,8 @@ inline bool tickets_concern(std::int64_t bytes) { return bytes >= context->ticke
 inline bool may_be_ticket(std::int64_t bytes) {
   return transport::ticket_length(bytes) || (transport::token_length(bytes) && context->world && context->world->expects_token());
 }
-/// A message of the program's is in host memory. Where these are many more than short ones of GPUs, tokens cost more than they bring, since every receive
-/// is looked at for them: then this process takes none any more.
+/// A message of the program's is in host memory. Every receive is looked at for tokens; where that costs more than a hundredth of the time, and than tokens
+/// have brought, this process takes none any more.
 inline void see_host_message() {
   if (context->tickets_from.load(std::memory_order_relaxed) <= transport::token_size) weigh_tokens();
 }

@@ -151,15 +151,11 @@ void Gpu::drop(const Lane& lane) {
   if (lane.stream) driver_.cuStreamDestroy(lane.stream);
 }
 
-void Borrowed::mark() {
-  if (!idle_) check(gpu_.driver(), gpu_.driver().cuEventRecord(lane_.done[0], lane_.stream), "cuEventRecord");
-}
-
 bool Borrowed::done() {
   if (idle_) return true;
-  const auto state = gpu_.driver().cuEventQuery(lane_.done[0]);
+  const auto state = gpu_.driver().cuStreamQuery(lane_.stream);
   if (state == CUDA_ERROR_NOT_READY) return false;
-  check(gpu_.driver(), state, "cuEventQuery");
+  check(gpu_.driver(), state, "cuStreamQuery");
   return idle_ = true;
 }
 

@@ -89,8 +89,7 @@ class Borrowed {
   void synchronize();
   /// Something is about to be put into the stream.
   void busy() { idle_ = false; }
-  /// All that was put into it is to be asked after with done(). Throws Error.
-  void mark();
+  /// Whether it has come to an end. Throws Error.
   bool done();
 
  private:

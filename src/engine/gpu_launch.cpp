@@ -31,7 +31,17 @@ void put(device::Gpu& gpu, device::Borrowed& lane, Direction direction, pack::cu
         "cuLaunchKernel");
 }
 
+std::uintptr_t address(const Described& data) { return reinterpret_cast<std::uintptr_t>(data.buffer); }
+
 }  // namespace
+
+bool launch_move(device::Gpu& gpu, device::Borrowed& lane, const Described& from, const Described& to) {
+  auto launch = pack::cuda::plan_move(from.recipe->recipe, address(from), to.recipe->recipe, address(to), 0, from.recipe->recipe.size());
+  if (!launch) return false;
+  lane.busy();
+  put(gpu, lane, Direction::pack, *launch);
+  return true;
+}
 
 void launch(device::Gpu& gpu, device::Borrowed& lane, std::span<const Range> ranges) {
   if (ranges.empty()) return;

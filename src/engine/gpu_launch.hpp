@@ -20,4 +20,8 @@ struct Range {
 void launch(device::Gpu& gpu, device::Borrowed& lane, std::span<const Range> ranges);
 inline void launch(device::Gpu& gpu, device::Borrowed& lane, const Range& range) { launch(gpu, lane, {&range, 1}); }
 
+/// Puts one kernel there that moves data from buffer to buffer, both of which the device sees, where there is one that does that well. Throws
+/// device::Error.
+bool launch_move(device::Gpu& gpu, device::Borrowed& lane, const Described& from, const Described& to);
+
 }  // namespace dunnage::engine

@@ -25,7 +25,6 @@ void GpuPipe::begin(const char* memory, std::int64_t begin, std::int64_t end) {
   if (lanes_.size() == most) pop();
   auto& lane = *lanes_.emplace_back(std::make_unique<device::Borrowed>(gpu_));
   launch(gpu_, lane, {direction_, data_.recipe, reinterpret_cast<std::uintptr_t>(data_.buffer), place.address, begin, end});
-  lane.mark();
 }
 
 std::uint64_t GpuPipe::ended() {

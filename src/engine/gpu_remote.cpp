@@ -98,7 +98,7 @@ void Remote::pack(void* to, const device::Place& place, std::size_t piece, std::
   gpu_pack(driver_, Direction::pack, described(), to, place, piece, begin, end);
 }
 
-/// Neither side is contiguous: two streams take pieces in turn; each packs from there into memory here, and unpacks.
+/// Neither side is contiguous, and no kernel does it at once: two streams take pieces in turn; each packs from there into memory here, and unpacks.
 class Transfers::Scratch {
  public:
   Scratch(device::Gpu& gpu, std::int64_t piece)
@@ -114,13 +114,7 @@ class Transfers::Scratch {
       launch(gpu_, lanes_[turn_], {Direction::unpack, to.recipe, reinterpret_cast<std::uintptr_t>(to.buffer), between, begin, end});
     }
   }
-  void mark() {
-    for (auto& lane : lanes_) lane.mark();
-  }
   bool done() { return lanes_[0].done() && lanes_[1].done(); }
-  void wait() {
-    for (auto& lane : lanes_) lane.synchronize();
-  }
 
  private:
   device::Gpu& gpu_;
@@ -129,6 +123,12 @@ class Transfers::Scratch {
   device::Borrowed lanes_[2];
   int turn_ = 0;
 };
+
+device::Borrowed& Transfers::lane_for(std::int64_t bytes) {
+  if (bytes < large || ++turn_ % 2 == 0) return lane_;
+  if (!second_) second_.emplace(gpu_);
+  return *second_;
+}
 
 Transfers::Transfers(const std::vector<Move>& moves, std::size_t piece) : gpu_(moves.front().remote->gpu_), lane_(gpu_) {
   std::vector<Range> packs, unpacks;
@@ -139,31 +139,31 @@ Transfers::Transfers(const std::vector<Move>& moves, std::size_t piece) : gpu_(m
     const auto n = move.remote->size();
     const auto user = reinterpret_cast<std::uintptr_t>(move.to.buffer);
     const auto from = move.remote->described();
+    auto& lane = moves.size() > 1 ? lane_for(n) : lane_;
+    const auto put = [&](std::vector<Range>& small, const Range& range) {
+      if (n < large)
+        small.push_back(range);
+      else
+        launch(gpu_, lane, range);
+    };
     if (from.recipe->recipe.contiguous(0, n)) {
-      unpacks.push_back({Direction::unpack, move.to.recipe, user, from.place.address, 0, n});
+      put(unpacks, {Direction::unpack, move.to.recipe, user, from.place.address, 0, n});
     } else if (const auto at = move.to.recipe->recipe.contiguous(0, n)) {
-      packs.push_back({Direction::pack, from.recipe, reinterpret_cast<std::uintptr_t>(from.buffer), user + static_cast<std::uintptr_t>(*at), 0, n});
-    } else {
+      put(packs, {Direction::pack, from.recipe, reinterpret_cast<std::uintptr_t>(from.buffer), user + static_cast<std::uintptr_t>(*at), 0, n});
+    } else if (!launch_move(gpu_, lane, from, move.to)) {
       others.emplace_back(from, &move);
       longest = std::max(longest, n);
     }
   }
   launch(gpu_, lane_, unpacks);
   launch(gpu_, lane_, packs);
-  lane_.mark();
   if (others.empty()) return;
   scratch_ = std::make_unique<Scratch>(gpu_, std::min(longest, static_cast<std::int64_t>(piece)));
   for (const auto& [from, move] : others) scratch_->add(from, move->to, move->remote->size());
-  scratch_->mark();
 }
 
 Transfers::~Transfers() = default;
 
-bool Transfers::done() { return lane_.done() && (!scratch_ || scratch_->done()); }
-
-void Transfers::wait() {
-  if (scratch_) scratch_->wait();
-  lane_.synchronize();
-}
+bool Transfers::done() { return lane_.done() && (!second_ || second_->done()) && (!scratch_ || scratch_->done()); }
 
 }  // namespace dunnage::engine

@@ -1,7 +1,8 @@
 // Data in the memory of another process' GPU: how they are described to this process, and how its own GPU gets them from there.
 //
 // The receiver does all the work. It reads through its mapping of the sender's memory: contiguous data with the copy engine, others with the
-// kernel that packs or unpacks them on the way, and where neither side is contiguous with both, piece by piece.
+// kernel that packs or unpacks them on the way. Where neither side is contiguous one kernel moves nests from their places there to those
+// here; for the rest both kernels work, piece by piece.
 #pragma once
 
 #include <cstdint>
@@ -60,14 +61,19 @@ class Transfers {
   ~Transfers();
   /// Whether all data are where they belong. Throws device::Error; the bytes are then undefined.
   bool done();
-  void wait();
 
  private:
   class Scratch;
+  /// Two streams have large data in turn: the copy engine begins with the next while it waits for the last bytes that it has asked for.
+  static constexpr std::int64_t large = 4 << 20;
+  device::Borrowed& lane_for(std::int64_t bytes);
+
   device::Gpu& gpu_;
   std::vector<std::shared_ptr<const Remote>> remotes_;
   std::unique_ptr<Scratch> scratch_;
   device::Borrowed lane_;
+  std::optional<device::Borrowed> second_;
+  unsigned turn_ = 0;
 };
 
 }  // namespace dunnage::engine

@@ -39,6 +39,11 @@ class EmulatedDevice {
     }
     return true;
   }
+  bool run(pack::cuda::Launch launch) {
+    std::vector<pack::cuda::Launch> one;
+    one.push_back(std::move(launch));
+    return run(pack::cuda::Direction::pack, std::move(one));
+  }
   std::vector<std::string> names;  // of the last run
   /// Of all runs in this process.
   static std::set<std::string>& reached() {

@@ -5,6 +5,7 @@
 
 #include "pack/cuda/fused.hpp"
 #include "pack/cuda/kernel_list.hpp"
+#include "pack/cuda/move.hpp"
 #include "pack/cuda/rows.hpp"
 #include "pack/cuda/tile.hpp"
 #include "pack/cuda/tree.hpp"
@@ -157,6 +158,16 @@ DUNNAGE_TREE_KERNELS(TREE)
 DUNNAGE_FUSED_KERNELS(FUSED)
 #undef FUSED
 
+#define MOVE(W, D, I)                                                                                       \
+  void move_w##W##_d##D##_i##I(const void* parameter, u64 blocks, u32, Translate translate) {               \
+    auto a = copied<Move<u##I>>(parameter);                                                                 \
+    reach(a.from, translate);                                                                               \
+    reach(a.to, translate);                                                                                 \
+    each_thread<u##I>(blocks, [&](u##I i) { move_word<W, D>(a, i); });                                      \
+  }
+DUNNAGE_MOVE_KERNELS(MOVE)
+#undef MOVE
+
 constexpr EmulatedKernel all[] = {
 #define ENTRY(function, P) {#function, sizeof(P), function},
 #define DENSE(direction, W, V, D, T, I) ENTRY(dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I, Dense<u##I>)
@@ -165,8 +176,9 @@ constexpr EmulatedKernel all[] = {
 #define PARTS(direction, W) ENTRY(parts_##direction##_w##W, Tiled)
 #define TREE(direction) ENTRY(tree_##direction, Tree)
 #define FUSED(direction, N) ENTRY(fused_##direction##_n##N, Fused<N>)
+#define MOVE(W, D, I) ENTRY(move_w##W##_d##D##_i##I, Move<u##I>)
     DUNNAGE_DENSE_KERNELS(DENSE) DUNNAGE_ROWS_KERNELS(ROWS) DUNNAGE_TILE_KERNELS(TILE) DUNNAGE_PARTS_KERNELS(PARTS)
-        DUNNAGE_TREE_KERNELS(TREE) DUNNAGE_FUSED_KERNELS(FUSED)};
+        DUNNAGE_TREE_KERNELS(TREE) DUNNAGE_FUSED_KERNELS(FUSED) DUNNAGE_MOVE_KERNELS(MOVE)};
 
 }  // namespace
 

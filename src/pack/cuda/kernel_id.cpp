@@ -25,6 +25,7 @@ std::string name_of(const KernelId& id) {
     case KernelId::Family::parts: return fmt::format("parts_{}_w{}", direction, id.word);
     case KernelId::Family::tree: return fmt::format("tree_{}", direction);
     case KernelId::Family::fused: return fmt::format("fused_{}_n{}", direction, 1 << id.group);
+    case KernelId::Family::move: return fmt::format("move_w{}_d{}_i{}", id.word, id.loops, id.wide ? 64 : 32);
   }
   return {};
 }

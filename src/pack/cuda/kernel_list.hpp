@@ -6,6 +6,7 @@
 //   PARTS(direction, W)               transposes of elements of several words
 //   TREE(direction)                   structs and lists of different lengths
 //   FUSED(direction, N)               up to N nests at once
+//   MOVE(W, D, I)                     words of W bytes from one nest to another
 #pragma once
 
 // clang-format off
@@ -41,4 +42,7 @@
 #define DUNNAGE_TREE_KERNELS(X) X(pack) X(unpack)
 #define DUNNAGE_FUSED_KERNELS(X)                                                                     \
   X(pack, 8) X(pack, 32) X(pack, 64) X(pack, 128) X(unpack, 8) X(unpack, 32) X(unpack, 64) X(unpack, 128)
+
+#define DUNNAGE_MOVES(X, W) X(W, 1, 32) X(W, 2, 32) X(W, 3, 32) X(W, 0, 32) X(W, 0, 64)
+#define DUNNAGE_MOVE_KERNELS(X) DUNNAGE_MOVES(X, 4) DUNNAGE_MOVES(X, 8) DUNNAGE_MOVES(X, 16)
 // clang-format on

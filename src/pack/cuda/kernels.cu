@@ -1,6 +1,7 @@
 // The kernels: one extern "C" function for each line of kernel_list.hpp. No other code runs on the device.
 #include "pack/cuda/fused.hpp"
 #include "pack/cuda/kernel_list.hpp"
+#include "pack/cuda/move.hpp"
 #include "pack/cuda/rows.hpp"
 #include "pack/cuda/tile.hpp"
 #include "pack/cuda/tree.hpp"
@@ -86,3 +87,7 @@ DUNNAGE_TREE_KERNELS(TREE)
     run_fused<is_##direction>(f, blockIdx.x, threadIdx.x);                                           \
   }
 DUNNAGE_FUSED_KERNELS(FUSED)
+
+#define MOVE(W, D, I) \
+  KERNEL move_w##W##_d##D##_i##I(const __grid_constant__ Move<u##I> a) { move_word<W, D>(a, item<u##I>()); }
+DUNNAGE_MOVE_KERNELS(MOVE)

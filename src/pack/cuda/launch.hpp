@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
 
 #include "pack/cuda/kernel_id.hpp"
+#include "pack/cuda/move.hpp"
 #include "pack/cuda/recipe.hpp"
 #include "pack/cuda/tile.hpp"
 
@@ -35,8 +37,8 @@ struct Launch {
   std::uint64_t blocks = 0;    // of block_threads threads each
   std::uint32_t shared = 0;    // bytes
   std::int64_t bytes = 0;      // packed bytes it moves
-  std::variant<Copy, Dense<std::uint32_t>, Dense<std::uint64_t>, Rows<std::uint32_t>, Rows<std::uint64_t>, Tiled, Tree,
-               std::unique_ptr<Fused<8>>, std::unique_ptr<Fused<32>>, std::unique_ptr<Fused<64>>, std::unique_ptr<Fused<128>>>
+  std::variant<Copy, Dense<std::uint32_t>, Dense<std::uint64_t>, Rows<std::uint32_t>, Rows<std::uint64_t>, Tiled, Tree, Move<std::uint32_t>,
+               Move<std::uint64_t>, std::unique_ptr<Fused<8>>, std::unique_ptr<Fused<32>>, std::unique_ptr<Fused<64>>, std::unique_ptr<Fused<128>>>
       parameters;
   /// Of the kernel's one parameter.
   void* address();
@@ -58,6 +60,10 @@ KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std:
 
 /// The one launch of a job of one part.
 Launch plan_one(Direction direction, const Job& job);
+/// The one launch that moves bytes [begin, end) of the stream from one buffer to another, multiples of 16 or the stream's end; nothing where
+/// packing and unpacking is the way: of structs, lists, transposes and odd addresses. `from`, `to`: the buffers' addresses as given to MPI.
+std::optional<Launch> plan_move(const Recipe& from_recipe, std::uintptr_t from, const Recipe& to_recipe, std::uintptr_t to, std::int64_t begin,
+                                std::int64_t end);
 /// The launches that do all jobs, as few as can be.
 std::vector<Launch> plan(Direction direction, std::span<const Job> jobs);
 

@@ -12,6 +12,9 @@ using Family = KernelId::Family;
 // launch moves them one by one.
 constexpr std::int64_t own_launch = 1 << 20, own_launch_narrow = 64 << 10, own_launch_dense = 8 << 20;
 
+// A thread that moves less is not worth its way through two nests.
+constexpr std::uint8_t least_moved = 4;
+
 /// A range of one part, with the addresses of its own beginnings.
 struct Piece {
   const Job* job;
@@ -150,6 +153,25 @@ void make_tree(Launch& launch, const Piece& p) {
   launch.parameters = a;
 }
 
+template <class Index>
+void make_move(Launch& launch, const Piece& from, const Piece& to) {
+  Move<Index> a;
+  a.from = nest_of<Index>(from, launch.id.word);
+  a.to = nest_of<Index>(to, launch.id.word);
+  a.first = static_cast<Index>(from.begin / launch.id.word);
+  a.words = static_cast<Index>(launch.bytes / launch.id.word);
+  launch.id.loops = static_cast<std::uint8_t>(!launch.id.wide && a.from.loops == a.to.loops && a.from.loops <= 3 ? a.from.loops : 0);
+  launch.blocks = blocks_for(a.words);
+  launch.parameters = a;
+}
+
+/// Whether nests are moved word by word at all: neighbours of the packed order are near each other, if anything is.
+bool movable(const Recipe& recipe) {
+  if (recipe.parts().size() != 1 || !recipe.parts()[0].nest) return false;
+  const auto& g = recipe.parts()[0].geometry;
+  return g.indexed < 0 && transposed_level(g) == 0;
+}
+
 Launch single(const Piece& p, const KernelId& id) {
   Launch launch;
   launch.id = id;
@@ -163,7 +185,8 @@ Launch single(const Piece& p, const KernelId& id) {
     case Family::tile:
     case Family::parts: make_tile(launch, p); break;
     case Family::tree: make_tree(launch, p); break;
-    case Family::fused: break;
+    case Family::fused:
+    case Family::move: break;
   }
   return launch;
 }
@@ -240,6 +263,26 @@ Launch plan_one(Direction direction, const Job& job) {
   const auto& part = job.recipe->parts()[0];
   const Piece p{&job, &part, job.user + static_cast<std::uintptr_t>(part.offset), job.packed, job.begin, job.end};
   return single(p, choose(part, direction, job.user, p.packed, p.begin, p.end));
+}
+
+std::optional<Launch> plan_move(const Recipe& from_recipe, std::uintptr_t from, const Recipe& to_recipe, std::uintptr_t to, std::int64_t begin,
+                                std::int64_t end) {
+  if (!movable(from_recipe) || !movable(to_recipe)) return std::nullopt;
+  const auto piece = [&](const Recipe& recipe, std::uintptr_t user) {
+    const auto& part = recipe.parts()[0];
+    return Piece{nullptr, &part, user + static_cast<std::uintptr_t>(part.offset), 0, begin, end};
+  };
+  const auto a = piece(from_recipe, from), b = piece(to_recipe, to);
+  const auto word_of = [&](const Piece& p) { return largest_word(p.part->geometry, p.user | static_cast<std::uintptr_t>(begin | end)); };
+  const auto word = std::min(word_of(a), word_of(b));
+  if (word < least_moved) return std::nullopt;
+  Launch launch;
+  launch.id.family = Family::move;
+  launch.id.word = word;
+  launch.id.wide = from_recipe.size() / word > most_items;
+  launch.bytes = end - begin;
+  launch.id.wide ? make_move<std::uint64_t>(launch, a, b) : make_move<std::uint32_t>(launch, a, b);
+  return launch;
 }
 
 std::vector<Launch> plan(Direction direction, std::span<const Job> jobs) {

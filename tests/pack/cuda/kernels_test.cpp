@@ -37,16 +37,17 @@ TEST(KernelId, CodesAndNamesAreDifferent) {
   std::set<std::uint32_t> codes;
   std::size_t found = 0;
   using Family = KernelId::Family;
-  for (const auto family : {Family::dense, Family::rows, Family::tile, Family::parts, Family::tree, Family::fused})
+  for (const auto family : {Family::dense, Family::rows, Family::tile, Family::parts, Family::tree, Family::fused, Family::move})
     for (const auto direction : {Direction::pack, Direction::unpack})
       for (const int word : {0, 1, 2, 4, 8, 16})
         for (const int group : {0, 1, 2, 3, 4, 5, 6, 7})
           for (const int loops : {0, 1, 2, 3})
             for (const bool table : {false, true})
               for (const bool wide : {false, true}) {
-                const bool has_word = family == Family::dense || family == Family::tile || family == Family::parts;
-                const bool has_group = family != Family::parts && family != Family::tree;
-                const bool has_loops = family == Family::dense || family == Family::rows;
+                const bool has_word = family == Family::dense || family == Family::tile || family == Family::parts || family == Family::move;
+                const bool has_group = family != Family::parts && family != Family::tree && family != Family::move;
+                const bool has_loops = family == Family::dense || family == Family::rows || family == Family::move;
+                if (family == Family::move && (direction == Direction::unpack || table)) continue;
                 if ((!has_word && word) || (!has_group && group) || (!has_loops && (loops || table || wide))) continue;
                 const KernelId id{family, direction, static_cast<std::uint8_t>(word), static_cast<std::uint8_t>(group),
                                   static_cast<std::uint8_t>(loops), table, wide};
