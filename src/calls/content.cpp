@@ -88,13 +88,19 @@ std::optional<engine::Content> on_gpu(const void* buffer, std::int64_t count, MP
   const UserBuffer user{buffer, count, type};
   // Most often that is told by the first byte, before anything else is found out.
   const bool located = known && (known->reason() == Reason::accelerated || known->reason() == Reason::contiguous) && buffer != MPI_BOTTOM;
-  if (located)
-    if (const auto* first = user.byte(known->layout().data.offset); surely_host(first) || !device::known_place(*driver, first).on_gpu()) return std::nullopt;
+  const void* first = nullptr;
+  device::Place place;
+  if (located) {
+    first = user.byte(known->layout().data.offset);
+    if (surely_host(first)) return std::nullopt;
+    place = device::known_place(*driver, first);
+    if (!place.on_gpu()) return std::nullopt;
+  }
   const bool derived = known && known->reason() == Reason::accelerated && count > 0;
   auto recipe = derived ? known->recipe(count) : nullptr;
   const auto extent = extent_of(user, known, recipe.get());
   if (!extent) return std::nullopt;
-  const auto place = device::known_place(*driver, user.byte(extent->first));
+  if (const auto* begin = user.byte(extent->first); !located || begin != first) place = device::known_place(*driver, begin);
   if (!any_on_gpu(*driver, user, place, recipe.get())) return std::nullopt;
   see_gpu(user.byte(extent->first));
   if (derived) return engine::Content(std::make_shared<const OnGpu>(*driver, user, std::move(recipe), known->program(count), place));
@@ -133,7 +139,7 @@ engine::Staging staging_for(const engine::Content& content, std::int64_t size, b
 #ifdef DUNNAGE_CUDA
   if (on_device && content.device() && size >= context->model.gpu.passed)
     if (const auto block = gpu_block(content, size)) return {block, reinterpret_cast<char*>(block->address), true};
-  if (const auto* data = content.device(); data && static_cast<std::uint64_t>(size) <= context->settings.staging_pool) try {
+  if (const auto* data = content.device()) try {
       const auto memory = std::make_shared<const engine::HostMemory>(*device::driver(), data->place, static_cast<std::size_t>(size), context->settings.staging_pool);
       return {memory, memory->data()};
     } catch (const std::exception&) {  // other memory will do

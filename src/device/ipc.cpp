@@ -1,26 +1,58 @@
 #include "device/ipc.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <iterator>
 
 #include "device/passed.hpp"
 
 namespace dunnage::device {
 
+namespace {
+
+/// What the driver has said of allocations, which is so until their end. No two allocations have one number.
+class Exports {
+ public:
+  /// `ask(handle)` asks for the handle the first time; nothing where that is false, now and later.
+  template <class Ask>
+  std::optional<Exported> of(Exported exported, Ask&& ask) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& known : known_)
+      if (known.exported.id == exported.id && known.exported.begin == exported.begin && known.exported.size == exported.size)
+        return known.possible ? std::optional(known.exported) : std::nullopt;
+    CUipcMemHandle handle{};
+    const bool possible = ask(handle);
+    std::memcpy(exported.handle, &handle, sizeof handle);
+    known_[next_++ % known_.size()] = {exported, possible};
+    return possible ? std::optional(exported) : std::nullopt;
+  }
+
+ private:
+  struct Known {
+    Exported exported;
+    bool possible;
+  };
+  std::mutex mutex_;
+  std::array<Known, 16> known_{};
+  std::size_t next_ = 0;
+};
+
+Exports& exports() {
+  static auto* all = new Exports;  // never destroyed: calls may come from destructors at exit
+  return *all;
+}
+
+}  // namespace
+
 std::optional<Exported> export_of(const Driver& driver, const Place& place, std::int32_t owner) {
-  if (place.memory != Memory::device || !driver.cuIpcGetMemHandle) return std::nullopt;
-  unsigned long long id = 0;
-  unsigned capable = 0;
-  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
-  void* values[] = {&id, &capable};
-  const auto address = static_cast<CUdeviceptr>(place.begin);
-  if (driver.cuPointerGetAttributes(std::size(attributes), attributes, values, address) != CUDA_SUCCESS || !capable || id == 0) return std::nullopt;
-  CUipcMemHandle handle;
-  if (driver.cuIpcGetMemHandle(&handle, address) != CUDA_SUCCESS) return std::nullopt;
-  Exported exported{{}, place.begin, place.end - place.begin, id, place.device, owner, Exported::by_handle, 0};
-  std::memcpy(exported.handle, &handle, sizeof handle);
-  return exported;
+  if (place.memory != Memory::device || place.id == 0 || !driver.cuIpcGetMemHandle) return std::nullopt;
+  return exports().of({{}, place.begin, place.end - place.begin, place.id, place.device, owner, Exported::by_handle, 0}, [&](CUipcMemHandle& handle) {
+    unsigned capable = 0;
+    CUpointer_attribute attribute[] = {CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
+    void* value[] = {&capable};
+    const auto address = static_cast<CUdeviceptr>(place.begin);
+    return driver.cuPointerGetAttributes(1, attribute, value, address) == CUDA_SUCCESS && capable && driver.cuIpcGetMemHandle(&handle, address) == CUDA_SUCCESS;
+  });
 }
 
 Import::Import(const Driver& driver, const Exported& exported) : driver_(driver), exported_(exported) {

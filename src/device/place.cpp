@@ -4,9 +4,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
-#include <iterator>
 
 namespace dunnage::device {
 namespace {
@@ -33,19 +33,25 @@ void check_not_freed(std::uintptr_t address) {
 
 }  // namespace
 
-Place known_place(const Driver& driver, const void* address) {
+namespace {
+
+template <std::size_t N>
+bool ask(const Driver& driver, std::uintptr_t at, CUpointer_attribute (&attributes)[N], void* (&values)[N]) {
+  return driver.cuPointerGetAttributes(N, attributes, values, static_cast<CUdeviceptr>(at)) == CUDA_SUCCESS;
+}
+
+/// The place of an address that the driver knows.
+Place all_about(const Driver& driver, std::uintptr_t at) {
   Place place;
   unsigned type = 0, managed = 0;
   int ordinal = -1;
   CUdeviceptr start = 0;
   std::size_t size = 0;
-  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-                                      CU_POINTER_ATTRIBUTE_CONTEXT, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE};
-  void* values[] = {&type, &managed, &ordinal, &place.context, &start, &size};
-  static_assert(std::size(attributes) == std::size(values));
-  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT,
+                                      CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_BUFFER_ID};
+  void* values[] = {&type, &managed, &ordinal, &place.context, &start, &size, &place.id};
   place.address = at;
-  if (driver.cuPointerGetAttributes(std::size(attributes), attributes, values, static_cast<CUdeviceptr>(at)) != CUDA_SUCCESS || type == 0) {
+  if (!ask(driver, at, attributes, values) || type == 0) {
     place.context = nullptr;
     return place;
   }
@@ -55,13 +61,53 @@ Place known_place(const Driver& driver, const void* address) {
     CUdeviceptr there = 0;
     CUpointer_attribute attribute[] = {CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
     void* value[] = {&there};
-    if (driver.cuPointerGetAttributes(1, attribute, value, static_cast<CUdeviceptr>(at)) == CUDA_SUCCESS && there)
-      place.address = static_cast<std::uintptr_t>(there);
+    if (ask(driver, at, attribute, value) && there) place.address = static_cast<std::uintptr_t>(there);
   }
   place.begin = static_cast<std::uintptr_t>(start);
   place.end = place.begin + size;
   if (place.on_gpu()) see(place.begin, place.end);
   return place;
+}
+
+/// What a thread has asked about last, since asking for all takes long. An allocation's number tells whether it is still the same.
+class Recent {
+ public:
+  Place at(const Driver& driver, unsigned long long id, std::uintptr_t address) {
+    for (const auto& [place, asked] : known_) {
+      if (id == 0 || place.id != id || address < place.begin || address >= place.end) continue;
+      auto moved = place;
+      moved.address += address - asked;
+      return moved;
+    }
+    const auto place = all_about(driver, address);
+    if (place.id) known_[next_++ % known_.size()] = {place, address};
+    return place;
+  }
+
+ private:
+  struct Known {
+    Place place;
+    std::uintptr_t asked = 0;
+  };
+  std::array<Known, 4> known_{};
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+Place known_place(const Driver& driver, const void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  unsigned type = 0;
+  unsigned long long id = 0;
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_BUFFER_ID};
+  void* values[] = {&type, &id};
+  if (!ask(driver, at, attributes, values) || type == 0) {
+    Place place;
+    place.address = at;
+    return place;
+  }
+  thread_local Recent recent;
+  return recent.at(driver, id, at);
 }
 
 Place place_of(const Driver& driver, const void* address) {

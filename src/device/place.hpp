@@ -20,6 +20,7 @@ struct Place {
   CUcontext context = nullptr;   // that it belongs to; null for memory of pools and virtual memory
   std::uintptr_t address = 0;    // as a device sees it
   std::uintptr_t begin = 0, end = 0;  // what was allocated
+  unsigned long long id = 0;     // of the allocation, which no other ever has; 0 where the driver tells none
 
   /// Whether the host must not touch it, or had better not.
   bool on_gpu() const { return memory == Memory::device || memory == Memory::managed; }

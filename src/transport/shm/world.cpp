@@ -216,8 +216,12 @@ std::optional<Outgoing> World::offer_slot(std::uint32_t receiver, std::int64_t s
   auto& p = peer(receiver);
   const auto place = named ? p.passing.held(*named, p.memory->letter(self_.rank)) : std::nullopt;
   if (named && !place) return std::nullopt;
-  std::uint64_t chance = 0;
-  if (kind == Slot::token && getrandom(&chance, sizeof chance, 0) != sizeof chance) return std::nullopt;
+  if (kind == Slot::token && !chance_) {
+    std::uint64_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != sizeof seed) return std::nullopt;
+    chance_.emplace(seed);
+  }
+  const auto chance = kind == Slot::token ? (*chance_)() : 0;
   for (std::uint32_t tried = 0; tried < slots; ++tried) {
     const auto index = next_slot_++ % slots;
     auto& slot = own_->greeting().slots[index];

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <span>
 #include <vector>
 
@@ -132,6 +133,7 @@ class World {
   std::vector<Offered> offered_;
   std::uint32_t next_slot_ = 0;
   std::uint64_t next_serial_ = 1;
+  std::optional<std::mt19937_64> chance_;  // asking the kernel for every token would take as long as sending it
   std::atomic<std::uint32_t> answered_{0};
   std::function<bool(const Letter::Proof&)> check_;
   Take take_;
