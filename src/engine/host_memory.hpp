@@ -21,6 +21,7 @@ class HostMemory {
     std::swap(gpu_, other.gpu_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(sparse_, other.sparse_);
     return *this;
   }
   ~HostMemory();
@@ -29,9 +30,10 @@ class HostMemory {
   std::size_t size() const { return size_; }
 
  private:
-  device::Gpu* gpu_ = nullptr;  // whose pool it is from; else it is mapped
+  device::Gpu* gpu_ = nullptr;  // whose pool it is from; else it is of ours
   char* data_ = nullptr;
   std::size_t size_ = 0;
+  bool sparse_ = false;
 };
 
 }  // namespace dunnage::engine
