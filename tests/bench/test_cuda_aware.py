@@ -116,7 +116,7 @@ def test_wrong_bytes_and_what_dies_make_the_status_1(tiny, monkeypatch, tmp_path
     assert command.main(["cuda-aware", "--simulated", "--mpi", two[0], "--output", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert f"WRONG BYTES: {two[0]}, device, dunnage: latency, 8 bytes, window 1, reused buffers" in out
-    assert f"LOST: {two[0]}, broken: ended with status " in out
+    assert f"LOST: {two[0]}, broken, nothing: ended with status " in out
 
 
 def test_what_does_not_fit_is_left_out(monkeypatch):

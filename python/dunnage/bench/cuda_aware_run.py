@@ -1,4 +1,4 @@
-"""Runs the benchmark of messages on device memory: every MPI with every variant, each in a process of its own."""
+"""Runs the benchmark of messages on device memory: every MPI with every variant and kind of memory, each in processes of their own."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def run_variants(home: Home, experiment: Experiment, mpis: List[str], core: int,
         first = [references] if mpi == mpis[0] and turn == 0 else []
         for variant in first + experiment.variants:
             say(f"{mpi}, {variant['name']}, round {turn + 1}")
-            _run_variant(home, experiment, mpi, variant, run)
+            # What a library has learnt from messages in other memory must not change what is measured.
+            for memory in variant["memory"]:
+                _run_variant(home, experiment, mpi, {**variant, "memory": memory}, run)
     return run
 
 
@@ -59,7 +61,7 @@ def _run_variant(home: Home, experiment: Experiment, mpi: str, variant: Dict[str
     settings = dict(variant.get("environment", {}))
     if not variant.get("preload", True):
         settings["LD_PRELOAD"] = ""
-    arguments = [*experiment.arguments, *experiment.more_arguments.get(mpi, []), "--memory", ",".join(variant["memory"]), *_nccl()]
+    arguments = [*experiment.arguments, *experiment.more_arguments.get(mpi, []), "--memory", variant["memory"], *_nccl()]
     try:
         launch_program(home, experiment.program, mpi, arguments, experiment.ranks, settings=settings, each=take,
                        limit=experiment.seconds or None)
@@ -67,7 +69,7 @@ def _run_variant(home: Home, experiment: Experiment, mpi: str, variant: Dict[str
         if "bench_cuda_aware: no GPU: " in str(error):
             reason = str(error).split("bench_cuda_aware: ", 1)[1].splitlines()[0]
             raise NoDevice(reason) from error
-        run.lost.append(f"{mpi}, {variant['name']}: {_shortly(str(error), experiment.program)}")
+        run.lost.append(f"{mpi}, {variant['name']}, {variant['memory']}: {_shortly(str(error), experiment.program)}")
 
 
 def _shortly(error: str, program: str) -> str:
