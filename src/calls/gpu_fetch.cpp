@@ -33,6 +33,9 @@ void fetch_to_host(const Driver& driver, const engine::Remote& remote, Landing& 
 
 thread_local FetchBatch* batch = nullptr;
 
+/// Under way at a time: one that moves data, and one that is being begun. What comes meanwhile goes together in the next.
+constexpr std::size_t most_flights = 2;
+
 /// Data that take longer than an MPI may be left alone: what this process has sent may need its help to arrive.
 constexpr std::int64_t long_fetch = 256 << 10;
 
@@ -95,7 +98,16 @@ void FetchBatch::end(const std::vector<Pending>& group, int code) {
 }
 
 void FetchBatch::go_on() {
-  while (!pending_.empty()) {
+  std::erase_if(flights_, [&](const auto& flight) {
+    bool done = true;
+    const int code = guarded([&] {
+      const device::Scope scope(*device::driver(), flight->context);
+      done = flight->transfers->done();
+    });
+    if (done) end(flight->messages, code);
+    return done;
+  });
+  while (!pending_.empty() && flights_.size() < most_flights) {
     const auto first = pending_.front().context;
     const auto others = std::stable_partition(pending_.begin(), pending_.end(), [&](const auto& p) { return p.context == first; });
     auto flight = std::make_unique<Flight>();
@@ -112,15 +124,6 @@ void FetchBatch::go_on() {
       end(flight->messages, code_of_current_exception());
     }
   }
-  std::erase_if(flights_, [&](const auto& flight) {
-    bool done = true;
-    const int code = guarded([&] {
-      const device::Scope scope(*device::driver(), flight->context);
-      done = flight->transfers->done();
-    });
-    if (done) end(flight->messages, code);
-    return done;
-  });
 }
 
 std::vector<FetchBatch::Failure> FetchBatch::finish() {
@@ -132,7 +135,7 @@ std::vector<FetchBatch::Failure> FetchBatch::finish() {
   const base::Range range("fetch from other GPUs", bytes);
   await(bytes, [&] {
     go_on();
-    return flights_.empty();
+    return flights_.empty() && pending_.empty();
   });
   return std::exchange(failures_, {});
 }

@@ -86,6 +86,39 @@ TEST(SharedMemory, DataOfAllSizesWhileBothAreAtWork) {
     }
 }
 
+TEST(SharedMemory, RingsOfDataFromGpus) {
+  const auto job = new_job();
+  const std::int64_t sizes[] = {70000, 1 << 20, 5 << 20, 16 << 20, (16 << 20) + 1, (40 << 20) + 12345};
+  Child child(job, [&](World& w, int from, int to) {
+    be_met(w, from);
+    bool right = true;
+    for (const auto size : sizes)
+      for (unsigned i = 0; i < 3; ++i) {
+        right = fetched(w, hear<Ticket>(from), numbers(size, i)) && right;
+        say(to, 'x');
+      }
+    return right;
+  });
+  const auto world = World::join({job, 0, 2}, std::uint64_t{256} << 20, 64 << 20);
+  meet(*world, child);
+  for (const auto size : sizes)
+    for (unsigned i = 0; i < 3; ++i) {
+      const auto out = world->offer(1, size, 7, true);
+      ASSERT_TRUE(out);
+      out->pack_always();
+      ASSERT_TRUE(world->make_room(*out));
+      const auto bytes = numbers(size, i);
+      // Before the receiver comes, after it, and all of it before.
+      if (i == 0) say(child.to(), out->ticket());
+      out->run(i != 2, [&](char* to, std::int64_t begin, std::int64_t end) {
+        ASSERT_LE(end - begin, size > (16 << 20) ? 2 << 20 : 1 << 20);
+        std::copy(bytes.begin() + begin, bytes.begin() + end, to);
+      }, [] {});
+      if (i != 0) say(child.to(), out->ticket());
+      hear<char>(child.from());
+    }
+}
+
 TEST(SharedMemory, SenderEndsThoughNobodyReceivesAndMemoryIsBounded) {
   const auto job = new_job();
   constexpr std::int64_t size = 5 << 20;

@@ -88,15 +88,18 @@ constexpr std::int64_t length_of(const Slot& slot, std::uint32_t index) {
   return slot.kind == Slot::token ? slot.size : (slot.kind == Slot::brief ? gpu_lengths : host_lengths).of(index);
 }
 constexpr std::int64_t carried(const Slot& slot, std::uint32_t index) { return slot.gpu ? 0 : transport::carried(index); }
-/// The copy engine takes that long to begin that chunks are larger for it.
-inline constexpr std::int64_t gpu_chunk = 1 << 20;
-constexpr std::int64_t chunk_of(const Slot& slot) { return slot.gpu ? gpu_chunk : chunk; }
+/// The copy engine takes that long to begin that chunks are larger for it: by those of 1 MiB two H200s of one host moved 0.81 of what one long copy
+/// moves, by those of 2 MiB 0.89. A ring takes this much of them in any case.
+inline constexpr std::int64_t gpu_chunk = 1 << 20, large_gpu_chunk = 2 << 20, most_gpu_ring = 16 << 20;
+constexpr std::int64_t chunk_of(const Slot& slot) { return !slot.gpu ? chunk : slot.size > most_gpu_ring ? large_gpu_chunk : gpu_chunk; }
+/// Chunks of a ring.
+constexpr std::uint64_t ring_of(const Slot& slot) { return slot.gpu ? static_cast<std::uint64_t>(most_gpu_ring / chunk_of(slot)) : ring; }
 constexpr std::uint64_t chunks_of(const Slot& slot, std::uint32_t index) {
   return static_cast<std::uint64_t>((slot.size - carried(slot, index) + chunk_of(slot) - 1) / chunk_of(slot));
 }
 /// Where a chunk stands in its region.
 constexpr std::int64_t place_of(const Slot& slot, std::uint64_t i, std::uint64_t turned) {
-  return static_cast<std::int64_t>(i < turned ? i % ring : ring + (i - turned)) * chunk_of(slot);
+  return static_cast<std::int64_t>(i < turned ? i % ring_of(slot) : ring_of(slot) + (i - turned)) * chunk_of(slot);
 }
 
 constexpr std::size_t page = 4096;
@@ -108,7 +111,7 @@ inline constexpr std::size_t data_size = std::size_t{64} << 30;
 inline constexpr std::size_t gpu_regions_begin = data_size / 2;
 /// What a ring takes for data of that size, and the whole region.
 constexpr std::size_t gpu_ring(std::int64_t size) {
-  return std::bit_ceil(static_cast<std::size_t>(std::clamp<std::int64_t>(size, gpu_chunk, static_cast<std::int64_t>(ring) * gpu_chunk)));
+  return std::bit_ceil(static_cast<std::size_t>(std::clamp<std::int64_t>(size, gpu_chunk, most_gpu_ring)));
 }
 constexpr std::size_t gpu_region(std::int64_t size) {
   const auto whole_ring = gpu_ring(std::numeric_limits<std::int64_t>::max());

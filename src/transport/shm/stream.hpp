@@ -120,7 +120,7 @@ class Outgoing {
   /// Whether chunk i fits the ring, or soon will.
   template <class LetGoOn>
   bool room(const Slot& s, std::uint64_t i, bool patient, LetGoOn&& let_go_on) const {
-    const auto fits = [&] { return i - s.read.load(std::memory_order_acquire) < ring; };
+    const auto fits = [&] { return i - s.read.load(std::memory_order_acquire) < ring_of(s); };
     if (fits()) return true;
     for (Patience patience;;) {
       patience.wait();

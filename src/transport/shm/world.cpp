@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t name_ranks = 1 << 16;
 
 /// The ring, and every chunk that may come after it.
-std::uint64_t room_for(const Slot& slot, std::uint32_t index) { return (ring + chunks_of(slot, index)) * static_cast<std::uint64_t>(chunk_of(slot)); }
+std::uint64_t room_for(const Slot& slot, std::uint32_t index) { return (ring_of(slot) + chunks_of(slot, index)) * static_cast<std::uint64_t>(chunk_of(slot)); }
 
 }  // namespace
 
@@ -159,7 +159,7 @@ void World::collect() {
     if (slot.state.load(std::memory_order_acquire) != Slot::done || !slot.packed.load(std::memory_order_acquire)) return false;
     if (o.region.size != 0) {  // else they were read in the GPU's memory
       const auto written = slot.written.load(std::memory_order_relaxed), turned = slot.turned.load(std::memory_order_relaxed);
-      const auto places = written <= turned ? std::min(written, ring) : ring + (written - turned);
+      const auto places = written <= turned ? std::min(written, ring_of(slot)) : ring_of(slot) + (written - turned);
       o.region.touched = std::max(o.region.touched, places * static_cast<std::uint64_t>(chunk_of(slot)));
       slot.gpu ? gpu_regions_.give_back(o.region, slot.size) : regions_.give_back(o.region);
     }

@@ -169,7 +169,7 @@ void exchanges(const Pair& p) {
 
 // The receiver has the ticket, but not the time. The sender must get on.
 void late_receivers(const Pair& p) {
-  for (const auto& [n, gaps] : {std::pair{30000, false}, {30000, true}, {40, false}, {40, true}})
+  for (const auto& [n, gaps] : {std::pair{30000, false}, {30000, true}, {40, false}, {40, true}, {3000000, false}})  // the last by larger chunks
     for (const Kind kind : {Kind::device, Kind::host, Kind::pool}) {
       const std::string what = std::string("late, ") + name_of(kind) + (gaps ? ", strided" : "") + ", n " + std::to_string(n);
       contract().section(what);
