@@ -133,12 +133,17 @@ class Ours {
     std::size_t turn = 0;
     for (transport::shm::Patience patience; !waiting.empty();) {
       // Most often the first that was begun is the first to come. The others have their turns: asking for all of them would take longer than a message.
+      // What has come is begun with at once where nothing is under way, else a few at a time.
       bool come = false;
-      while (!waiting.empty() && there(0)) come = true;
+      for (int n = 0; !waiting.empty() && there(0); come = true)
+        if (++n % 4 == 0 || batch.rests()) batch.go_on();
       if (waiting.size() > 1) come |= there(1 + turn++ % (waiting.size() - 1));
       batch.go_on();
-      if (others_watched(waiting.size())) progress_receives();
-      come ? patience.rest() : patience.wait();
+      progress_receives();  // others: these are in no table now
+      if (come)
+        patience.rest();
+      else if (waiting.size() <= 2 || turn % (waiting.size() - 1) == 0)
+        patience.wait();
     }
     for (const auto& failure : batch.finish()) (*this)[failure.index]->error = failure.code;
   }

@@ -39,12 +39,6 @@ constexpr std::size_t most_flights = 2;
 /// Data that take longer than an MPI may be left alone: what this process has sent may need its help to arrive.
 constexpr std::int64_t long_fetch = 256 << 10;
 
-/// Asks until all has come. `bytes`: of all of it.
-template <class F>
-void await(std::int64_t bytes, F&& done) {
-  for (transport::shm::Patience patience; !done(); patience.wait())
-    if (bytes >= long_fetch) let_mpi_progress();
-}
 
 /// Where the data are to go if that is device memory in one piece.
 const engine::Described* on_device(const Landing& landing) {
@@ -76,11 +70,13 @@ struct FetchBatch::Flight {
   std::vector<Pending> messages;
   CUcontext context;
   std::unique_ptr<engine::Transfers> transfers;
-  ~Flight() try {
-    const device::Scope scope(*device::driver(), context);
-    transfers.reset();
-  } catch (const std::exception&) {
-    (void)transfers.release();  // the context has gone, and all of it with it
+  ~Flight() {
+    try {
+      const device::Scope scope(*device::driver(), context);
+      transfers.reset();
+    } catch (const std::exception&) {
+      (void)transfers.release();  // the context has gone, and all of it with it
+    }
   }
 };
 
@@ -133,10 +129,11 @@ std::vector<FetchBatch::Failure> FetchBatch::finish() {
   for (const auto& flight : flights_)
     for (const auto& message : flight->messages) bytes += message.remote->size();
   const base::Range range("fetch from other GPUs", bytes);
-  await(bytes, [&] {
+  // No context of ours is current here: the MPI may have its own affairs with devices.
+  for (transport::shm::Patience patience; !flights_.empty() || !pending_.empty(); patience.wait()) {
     go_on();
-    return flights_.empty() && pending_.empty();
-  });
+    if (bytes >= long_fetch) let_mpi_progress();
+  }
   return std::exchange(failures_, {});
 }
 
@@ -162,23 +159,32 @@ int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landi
   const auto* to = on_device(landing);
   if (to && to->place.device != own().place.device && !reads_from(*driver, *to, source)) to = nullptr;
   const auto place = device::context_for(*driver, to ? to->place : any_place(*driver));
-  const device::Scope scope(*driver, place);
-  const auto remote = std::make_shared<const engine::Remote>(*driver, source);
-  if (!to) {
-    fetch_to_host(*driver, *remote, landing);
-    landing.finish();
-    incoming.discard();
-    return MPI_SUCCESS;
+  std::shared_ptr<const engine::Remote> remote;
+  {
+    const device::Scope scope(*driver, place);
+    remote = std::make_shared<const engine::Remote>(*driver, source);
+    if (!to) {
+      fetch_to_host(*driver, *remote, landing);
+      landing.finish();
+      incoming.discard();
+      return MPI_SUCCESS;
+    }
+    if (!batch && size < long_fetch) {
+      const base::Range range("fetch from another GPU", size);
+      engine::Transfers transfers({{remote, *to}}, device_piece());
+      for (transport::shm::Patience patience; !transfers.done();) patience.wait();
+      incoming.discard();
+      return MPI_SUCCESS;
+    }
   }
   if (batch) {
     batch->pending_.push_back({incoming, place, remote, *to, batch->index_});
     return MPI_SUCCESS;
   }
-  const base::Range range("fetch from another GPU", size);
-  engine::Transfers transfers({{remote, *to}}, device_piece());
-  await(size, [&] { return transfers.done(); });
-  incoming.discard();
-  return MPI_SUCCESS;
+  FetchBatch alone;
+  alone.pending_.push_back({incoming, place, remote, *to, 0});
+  const auto failures = alone.finish();
+  return failures.empty() ? MPI_SUCCESS : failures.front().code;
 } catch (const std::exception&) {
   incoming.discard();
   return code_of_current_exception();

@@ -43,9 +43,10 @@ int gpu_pack_shared(const transport::shm::Outgoing& outgoing, const engine::Cont
 
 int gpu_finish(const transport::shm::Outgoing& outgoing, const engine::Content& content) {
   const base::Range range("wait for the receiver", content.size());
-  for (bool room = false; !outgoing.await(patience(content.size()), progress_receives);) {
-    // Without room the receiver is waited for: it has the ticket, or will have it.
-    room = room || context->world->make_room(outgoing);
+  // Without room the receiver is waited for, which has the ticket or will have it; but it may be in a call that waits for us.
+  constexpr int long_enough = 10;
+  for (int times = 0, room = 0; !outgoing.await(patience(content.size()), progress_receives); ++times) {
+    room = room || context->world->make_room(outgoing, times >= long_enough);
     if (room && outgoing.take_over()) return gpu_pack_shared(outgoing, content, MPI_REQUEST_NULL);
   }
   return MPI_SUCCESS;

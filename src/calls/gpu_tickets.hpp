@@ -71,6 +71,8 @@ class FetchBatch {
   };
   /// Begins what has been fetched since the last time, and lets go of senders whose data have come.
   void go_on();
+  /// Whether something has been fetched and nothing is under way.
+  bool rests() const { return flights_.empty() && !pending_.empty(); }
   std::vector<Failure> finish();
 
  private:
@@ -90,6 +92,7 @@ class FetchBatch {
  public:
   void about(int) {}
   void go_on() {}
+  bool rests() const { return false; }
   struct Failure {
     int index, code;
   };

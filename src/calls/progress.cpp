@@ -137,8 +137,6 @@ void look_after(const engine::Operation& operation) {
   p.wake.notify_one();
 }
 
-bool others_watched(std::size_t n) { return one_thread_at_a_time() && progress().watched.size() > n; }
-
 void progress_receives() {
   static bool inside = false;  // by way of what it delivers
   if (!one_thread_at_a_time() || inside || progress().watched.empty()) return;

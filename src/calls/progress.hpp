@@ -16,8 +16,6 @@ void look_after(const engine::Operation& operation);
 /// In a call that waits: puts where it belongs what has come. Does nothing with MPI_THREAD_MULTIPLE, where another thread may be in a call about them: then
 /// senders wait for no longer than gpu_finish() does, or our thread is at it.
 void progress_receives();
-/// Whether that would look at receives beyond `n` that the caller looks at itself, perhaps.
-bool others_watched(std::size_t n);
 
 /// To be held while operations are taken out of the table or deleted: our thread may be looking at one. Empty, and free, where there is no such thread.
 std::unique_lock<std::mutex> no_progress();

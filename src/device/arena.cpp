@@ -32,6 +32,7 @@ std::shared_ptr<const Arena::Block> Arena::take(std::uint64_t size, std::uint64_
     block.exported = *exported;
     total_ += block.exported.size;
   }
+  block.exported.owner = owner;  // who had it last may have had no use for that
   auto* taken = new Block(block);
   return {taken, [arena = shared_from_this(), shelf](const Block* b) {
             arena->give_back(*b, shelf);

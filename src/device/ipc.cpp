@@ -13,18 +13,22 @@ namespace {
 /// What the driver has said of allocations, which is so until their end. No two allocations have one number.
 class Exports {
  public:
-  /// `ask(handle)` asks for the handle the first time; nothing where that is false, now and later.
-  template <class Ask>
-  std::optional<Exported> of(Exported exported, Ask&& ask) {
+  /// Asks the driver the first time. Nothing where it exports no such memory.
+  std::optional<Exported> of(const Driver& driver, Exported exported) {
     const std::lock_guard lock(mutex_);
     for (const auto& known : known_)
       if (known.exported.id == exported.id && known.exported.begin == exported.begin && known.exported.size == exported.size)
         return known.possible ? std::optional(known.exported) : std::nullopt;
+    const auto address = static_cast<CUdeviceptr>(exported.begin);
+    unsigned capable = 0;
+    CUpointer_attribute attribute[] = {CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
+    void* value[] = {&capable};
     CUipcMemHandle handle{};
-    const bool possible = ask(handle);
+    if (driver.cuPointerGetAttributes(1, attribute, value, address) != CUDA_SUCCESS) return std::nullopt;
+    if (capable && driver.cuIpcGetMemHandle(&handle, address) != CUDA_SUCCESS) return std::nullopt;
     std::memcpy(exported.handle, &handle, sizeof handle);
-    known_[next_++ % known_.size()] = {exported, possible};
-    return possible ? std::optional(exported) : std::nullopt;
+    known_[next_++ % known_.size()] = {exported, capable != 0};
+    return capable ? std::optional(exported) : std::nullopt;
   }
 
  private:
@@ -46,13 +50,7 @@ Exports& exports() {
 
 std::optional<Exported> export_of(const Driver& driver, const Place& place, std::int32_t owner) {
   if (place.memory != Memory::device || place.id == 0 || !driver.cuIpcGetMemHandle) return std::nullopt;
-  return exports().of({{}, place.begin, place.end - place.begin, place.id, place.device, owner, Exported::by_handle, 0}, [&](CUipcMemHandle& handle) {
-    unsigned capable = 0;
-    CUpointer_attribute attribute[] = {CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
-    void* value[] = {&capable};
-    const auto address = static_cast<CUdeviceptr>(place.begin);
-    return driver.cuPointerGetAttributes(1, attribute, value, address) == CUDA_SUCCESS && capable && driver.cuIpcGetMemHandle(&handle, address) == CUDA_SUCCESS;
-  });
+  return exports().of(driver, {{}, place.begin, place.end - place.begin, place.id, place.device, owner, Exported::by_handle, 0});
 }
 
 Import::Import(const Driver& driver, const Exported& exported) : driver_(driver), exported_(exported) {

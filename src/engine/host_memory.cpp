@@ -2,8 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
-#include <map>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -22,38 +22,57 @@ char* map_memory(std::size_t size) {
 class Mappings {
  public:
   char* take(std::size_t size) {
+    const auto whole = std::bit_ceil(size);
     {
       const std::lock_guard lock(mutex_);
-      if (auto& idle = idle_[std::bit_ceil(size)]; !idle.empty()) {
-        auto* data = idle.back();
-        idle.pop_back();
-        --count_;
+      const auto found = std::find_if(idle_.begin(), idle_.end(), [&](const auto& one) { return one.size == whole; });
+      if (found != idle_.end()) {
+        auto* data = found->data;
+        remove(found);
         return data;
       }
     }
-    return map_memory(std::bit_ceil(size));
+    return map_memory(whole);
   }
-  void give(char* data, std::size_t size) noexcept {
-    const auto whole = std::bit_ceil(size);
-    if (whole > kept) madvise(data + kept, whole - kept, MADV_DONTNEED);
-    try {
-      const std::lock_guard lock(mutex_);
-      if (count_ < most) {
-        idle_[whole].push_back(data);
-        ++count_;
-        return;
-      }
-    } catch (const std::bad_alloc&) {
+  /// `limit`: of the bytes that idle ones may have in memory.
+  void give(char* data, std::size_t size, std::size_t limit) noexcept {
+    const Mapping one{data, std::bit_ceil(size)};
+    if (one.size > most_kept) madvise(data + most_kept, one.size - most_kept, MADV_DONTNEED);
+    const std::lock_guard lock(mutex_);
+    if (one.size > most_addresses || kept(one) > limit) {
+      munmap(data, one.size);
+      return;
     }
-    munmap(data, whole);
+    while (idle_.size() == most || addresses_ + one.size > most_addresses || kept_ + kept(one) > limit) {
+      munmap(idle_.front().data, idle_.front().size);
+      remove(idle_.begin());
+    }
+    idle_.push_back(one);
+    addresses_ += one.size;
+    kept_ += kept(one);
   }
 
  private:
-  static constexpr std::size_t kept = 2 << 20;  // bytes that may stay in memory, of each; no large page is divided
-  static constexpr int most = 64;
+  struct Mapping {
+    char* data;
+    std::size_t size;
+  };
+  static constexpr std::size_t most_kept = 2 << 20;  // of each; no large page is divided
+  static constexpr std::size_t most_addresses = std::size_t{32} << 30, most = 64;
+  static std::size_t kept(const Mapping& one) { return std::min(one.size, most_kept); }
+  void remove(std::vector<Mapping>::iterator one) {
+    addresses_ -= one->size;
+    kept_ -= kept(*one);
+    idle_.erase(one);
+  }
+
   std::mutex mutex_;
-  std::map<std::size_t, std::vector<char*>> idle_;  // by size
-  int count_ = 0;
+  std::vector<Mapping> idle_ = [] {  // the oldest first
+    std::vector<Mapping> none;
+    none.reserve(most);
+    return none;
+  }();
+  std::size_t addresses_ = 0, kept_ = 0;
 };
 
 Mappings& mappings() {
@@ -64,7 +83,7 @@ Mappings& mappings() {
 }  // namespace
 
 HostMemory::HostMemory(const device::Driver& driver, const device::Place& place, std::size_t size, std::size_t limit, bool sparse)
-    : size_(size ? size : 1), sparse_(sparse) {
+    : size_(size ? size : 1), limit_(limit), sparse_(sparse) {
   if (sparse) {
     data_ = map_memory(size_);
     return;
@@ -84,7 +103,7 @@ HostMemory::~HostMemory() {
   else if (data_ && sparse_)
     munmap(data_, size_);
   else if (data_)
-    mappings().give(data_, size_);
+    mappings().give(data_, size_, limit_);
 }
 
 }  // namespace dunnage::engine

@@ -13,7 +13,7 @@ namespace dunnage::engine {
 class HostMemory {
  public:
   HostMemory() = default;
-  /// For bytes of `place`. `limit`: of the pool. `sparse`: only a few of the pages will be touched; they then begin as zeros. Throws
+  /// For bytes of `place`. `limit`: of the pools, in bytes. `sparse`: only a few of the pages will be touched; they then begin as zeros. Throws
   /// device::Error, std::bad_alloc.
   HostMemory(const device::Driver& driver, const device::Place& place, std::size_t size, std::size_t limit, bool sparse = false);
   HostMemory(HostMemory&& other) noexcept { *this = static_cast<HostMemory&&>(other); }
@@ -21,6 +21,7 @@ class HostMemory {
     std::swap(gpu_, other.gpu_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(limit_, other.limit_);
     std::swap(sparse_, other.sparse_);
     return *this;
   }
@@ -32,7 +33,7 @@ class HostMemory {
  private:
   device::Gpu* gpu_ = nullptr;  // whose pool it is from; else it is of ours
   char* data_ = nullptr;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, limit_ = 0;
   bool sparse_ = false;
 };
 

@@ -65,6 +65,7 @@ VARIANTS = {
     "one device": {"DUNNAGE_SIM_DEVICES": "1"},
     "slow device": {"DUNNAGE_SIM_DELAY": "300"},
     "no tickets": {"DUNNAGE_TICKETS": "off"},
+    "no room": {"DUNNAGE_TICKET_MEMORY": "64K"},
 }
 
 

@@ -279,7 +279,7 @@ std::optional<Launch> plan_move(const Recipe& from_recipe, std::uintptr_t from, 
   Launch launch;
   launch.id.family = Family::move;
   launch.id.word = word;
-  launch.id.wide = from_recipe.size() / word > most_items;
+  launch.id.wide = std::max(from_recipe.size(), to_recipe.size()) / word > most_items;  // a receiver's buffer may be the larger
   launch.bytes = end - begin;
   launch.id.wide ? make_move<std::uint64_t>(launch, a, b) : make_move<std::uint32_t>(launch, a, b);
   return launch;

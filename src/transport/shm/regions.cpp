@@ -7,10 +7,10 @@ namespace {
 constexpr std::uint64_t smallest = 64 << 10;
 }
 
-std::optional<Region> GpuRegions::take(std::int64_t size) {
+std::optional<Region> GpuRegions::take(std::int64_t size, bool must) {
   if (size > static_cast<std::int64_t>(data_size / 4)) return std::nullopt;
   const auto whole = gpu_region(size);
-  if (taken_ + whole > 2 * most_) return std::nullopt;
+  if (!must && taken_ + whole > 2 * most_) return std::nullopt;
   auto& idle = idle_[whole];
   if (idle.empty()) {
     if (data_size - fresh_ < whole) return std::nullopt;

@@ -21,8 +21,8 @@ class GpuRegions {
  public:
   /// `most`: as for Regions.
   GpuRegions(const Memory& memory, std::uint64_t most) : memory_(memory), most_(most) {}
-  /// For `size` bytes of data.
-  std::optional<Region> take(std::int64_t size);
+  /// For `size` bytes of data. `must`: whatever has been taken.
+  std::optional<Region> take(std::int64_t size, bool must);
   /// `size`: of the data.
   void give_back(Region region, std::int64_t size);
 

@@ -250,12 +250,12 @@ std::optional<Outgoing> World::offer_slot(std::uint32_t receiver, std::int64_t s
   return std::nullopt;
 }
 
-bool World::make_room(const Outgoing& outgoing) {
+bool World::make_room(const Outgoing& outgoing, bool must) {
   const std::lock_guard lock(mutex_);
   auto& slot = outgoing.slot();
   for (auto& o : offered_) {
     if (o.slot != outgoing.slot_) continue;
-    const auto region = gpu_regions_.take(slot.size);
+    const auto region = gpu_regions_.take(slot.size, must);
     if (!region) return false;
     o.region = *region;
     slot.region = region->begin;

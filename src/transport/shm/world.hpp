@@ -75,8 +75,8 @@ class World {
   bool refuse_tokens();
   /// The operation that a token names, if that is what these bytes are.
   std::optional<Incoming> recognise(std::uint64_t token, std::int64_t length);
-  /// Such data will be packed into shared memory after all: room for them. False where there is none.
-  bool make_room(const Outgoing& outgoing);
+  /// Such data will be packed into shared memory after all: room for them. False where there is none. `must`: also beyond what was allowed.
+  bool make_room(const Outgoing& outgoing, bool must = false);
   /// An ordinary message of a ticket's length is about to be sent there: no ticket will be of that length.
   void avoid(std::uint32_t receiver, std::int64_t length);
   /// The operation that a ticket names, if that is what these bytes are.

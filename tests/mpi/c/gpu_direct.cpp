@@ -196,6 +196,35 @@ void late_receivers(const Pair& p) {
     }
 }
 
+// A sender whose receiver is in a call about another receive, and who cannot get rid of the data otherwise (DUNNAGE_TICKET_MEMORY).
+void calls_about_others(const Pair& p) {
+  constexpr int n = 300000;
+  for (int round = 0; round < 4; ++round) {
+    const std::string what = "a call about another receive, round " + std::to_string(round);
+    contract().section(what);
+    if (p.sends) {
+      Side first(plain(n), what, Kind::device), second(plain(n), what, Kind::device);
+      take_token(p.peer);
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the other is in its call
+      check_ok(MPI_Send(first.fill(1), 1, first.region.type, p.peer, tag, world), what);
+      check_ok(MPI_Send(second.fill(2), 1, second.region.type, p.peer, tag, world), what);
+    } else {
+      Side first(plain(n), what, Kind::device), second(plain(n), what, Kind::device);
+      MPI_Request requests[2];
+      check_ok(MPI_Irecv(first.poison(), 1, first.region.type, p.peer, tag, world, &requests[0]), what);
+      check_ok(MPI_Irecv(second.poison(), 1, second.region.type, p.peer, tag, world, &requests[1]), what);
+      give_token(p.peer);
+      if (round % 2)
+        check_ok(MPI_Wait(&requests[1], MPI_STATUS_IGNORE), what);
+      else
+        check_ok(MPI_Waitall(1, &requests[1], MPI_STATUSES_IGNORE), what);
+      check_ok(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), what);
+      first.expect(doubles(n, 1, false), what);
+      second.expect(doubles(n, 2, false), what);
+    }
+  }
+}
+
 // Memory that is freed and allocated again has the same address, perhaps, and is another's.
 void new_buffers(const Pair& p) {
   for (int i = 0; i < 12; ++i) {
@@ -398,6 +427,7 @@ int main(int argc, char** argv) {
     short_messages(p);
     exchanges(p);
     late_receivers(p);
+    calls_about_others(p);
     new_buffers(p);
     windows(p);
     other_ends(p);

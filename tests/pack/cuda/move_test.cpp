@@ -108,6 +108,19 @@ TEST(Moves, EveryKernel) {
     }
 }
 
+// The receiver's buffer may be much larger than the message.
+TEST(Moves, LoopsThatAreLongerThanTheMessage) {
+  tests::EmulatedDevice device;
+  const auto a = type::parse("vector(500,1,2,double)"), b = type::parse("hvector(3,1,0,hvector(5368709120,1,0,contiguous(1,double)))");
+  const auto a_layout = type::layout_of(*a), b_layout = type::layout_of(*b);
+  const Recipe a_recipe(a_layout, 1), b_recipe(b_layout, 1);
+  tests::Buffer from(a_layout, 1, 0), got(b_layout, 1, 0xC3);
+  from.number();
+  auto launch = plan_move(a_recipe, reinterpret_cast<std::uintptr_t>(from.base()), b_recipe, reinterpret_cast<std::uintptr_t>(got.base()), 0, a->size);
+  ASSERT_TRUE(launch.has_value());
+  EXPECT_TRUE(launch->id.wide);
+}
+
 TEST(Moves, LeavesTheOthersToPacking) {
   const auto planned = [](const char* from, const char* to, std::uintptr_t address) {
     const Recipe a(type::layout_of(*type::parse(from)), 1), b(type::layout_of(*type::parse(to)), 1);
