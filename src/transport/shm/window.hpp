@@ -1,0 +1,108 @@
+// Memory that processes of one host share, in which one of them writes and all others read: the inside of a host of a broadcast.
+//
+// The window is a ring of cells. All processes go through the same operations in the same order, so that everyone knows which cells an operation
+// takes without being told; who writes may be another one each time. A cell is published by one word, and written again when all have
+// read it, which the writer asks for a whole window at a time. Two copies, and no message.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "transport/shm/patience.hpp"
+
+namespace dunnage::transport::shm {
+
+class Window {
+ public:
+  struct Shape {
+    std::uint32_t processes = 0;  // 2 and more
+    std::uint32_t cells = 0;      // a power of two
+    std::uint64_t cell = 0;       // bytes, a multiple of 64
+  };
+  /// Where others find a window that has been made: plain bytes, for a message.
+  struct Name {
+    Shape shape;
+    std::uint64_t key = 0;  // chance
+    std::int32_t process = 0, file = -1;
+  };
+
+  /// Makes one. Null where there is no memory or no file for it. The caller is process 0 of the shape.
+  static std::unique_ptr<Window> make(const Shape& shape);
+  /// Maps one that another process of this host has made, and which still has its name. Null where that cannot be.
+  static std::unique_ptr<Window> open(const Name& name, std::uint32_t self);
+  /// Of one that was made here, until forget_name().
+  const Name& name() const { return name_; }
+  /// When all have opened it.
+  void forget_name();
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+  ~Window();
+
+  /// Every process calls one of the two for each operation, all with the same `bytes`, one of them write(). They call fill(to, begin, end) and
+  /// drain(from, begin, end) with ranges of the data in order, and let_go_on() while they wait. The writer returns when all is in the window.
+  template <class Fill, class LetGoOn>
+  void write(std::int64_t bytes, Fill&& fill, LetGoOn&& let_go_on) {
+    each_cell(bytes, [&](std::uint64_t at, std::int64_t begin, std::int64_t end) {
+      for (Patience patience; at >= free_until_;) {
+        free_until_ = slowest() + name_.shape.cells;
+        if (at < free_until_) break;
+        patience.wait();
+        let_go_on();
+      }
+      fill(cell(at), begin, end);
+      written(at).store(at + 1, std::memory_order_release);
+    });
+    read(self_).store(next_, std::memory_order_release);
+  }
+  template <class Drain, class LetGoOn>
+  void receive(std::int64_t bytes, Drain&& drain, LetGoOn&& let_go_on) {
+    each_cell(bytes, [&](std::uint64_t at, std::int64_t begin, std::int64_t end) {
+      for (Patience patience; written(at).load(std::memory_order_acquire) != at + 1;) {
+        patience.wait();
+        let_go_on();
+      }
+      drain(static_cast<const char*>(cell(at)), begin, end);
+      read(self_).store(at + 1, std::memory_order_release);
+    });
+  }
+
+ private:
+  struct Head {
+    std::uint64_t key;
+    Shape shape;
+  };
+  struct alignas(64) Mark {
+    std::atomic<std::uint64_t> value{0};
+  };
+  Window(char* base, const Name& name, std::uint32_t self) : base_(base), name_(name), self_(self) {}
+  static std::size_t marks_begin() { return (sizeof(Head) + 63) / 64 * 64; }
+  static std::size_t data_begin(const Shape& s) { return (marks_begin() + (s.processes + s.cells) * sizeof(Mark) + 4095) / 4096 * 4096; }
+  static std::size_t size_of(const Shape& s) { return data_begin(s) + s.cells * s.cell; }
+  static char* map(int file, std::size_t size);
+
+  Mark* marks() const { return reinterpret_cast<Mark*>(base_ + marks_begin()); }
+  std::atomic<std::uint64_t>& read(std::uint32_t process) const { return marks()[process].value; }
+  std::atomic<std::uint64_t>& written(std::uint64_t at) const { return marks()[name_.shape.processes + at % name_.shape.cells].value; }
+  char* cell(std::uint64_t at) const { return base_ + data_begin(name_.shape) + at % name_.shape.cells * name_.shape.cell; }
+  std::uint64_t slowest() const {
+    auto least = ~std::uint64_t{0};
+    for (std::uint32_t p = 0; p < name_.shape.processes; ++p)
+      if (p != self_) least = std::min(least, read(p).load(std::memory_order_acquire));
+    return least;
+  }
+  template <class F>
+  void each_cell(std::int64_t bytes, F&& f) {
+    const auto size = static_cast<std::int64_t>(name_.shape.cell);
+    for (std::int64_t begin = 0; begin < bytes; begin += size) f(next_++, begin, std::min(begin + size, bytes));
+  }
+
+  char* const base_;
+  Name name_;
+  const std::uint32_t self_;
+  std::uint64_t next_ = 0;        // cells that have been used by all operations so far
+  std::uint64_t free_until_ = 0;  // cells before that one may be written, as far as is known
+};
+
+}  // namespace dunnage::transport::shm
