@@ -38,6 +38,7 @@ class Hook:
     described: list  # the standard's parameters
     handler: Optional[str] = None  # of calls/; without one the call is the MPI's, with copies of buffers that it does not reach
     small: Optional[str] = None  # of a large-count function: the prototype of the other
+    first: Optional[str] = None  # of calls/: asked before the call is left to the MPI
 
     @property
     def words(self):
@@ -58,8 +59,14 @@ class Hook:
         mpi = f"{table}.{self.name}"
         if self.handler:
             return f"  return {self.call(f'calls::{self.handler}', f'Hook::{self.name}', mpi)};\n"
-        return (f"  if (calls::left_to_mpi()) return {self.call(mpi)};\n"
+        return (self.asked() + f"  if (calls::left_to_mpi()) return {self.call(mpi)};\n"
                 f"  return {self.call(f'staged_{self.name}', mpi, 'true')};\n")
+
+    def asked(self):
+        """The statement that asks `first`."""
+        if not self.first:
+            return ""
+        return f"  if (calls::{self.first}s()) if (const auto rc = {self.call(f'calls::{self.first}', f'Hook::{self.name}')}) return *rc;\n"
 
     def renamed(self, prefix):
         """The prototype of a function with another name."""
@@ -94,7 +101,10 @@ def all_hooks(table):
     names = {name for name, _ in handled}
     rest = sorted(p._parseset["name"] for p in pympistandard.PROCEDURES.values()
                   if moves_data(p) and p._parseset["name"] not in names)
-    return [hook for name, handler in [*handled, *((name, None) for name in rest)] for hook in both_counts(name, handler)]
+    hooks = [hook for name, handler in [*handled, *((name, None) for name in rest)] for hook in both_counts(name, handler)]
+    for hook in hooks:
+        hook.first = table["first"].get(hook.name.removesuffix("_c"))
+    return hooks
 
 
 def pmpi_hook(hook, tracked):
@@ -104,9 +114,10 @@ def pmpi_hook(hook, tracked):
     if hook.handler:
         others = "== Caller::mpi" if hook.handler in tracked else "!= Caller::fortran"
         return text + f"  if (caller(__builtin_return_address(0)) {others}) return {hook.call(mpi)};\n{hook.body('below')}}}\n"
-    return (text + f"  if (calls::left_to_mpi()) return {hook.call(mpi)};\n"
+    unless = f" && !calls::{hook.first}s()" if hook.first else ""
+    return (text + f"  if (calls::left_to_mpi(){unless}) return {hook.call(mpi)};\n"
             "  const auto who = caller(__builtin_return_address(0));\n"
-            f"  if (who == Caller::mpi) return {hook.call(mpi)};\n"
+            f"  if (who == Caller::mpi) return {hook.call(mpi)};\n" + hook.asked() +
             f"  return {hook.call(f'staged_{hook.name}', mpi, 'who == Caller::fortran')};\n}}\n")
 
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "calls/bcast.hpp"
 #include "calls/gpu_pack.hpp"
 #include "calls/gpu_tickets.hpp"
 #include "calls/one_sided.hpp"
@@ -22,6 +23,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
     finish_windows();
     leave_world();
     report();
+    forget_broadcasts();
     forget_types();
     forget_packed_types();
 #ifdef DUNNAGE_CUDA
