@@ -59,14 +59,15 @@ class Hook:
         mpi = f"{table}.{self.name}"
         if self.handler:
             return f"  return {self.call(f'calls::{self.handler}', f'Hook::{self.name}', mpi)};\n"
-        return (self.asked() + f"  if (calls::left_to_mpi()) return {self.call(mpi)};\n"
+        between = f"calls::nothing_between({table}.{self.name.removesuffix('_c')})"  # by the other name: libraries may lack the large-count form
+        return (self.asked(between) + f"  if (calls::left_to_mpi()) return {self.call(mpi)};\n"
                 f"  return {self.call(f'staged_{self.name}', mpi, 'true')};\n")
 
-    def asked(self):
+    def asked(self, unless="true"):
         """The statement that asks `first`."""
         if not self.first:
             return ""
-        return f"  if (calls::{self.first}s()) if (const auto rc = {self.call(f'calls::{self.first}', f'Hook::{self.name}')}) return *rc;\n"
+        return f"  if (calls::{self.first}s() && {unless}) if (const auto rc = {self.call(f'calls::{self.first}', f'Hook::{self.name}')}) return *rc;\n"
 
     def renamed(self, prefix):
         """The prototype of a function with another name."""
@@ -155,7 +156,7 @@ def hook_functions(hooks, tracked, buffers):
     for prefix, hook in twice:
         forward = f"reinterpret_cast<void*>(forward_{hook.name})" if hook.small else "nullptr"
         text += (f'    {{"{prefix}{hook.name}", reinterpret_cast<void*>(hook_{prefix}{hook.name}), {forward}, '
-                 f"{'false' if hook.handler else 'true'}}},\n")
+                 f"{'false' if hook.handler or hook.first else 'true'}}},\n")
     return text + "};\n"
 
 

@@ -16,6 +16,7 @@ using transport::shm::Window;
 
 /// Of a communicator's broadcasts so many are left to the MPI: communicators that live for a few need no window.
 constexpr int left_alone = 3;
+constexpr std::int64_t most = std::int64_t{1} << 30;  // bytes: what the MPI has to pack must fit its integers
 constexpr std::uint32_t cells = 32;
 constexpr std::uint64_t cell = 32 << 10;
 
@@ -59,9 +60,19 @@ void set_up(Group& group, MPI_Comm comm) {
   const auto& own = context->own;
   Window::Name name{};
   std::unique_ptr<Window> window;
-  if (group.rank == 0 && (window = Window::make({static_cast<std::uint32_t>(group.ranks), cells, cell}))) name = window->name();
+  const auto try_to = [](auto&& f) {  // what fails here the others hear of
+    try {
+      f();
+    } catch (const std::exception&) {
+    }
+  };
+  try_to([&] {
+    if (group.rank == 0 && (window = Window::make({static_cast<std::uint32_t>(group.ranks), cells, cell}))) name = window->name();
+  });
   own.Bcast(&name, sizeof name, MPI_BYTE, 0, comm);
-  if (group.rank != 0 && name.key != 0) window = Window::open(name, static_cast<std::uint32_t>(group.rank));
+  try_to([&] {
+    if (group.rank != 0 && name.key != 0) window = Window::open(name, static_cast<std::uint32_t>(group.rank));
+  });
   int here = window != nullptr, everywhere = 0;
   own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm);
   group.possible = everywhere != 0;
@@ -118,7 +129,7 @@ std::optional<int> broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Da
   if (count <= 0 || type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return std::nullopt;
   MPI_Count size = 0;
   std::int64_t bytes = 0;
-  if (context->own.Type_size_x(type, &size) != MPI_SUCCESS || __builtin_mul_overflow(static_cast<std::int64_t>(size), count, &bytes) || bytes <= 0) return std::nullopt;
+  if (context->own.Type_size_x(type, &size) != MPI_SUCCESS || __builtin_mul_overflow(static_cast<std::int64_t>(size), count, &bytes) || bytes <= 0 || bytes > most) return std::nullopt;
   auto* group = group_of(comm);
   if (!group || !group->possible || root < 0 || root >= group->ranks) return std::nullopt;
   if (!group->window) {

@@ -10,8 +10,11 @@
 
 namespace dunnage::calls {
 
-/// Whether any broadcast may be ours. Two loads.
-inline bool broadcasts() { return context->settings.bcast == base::Bcast::window && context->world != nullptr; }
+/// Whether any broadcast may be ours. Two loads. Nothing that may differ between ranks is asked.
+inline bool broadcasts() { return context->settings.bcast == base::Bcast::window && context->initialized.load(std::memory_order_relaxed); }
+/// Whether the call goes to the MPI from here: else a profiling tool is between, sees it first, and makes it again by its PMPI name.
+template <class Function>
+bool nothing_between(Function next) { return reinterpret_cast<void*>(next) == reinterpret_cast<void*>(context->own.Bcast); }
 
 /// The call's result, where it was ours; else nothing, and nothing is done.
 std::optional<int> broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm);

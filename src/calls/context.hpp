@@ -64,6 +64,7 @@ struct Context {
   plan::Model model{};
   int (*query_cuda_support)() = nullptr;  // the MPI's own, where it has one
   bool reporting = false;
+  std::atomic<bool> initialized{false};  // between MPI_Init and MPI_Finalize
   bool several_hosts = false;  // the ranks of MPI_COMM_WORLD may be on several; false before MPI_Init
   /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.
   std::atomic<bool> attention{false};

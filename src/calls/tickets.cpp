@@ -69,9 +69,11 @@ void let_mpi_progress() {
     context->own.Comm_rank(MPI_COMM_WORLD, &rank);
     return rank;
   }();
+  // And a probe that finds something moves nothing else.
+  constexpr int unused_tag = 32012;
   int there = 0;
   MPI_Status status;
-  context->own.Iprobe(self, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &status);
+  context->own.Iprobe(self, unused_tag, MPI_COMM_WORLD, &there, &status);
 }
 
 void leave_world() {
@@ -82,6 +84,7 @@ void leave_world() {
 }
 
 void forget_world() {
+  context->initialized = false;
   context->tickets_from = std::numeric_limits<std::int64_t>::max();
   context->world.reset();
 }

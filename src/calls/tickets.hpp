@@ -126,7 +126,10 @@ void join_streams(const transport::Member& self);
 template <class... Arguments>
 int init(Hook, int (*next)(Arguments...), Arguments... arguments) {
   const int rc = next(arguments...);
-  if (rc == MPI_SUCCESS) join_world();
+  if (rc == MPI_SUCCESS) {
+    context->initialized = true;
+    join_world();
+  }
   return rc;
 }
 

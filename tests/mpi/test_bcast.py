@@ -14,7 +14,7 @@ def test_broadcasts(launch, flavour, ranks):
     assert run.finished and run.code == 0 and not run.failures, run
 
 
-@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+@pytest.mark.parametrize("flavour", [flavour for flavour in MPIS if flavour != "mpi_abi_on_impi"])
 def test_they_are_ours_from_the_fourth_on(launch, flavour, tmp_path):
     """And none is where that is switched off, which it is by itself."""
     counts = {}
@@ -32,6 +32,12 @@ def test_collectives_among_others(launch, flavour):
     plain = launch(flavour, "contract_collectives", ranks=3)
     run = launch(flavour, "contract_collectives", ranks=3, mode="dunnage", limit=300, DUNNAGE_BCAST="window")
     assert run.finished and run.failures <= plain.failures, run
+
+
+def test_without_devices(launch):
+    """Where nothing else is to be done about collectives."""
+    run = launch("mpich", "contract_bcast", ranks=2, mode="dunnage", limit=300, DUNNAGE_BCAST="window", DUNNAGE_DEVICE="off", DUNNAGE_TICKETS="off")
+    assert run.finished and run.code == 0 and not run.failures, run
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])

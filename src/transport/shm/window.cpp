@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <new>
+#include <string_view>
 
 #include "base/descriptor.hpp"
 
@@ -37,7 +38,11 @@ std::unique_ptr<Window> Window::make(const Shape& shape) {
 }
 
 std::unique_ptr<Window> Window::open(const Name& name, std::uint32_t self) {
-  const base::Descriptor file(::open(fmt::format("/proc/{}/fd/{}", name.process, name.file).c_str(), O_RDWR | O_CLOEXEC));
+  const auto link = fmt::format("/proc/{}/fd/{}", name.process, name.file);
+  char target[64];
+  const auto length = readlink(link.c_str(), target, sizeof target);
+  if (length <= 0 || std::string_view(target, static_cast<std::size_t>(length)) != "/memfd:dunnage-window (deleted)") return nullptr;
+  const base::Descriptor file(::open(link.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY));
   struct stat status;
   const auto size = size_of(name.shape);
   if (!file || fstat(file.get(), &status) != 0 || static_cast<std::size_t>(status.st_size) != size) return nullptr;

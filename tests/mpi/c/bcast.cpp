@@ -74,7 +74,13 @@ void messages_go_on() {
     std::vector<int> out(n, 100 + i), in(n, -1);
     MPI_Request request = MPI_REQUEST_NULL;
     int word = contract().rank == 1 ? i : -1;
-    if (contract().rank == 0) MPI_Isend(out.data(), n, MPI_INT, 1, 5, MPI_COMM_WORLD, &request);
+    // One to itself, which is found by whoever looks for messages, beside it.
+    int to_itself = i, from_itself = -1;
+    MPI_Request itself = MPI_REQUEST_NULL;
+    if (contract().rank == 0) {
+      MPI_Isend(&to_itself, 1, MPI_INT, 0, 6, MPI_COMM_WORLD, &itself);
+      MPI_Isend(out.data(), n, MPI_INT, 1, 5, MPI_COMM_WORLD, &request);
+    }
     if (contract().rank == 1) {
       MPI_Recv(in.data(), n, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       check(in == std::vector<int>(n, 100 + i), what);
@@ -82,6 +88,10 @@ void messages_go_on() {
     check_ok(MPI_Bcast(&word, 1, MPI_INT, 1, MPI_COMM_WORLD), what);
     check(word == i, what + ", the broadcast");
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (contract().rank != 0) continue;
+    MPI_Recv(&from_itself, 1, MPI_INT, 0, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&itself, MPI_STATUS_IGNORE);
+    check(from_itself == i, what + ", to itself");
   }
 }
 
