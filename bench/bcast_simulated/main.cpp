@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "collective/cost.hpp"
 #include "collective/two_level.hpp"
@@ -12,9 +11,6 @@
 namespace {
 
 using namespace dunnage::collective;
-
-constexpr std::array all = {BcastAlgorithm::binomial, BcastAlgorithm::scatter_ring, BcastAlgorithm::scatter_open_ring, BcastAlgorithm::scatter_doubling,
-                            BcastAlgorithm::chain,    BcastAlgorithm::binary_tree,  BcastAlgorithm::circulant};
 
 bool ring(BcastAlgorithm a) { return a == BcastAlgorithm::scatter_ring || a == BcastAlgorithm::scatter_open_ring || a == BcastAlgorithm::chain; }
 
@@ -55,7 +51,7 @@ int main(int argc, char** argv) {
     std::cout << nlohmann::json{{"record", "platform"}, {"simulated", true}, {"name", platform.name}, {"text", platform.text}, {"ranks_per_host", o.per_host}}.dump() << "\n";
     for (const auto ranks : o.ranks)
       for (const auto bytes : o.bytes)
-        for (const auto a : all)
+        for (const auto a : all_bcast_algorithms)
           for (const bool two_levels : {false, true}) run(platform, ranks, bytes, a, two_levels, o);
   }
 }

@@ -28,7 +28,9 @@ enum class BcastAlgorithm : std::uint8_t {
 inline constexpr std::array bcast_names = {std::string_view("binomial"),         std::string_view("scatter-ring"), std::string_view("scatter-open-ring"),
                                            std::string_view("scatter-doubling"), std::string_view("chain"),        std::string_view("binary-tree"),
                                            std::string_view("circulant")};
-inline constexpr std::size_t bcast_algorithms = bcast_names.size();
+inline constexpr std::array all_bcast_algorithms = {BcastAlgorithm::binomial, BcastAlgorithm::scatter_ring, BcastAlgorithm::scatter_open_ring, BcastAlgorithm::scatter_doubling,
+                                                    BcastAlgorithm::chain,    BcastAlgorithm::binary_tree,  BcastAlgorithm::circulant};
+static_assert(all_bcast_algorithms.size() == bcast_names.size());
 constexpr std::string_view text(BcastAlgorithm a) { return bcast_names[static_cast<std::size_t>(a)]; }
 
 /// Whether an algorithm can do it at all.

@@ -17,21 +17,8 @@ Schedule bcast(BcastAlgorithm algorithm, const Bcast& b, std::int32_t rank) {
   return std::move(build).done();
 }
 
-/// The largest subtrees first: theirs is the longest way.
 void build_binomial(Build& build) {
-  const auto& b = build.operation();
-  const auto r = build.self();
-  const Range all{0, b.bytes};
-  const auto low = r == 0 ? static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(b.ranks))) : r & -r;
-  if (r != 0) {
-    build.receive(r - low, all);
-    build.end_step();
-  }
-  for (auto step = low / 2; step > 0; step /= 2) {
-    if (step >= b.ranks - r) continue;
-    build.send(r + step, all);
-    build.end_step();
-  }
+  down_tree(build, [&](std::int32_t) { return Range{0, build.operation().bytes}; });
 }
 
 }  // namespace dunnage::collective

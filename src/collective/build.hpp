@@ -32,6 +32,22 @@ class Build {
   Schedule made_;
 };
 
+/// Down a binomial tree, the largest subtrees first, since theirs is the longest way: every rank receives range_of(itself), and sends each child's.
+template <class RangeOf>
+void down_tree(Build& build, RangeOf&& range_of) {
+  const auto ranks = build.operation().ranks, r = build.self();
+  const auto low = r == 0 ? static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(ranks))) : r & -r;
+  if (r != 0) {
+    build.receive(r - low, range_of(r));
+    build.end_step();
+  }
+  for (auto step = low / 2; step > 0; step /= 2) {
+    if (step >= ranks - r) continue;
+    build.send(r + step, range_of(r + step));
+    build.end_step();
+  }
+}
+
 void build_binomial(Build& build);
 void build_scatter_ring(Build& build, bool open);
 void build_scatter_doubling(Build& build);

@@ -14,18 +14,7 @@ constexpr int credit = 4;
 
 void scatter(Build& build) {
   const auto& b = build.operation();
-  const auto r = build.self();
-  const auto low = r == 0 ? static_cast<std::int32_t>(std::bit_ceil(static_cast<std::uint32_t>(b.ranks))) : r & -r;
-  if (r != 0) {
-    build.receive(r - low, chunks(b, r, r + subtree(b.ranks, r)));
-    build.end_step();
-  }
-  for (auto step = low / 2; step > 0; step /= 2) {
-    if (step >= b.ranks - r) continue;
-    const auto to = r + step;
-    build.send(to, chunks(b, to, to + subtree(b.ranks, to)));
-    build.end_step();
-  }
+  down_tree(build, [&](std::int32_t rank) { return chunks(b, rank, rank + subtree(b.ranks, rank)); });
 }
 
 }  // namespace

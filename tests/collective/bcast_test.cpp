@@ -82,8 +82,7 @@ std::string name_of(const testing::TestParamInfo<BcastAlgorithm>& info) {
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(All, Algorithms,
-                         testing::Values(BcastAlgorithm::binomial, BcastAlgorithm::scatter_ring, BcastAlgorithm::scatter_open_ring, BcastAlgorithm::scatter_doubling,
-                                         BcastAlgorithm::chain, BcastAlgorithm::binary_tree, BcastAlgorithm::circulant),
+                         testing::ValuesIn(all_bcast_algorithms),
                          name_of);
 
 // The fifth seed document's figures, and its formula for every number of ranks.

@@ -8,14 +8,11 @@
 namespace dunnage::collective {
 namespace {
 
-constexpr std::array all = {BcastAlgorithm::binomial, BcastAlgorithm::scatter_ring, BcastAlgorithm::scatter_open_ring, BcastAlgorithm::scatter_doubling,
-                            BcastAlgorithm::chain,    BcastAlgorithm::binary_tree,  BcastAlgorithm::circulant};
-
 // Latencies that overlap make the simulation faster for short messages.
 TEST(Cost, IsNearWhatTheSimulationSays) {
   const LogGP model{2e-6, 3e-7, 1e-10};
   const Network network{{}, model.latency, model.byte_time, model.overhead, std::int64_t{1} << 40};
-  for (const auto a : all)
+  for (const auto a : all_bcast_algorithms)
     for (const std::int32_t ranks : {8, 16, 33, 64, 129})
       for (const std::int64_t bytes : {1000, 65536, 1 << 20, 1 << 24}) {
         Bcast b{ranks, 0, bytes, 0};
@@ -30,7 +27,7 @@ TEST(Cost, IsNearWhatTheSimulationSays) {
 
 TEST(Cost, NoSegmentIsMuchBetterThanTheBest) {
   const LogGP model{2e-6, 3e-7, 1e-10};
-  for (const auto a : all) {
+  for (const auto a : all_bcast_algorithms) {
     if (!in_segments(a)) continue;
     for (const std::int32_t ranks : {3, 16, 129})
       for (const std::int64_t bytes : {1000, 1 << 20, 1 << 24}) {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <span>
 #include <sys/select.h>
 #include <vector>
 
@@ -58,10 +59,9 @@ TEST(SharedMemory, OtherJobsAndOtherUsersOfTheNameAreNotMet) {
   say(child.to(), '.');
 }
 
-TEST(SharedMemory, DataOfAllSizesWhileBothAreAtWork) {
-  const auto job = new_job();
-  const std::int64_t sizes[] = {16 << 10, (16 << 10) + 1, 100000, 1 << 20, 3333333, 40 << 20};
-  Child child(job, [&](World& w, int from, int to) {
+/// Three operations of each size.
+Child::Body fetches_all(std::span<const std::int64_t> sizes) {
+  return [sizes](World& w, int from, int to) {
     be_met(w, from);
     bool right = true;
     for (const auto size : sizes)
@@ -70,7 +70,13 @@ TEST(SharedMemory, DataOfAllSizesWhileBothAreAtWork) {
         say(to, 'x');
       }
     return right;
-  });
+  };
+}
+
+TEST(SharedMemory, DataOfAllSizesWhileBothAreAtWork) {
+  const auto job = new_job();
+  const std::int64_t sizes[] = {16 << 10, (16 << 10) + 1, 100000, 1 << 20, 3333333, 40 << 20};
+  Child child(job, fetches_all(sizes));
   const auto world = World::join({job, 0, 2}, std::uint64_t{256} << 20, 64 << 20);
   meet(*world, child);
   for (const auto size : sizes)
@@ -89,16 +95,7 @@ TEST(SharedMemory, DataOfAllSizesWhileBothAreAtWork) {
 TEST(SharedMemory, RingsOfDataFromGpus) {
   const auto job = new_job();
   const std::int64_t sizes[] = {70000, 1 << 20, 5 << 20, 16 << 20, (16 << 20) + 1, (40 << 20) + 12345};
-  Child child(job, [&](World& w, int from, int to) {
-    be_met(w, from);
-    bool right = true;
-    for (const auto size : sizes)
-      for (unsigned i = 0; i < 3; ++i) {
-        right = fetched(w, hear<Ticket>(from), numbers(size, i)) && right;
-        say(to, 'x');
-      }
-    return right;
-  });
+  Child child(job, fetches_all(sizes));
   const auto world = World::join({job, 0, 2}, std::uint64_t{256} << 20, 64 << 20);
   meet(*world, child);
   for (const auto size : sizes)
