@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,8 @@
 #include <new>
 #include <string_view>
 
+#include "transport/shm/file.hpp"
+
 namespace dunnage::transport::shm {
 namespace {
 
@@ -20,14 +21,6 @@ namespace {
 constexpr int first_file = 190, files = 4;
 
 std::string name_of(const Identity& who) { return fmt::format("dunnage-{:x}-{:x}-{}-{}", Ticket::known_magic, who.job, who.rank, who.ranks); }
-
-bool is(const std::string& link, const Identity& who) {
-  char target[256];
-  const auto length = readlink(link.c_str(), target, sizeof target);
-  return length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == fmt::format("/memfd:{} (deleted)", name_of(who));
-}
-
-std::string link_to(std::uint32_t process, std::uint32_t file) { return fmt::format("/proc/{}/fd/{}", process, file); }
 
 }  // namespace
 
@@ -40,10 +33,8 @@ std::unique_ptr<Memory> Memory::map(int file, std::uint32_t ranks) {
 }
 
 std::unique_ptr<Memory> Memory::make(const Identity& self, bool brief) {
-  rlimit limit;
   const auto size = data_begin(self.ranks) + data_size;
-  // Growing a file beyond the limit is answered with a signal.
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size) return nullptr;
+  if (!may_grow_to(size)) return nullptr;
   const int made = memfd_create(name_of(self).c_str(), MFD_CLOEXEC);
   if (made < 0) return nullptr;
   const int file = fcntl(made, F_DUPFD_CLOEXEC, first_file);
@@ -70,7 +61,7 @@ std::unique_ptr<Memory> Memory::make(const Identity& self, bool brief) {
 
 std::unique_ptr<Memory> Memory::open(const Identity& other, std::uint32_t process, std::uint32_t file) {
   const auto link = link_to(process, file);
-  if (!is(link, other)) return nullptr;
+  if (!is_memory(link, name_of(other))) return nullptr;
   const int opened = ::open(link.c_str(), O_RDWR | O_CLOEXEC);
   if (opened < 0) return nullptr;
   struct stat status;

@@ -1,19 +1,20 @@
 #include "transport/shm/window.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <new>
-#include <string_view>
 
 #include "base/descriptor.hpp"
+#include "transport/shm/file.hpp"
 
 namespace dunnage::transport::shm {
+namespace {
+constexpr auto* file_name = "dunnage-window";
+}
 
 char* Window::map(int file, std::size_t size) {
   void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -21,12 +22,10 @@ char* Window::map(int file, std::size_t size) {
 }
 
 std::unique_ptr<Window> Window::make(const Shape& shape) {
-  rlimit limit;
   const auto size = size_of(shape);
-  // Growing a file beyond the limit is answered with a signal.
-  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < size) return nullptr;
+  if (!may_grow_to(size)) return nullptr;
   Name name{shape, 0, getpid(), -1};
-  base::Descriptor file(memfd_create("dunnage-window", MFD_CLOEXEC));
+  base::Descriptor file(memfd_create(file_name, MFD_CLOEXEC));
   if (!file || ftruncate(file.get(), static_cast<off_t>(size)) != 0 || getrandom(&name.key, sizeof name.key, 0) != sizeof name.key) return nullptr;
   auto* base = map(file.get(), size);
   if (!base) return nullptr;
@@ -38,10 +37,8 @@ std::unique_ptr<Window> Window::make(const Shape& shape) {
 }
 
 std::unique_ptr<Window> Window::open(const Name& name, std::uint32_t self) {
-  const auto link = fmt::format("/proc/{}/fd/{}", name.process, name.file);
-  char target[64];
-  const auto length = readlink(link.c_str(), target, sizeof target);
-  if (length <= 0 || std::string_view(target, static_cast<std::size_t>(length)) != "/memfd:dunnage-window (deleted)") return nullptr;
+  const auto link = link_to(name.process, name.file);
+  if (!is_memory(link, file_name)) return nullptr;
   const base::Descriptor file(::open(link.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY));
   struct stat status;
   const auto size = size_of(name.shape);

@@ -1,0 +1,32 @@
+// Files in memory that other processes of the host map: how they are made to grow, and found again under /proc.
+#pragma once
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <string>
+#include <string_view>
+
+namespace dunnage::transport::shm {
+
+/// Whether a file may grow to that size: growing it beyond the limit is answered with a signal.
+inline bool may_grow_to(std::size_t size) {
+  rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= size;
+}
+
+/// A process' open file.
+template <class Process, class File>
+std::string link_to(Process process, File file) {
+  return fmt::format("/proc/{}/fd/{}", process, file);
+}
+
+/// Whether such a link is to memory that was made under that name.
+inline bool is_memory(const std::string& link, std::string_view name) {
+  char target[256];
+  const auto length = readlink(link.c_str(), target, sizeof target);
+  return length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == fmt::format("/memfd:{} (deleted)", name);
+}
+
+}  // namespace dunnage::transport::shm
