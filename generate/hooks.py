@@ -38,7 +38,7 @@ class Hook:
     described: list  # the standard's parameters
     handler: Optional[str] = None  # of calls/; without one the call is the MPI's, with copies of buffers that it does not reach
     small: Optional[str] = None  # of a large-count function: the prototype of the other
-    first: Optional[str] = None  # of calls/: asked before the call is left to the MPI
+    first: Optional[str] = None  # a class of calls/: asked before the call is left to the MPI
 
     @property
     def words(self):
@@ -64,10 +64,13 @@ class Hook:
                 f"  return {self.call(f'staged_{self.name}', mpi, 'true')};\n")
 
     def asked(self, unless="true"):
-        """The statement that asks `first`."""
+        """The statements that ask `first`, a class whose object lives as long as the call."""
         if not self.first:
             return ""
-        return f"  if (calls::{self.first}s() && {unless}) if (const auto rc = {self.call(f'calls::{self.first}', f'Hook::{self.name}')}) return *rc;\n"
+        arguments = ", ".join([f"Hook::{self.name}", *self.words])
+        return (f"  std::optional<calls::{self.first}> first;\n"
+                f"  if (calls::{self.first.lower()}s() && {unless}) first.emplace({arguments});\n"
+                "  if (first && first->done()) return first->code();\n")
 
     def renamed(self, prefix):
         """The prototype of a function with another name."""
@@ -115,7 +118,7 @@ def pmpi_hook(hook, tracked):
     if hook.handler:
         others = "== Caller::mpi" if hook.handler in tracked else "!= Caller::fortran"
         return text + f"  if (caller(__builtin_return_address(0)) {others}) return {hook.call(mpi)};\n{hook.body('below')}}}\n"
-    unless = f" && !calls::{hook.first}s()" if hook.first else ""
+    unless = f" && !calls::{hook.first.lower()}s()" if hook.first else ""
     return (text + f"  if (calls::left_to_mpi(){unless}) return {hook.call(mpi)};\n"
             "  const auto who = caller(__builtin_return_address(0));\n"
             f"  if (who == Caller::mpi) return {hook.call(mpi)};\n" + hook.asked() +

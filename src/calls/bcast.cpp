@@ -2,156 +2,245 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <vector>
 
 #include "calls/progress.hpp"
 #include "calls/tickets.hpp"
-#include "transport/shm/window.hpp"
+#include "collective/choose.hpp"
+#include "collective/run.hpp"
+#include "pack/cpu/kernels.hpp"
 
 namespace dunnage::calls {
 namespace {
 
+using collective::Trial;
 using transport::shm::Window;
 
-/// Of a communicator's broadcasts so many are left to the MPI: communicators that live for a few need no window.
+/// DUNNAGE_BCAST=window: of a communicator's broadcasts so many are left to the MPI, communicators that live for a few need no window.
 constexpr int left_alone = 3;
 constexpr std::int64_t most = std::int64_t{1} << 30;  // bytes: what the MPI has to pack must fit its integers
-constexpr std::uint32_t cells = 32;
-constexpr std::uint64_t cell = 32 << 10;
+/// Bytes from which broadcasts between hosts are ours.
+constexpr std::int64_t least_between = 64 << 10;
+/// Bytes from which it may pay to store past the caches.
+constexpr std::int64_t least_streamed = 256 << 10;
+enum Tag : int { data_tag, code_tag };
+/// Between hosts, where nobody has measured: a network of 10 Gbit/s.
+constexpr collective::LogGP far{20e-6, 3e-6, 1 / 1.2e9};
 
-/// What is kept with a communicator.
-struct Group {
-  int ranks = 0, rank = 0;
-  int seen = 0;  // broadcasts, while there is no window
-  bool possible = true;
-  std::unique_ptr<Window> window;
+/// One broadcast, on one rank.
+struct Part {
+  BcastGroup& group;
+  Landing& landing;
+  std::int64_t bytes;
+  std::size_t size_class;
+  int root;
+  int code;  // what is wrong here, or MPI_SUCCESS. Whatever it is, the others go through all cells
+  Trial::Verdict verdict = Trial::Verdict::none;
 };
 
-int keyval = MPI_KEYVAL_INVALID;
-std::once_flag keyval_once;
-
-int forget(MPI_Comm, int, void* group, void*) {
-  delete static_cast<Group*>(group);
-  return MPI_SUCCESS;
-}
-
-/// Null where there can be none. A communicator's broadcasts come one at a time.
-Group* group_of(MPI_Comm comm) {
-  const auto& own = context->own;
-  std::call_once(keyval_once, [&] {
-    if (own.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, nullptr) != MPI_SUCCESS) keyval = MPI_KEYVAL_INVALID;
-  });
-  if (keyval == MPI_KEYVAL_INVALID) return nullptr;
-  void* found = nullptr;
-  int there = 0, between = 0;
-  if (own.Comm_get_attr(comm, keyval, &found, &there) != MPI_SUCCESS) return nullptr;
-  if (there) return static_cast<Group*>(found);
-  auto group = std::make_unique<Group>();
-  if (own.Comm_test_inter(comm, &between) != MPI_SUCCESS || own.Comm_size(comm, &group->ranks) != MPI_SUCCESS ||
-      own.Comm_rank(comm, &group->rank) != MPI_SUCCESS || own.Comm_set_attr(comm, keyval, group.get()) != MPI_SUCCESS)
-    return nullptr;
-  group->possible = !between && group->ranks > 1;
-  return group.release();
-}
-
-/// By all ranks at once. Afterwards all have a window, or none has.
-void set_up(Group& group, MPI_Comm comm) {
-  const auto& own = context->own;
-  Window::Name name{};
-  std::unique_ptr<Window> window;
-  const auto try_to = [](auto&& f) {  // what fails here the others hear of
-    try {
-      f();
-    } catch (const std::exception&) {
-    }
-  };
-  try_to([&] {
-    if (group.rank == 0 && (window = Window::make({static_cast<std::uint32_t>(group.ranks), cells, cell}))) name = window->name();
-  });
-  own.Bcast(&name, sizeof name, MPI_BYTE, 0, comm);
-  try_to([&] {
-    if (group.rank != 0 && name.key != 0) window = Window::open(name, static_cast<std::uint32_t>(group.rank));
-  });
-  int here = window != nullptr, everywhere = 0;
-  own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm);
-  group.possible = everywhere != 0;
-  if (!group.possible) return;
-  window->forget_name();
-  group.window = std::move(window);
-}
-
-/// What others need of this process while it waits in the window.
+/// What others need of this process while it waits.
 void let_others_go_on() {
   let_mpi_progress();
   progress_receives();
   answer_letters();
 }
 
-/// The message is followed by an error code of the root's, so that nobody takes for data what it could not read.
-constexpr std::int64_t code_size = sizeof(std::int64_t);
-
-int write(Group& group, Landing& landing, std::int64_t bytes, std::int64_t code) {
-  std::vector<char> packed;  // what the MPI packs it packs at once
-  const auto read = [&](char* to, std::int64_t begin, std::int64_t end) {
-    if (code != MPI_SUCCESS) return;
-    code = guarded([&] {
-      if (landing.contiguous() || landing.content()) return landing.read(to, begin, end);
-      if (packed.empty()) {
-        packed.resize(static_cast<std::size_t>(bytes));
-        landing.read(packed.data(), 0, bytes);
+/// Ranges of the data where they lie, packed.
+class Reader {
+ public:
+  explicit Reader(Part& part) : part_(part) {}
+  bool operator()(char* to, std::int64_t begin, std::int64_t end) {
+    if (part_.code != MPI_SUCCESS) return false;
+    part_.code = guarded([&] {
+      if (part_.landing.contiguous() || part_.landing.content()) return part_.landing.read(to, begin, end);
+      if (packed_.empty()) {  // what the MPI packs it packs at once
+        packed_.resize(static_cast<std::size_t>(part_.bytes));
+        part_.landing.read(packed_.data(), 0, part_.bytes);
       }
-      std::copy(packed.begin() + begin, packed.begin() + end, to);
+      std::copy(packed_.begin() + begin, packed_.begin() + end, to);
     });
-  };
-  group.window->write(bytes + code_size, [&](char* to, std::int64_t begin, std::int64_t end) {
-    const auto middle = std::clamp(bytes, begin, end);
-    if (begin < middle) read(to, begin, middle);
-    if (middle < end) std::memcpy(to + (middle - begin), reinterpret_cast<const char*>(&code) + (middle - bytes), static_cast<std::size_t>(end - middle));
-  }, let_others_go_on);
-  return static_cast<int>(code);
+    return part_.code == MPI_SUCCESS;
+  }
+
+ private:
+  Part& part_;
+  std::vector<char> packed_;
+};
+
+/// Ranges of the data, in order, into the user's buffer.
+class Placer {
+ public:
+  explicit Placer(Part& part) : part_(part), streams_(part.bytes >= least_streamed && part.landing.contiguous()) {}
+  Placer(const Placer&) = delete;
+  Placer& operator=(const Placer&) = delete;
+  ~Placer() {
+    if (streams_) pack::kernels().fence();
+  }
+  void operator()(const char* from, std::int64_t begin, std::int64_t end) {
+    if (part_.code != MPI_SUCCESS) return;
+    if (!streams_) {
+      part_.code = guarded([&] { part_.landing.place(from, begin, end); });
+      return;
+    }
+    auto& stores = part_.group.stores[part_.size_class];
+    const bool streamed = stores.next();
+    const auto start = std::chrono::steady_clock::now();
+    auto* const to = part_.landing.contiguous() + begin;
+    if (streamed)
+      pack::kernels().stream(to, from, end - begin);
+    else
+      std::memcpy(to, from, static_cast<std::size_t>(end - begin));
+    stores.learn(streamed, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(end - begin));
+  }
+
+ private:
+  Part& part_;
+  const bool streams_;
+};
+
+/// What all ranks of this host have measured. None before they have.
+Trial::Verdict judge(const BcastGroup& group, std::size_t size_class) {
+  Trial::Judge judge;
+  for (std::uint32_t p = 0; p < group.window->processes(); ++p) judge.hear(group.window->note(p, size_class).load(std::memory_order_relaxed));
+  return judge.verdict();
 }
 
-int receive(Group& group, Landing& landing, std::int64_t bytes, int mine) {
-  std::int64_t code = MPI_SUCCESS;
-  group.window->receive(bytes + code_size, [&](const char* from, std::int64_t begin, std::int64_t end) {
-    const auto middle = std::clamp(bytes, begin, end);
-    if (begin < middle && mine == MPI_SUCCESS) mine = guarded([&] { landing.place(from, begin, middle); });
-    if (middle < end) std::memcpy(reinterpret_cast<char*>(&code) + (middle - bytes), from + (middle - begin), static_cast<std::size_t>(end - middle));
-  }, let_others_go_on);
-  if (mine == MPI_SUCCESS) mine = guarded([&] { landing.finish(); });
-  return code != MPI_SUCCESS ? MPI_ERR_OTHER : mine;
+int receive_here(Part& part) {
+  Placer place(part);
+  const auto received = part.group.window->receive(part.bytes, place, let_others_go_on);
+  part.verdict = static_cast<Trial::Verdict>(received.word);
+  if (part.code == MPI_SUCCESS && received.all) part.code = guarded([&] { part.landing.finish(); });
+  return received.all ? part.code : MPI_ERR_OTHER;
+}
+
+int on_one_host(Part& part) {
+  auto& group = part.group;
+  if (group.rank != part.root) return receive_here(part);
+  auto& trial = group.trials[part.size_class];
+  if (trial.undecided()) part.verdict = judge(group, part.size_class);
+  group.window->write(part.bytes, static_cast<unsigned>(part.verdict), Reader(part), let_others_go_on);
+  return part.code;
+}
+
+/// The rank of a host that sends and receives for it gives to the others of its host what has come. An error code of the root's comes before the data.
+int on_several_hosts(Part& part) {
+  auto& group = part.group;
+  const auto root_host = group.host_of[static_cast<std::size_t>(part.root)];
+  auto leaders = group.leaders;
+  leaders[static_cast<std::size_t>(root_host)] = part.root;
+  if (leaders[static_cast<std::size_t>(group.my_host())] != group.rank) return receive_here(part);
+
+  const bool root = group.rank == part.root;
+  std::vector<char> packed;
+  char* data = part.landing.contiguous();
+  if (!data || part.code != MPI_SUCCESS) {
+    packed.resize(static_cast<std::size_t>(part.bytes));
+    data = packed.data();
+    if (root) Reader{part}(data, 0, part.bytes);
+  }
+  collective::Bcast among{static_cast<std::int32_t>(group.hosts()), root_host, part.bytes, 0};
+  const auto choice = collective::choose_bcast(among, far);
+  among.segment = choice.segment;
+  std::int64_t code = part.code;
+  const auto code_schedule = collective::bcast(collective::BcastAlgorithm::binomial, {among.ranks, among.root, sizeof code, 0}, group.my_host());
+  const auto data_schedule = collective::bcast(choice.algorithm, among, group.my_host());
+  using Run = collective::Run<OwnTable>;
+  Run codes(context->own, code_schedule, reinterpret_cast<char*>(&code), group.between, code_tag, root ? sizeof code : 0, leaders);
+  Run run(context->own, data_schedule, data, group.between, data_tag, root ? part.bytes : 0, leaders);
+  bool done = run.advance();
+  const auto until = [&](auto&& enough) {
+    while (!enough()) {
+      done = run.advance();
+      let_others_go_on();
+    }
+  };
+  until([&] { return codes.advance(); });
+  if (group.window)
+    group.window->write(part.bytes, 0, [&](char* to, std::int64_t begin, std::int64_t end) {
+      until([&] { return done || run.prefix() >= end; });
+      const bool good = code == MPI_SUCCESS && codes.code() == MPI_SUCCESS && run.prefix() >= end;
+      if (good) std::memcpy(to, data + begin, static_cast<std::size_t>(end - begin));
+      if (!done) done = run.advance();
+      return good;
+    }, [&] {
+      if (!done) done = run.advance();
+      let_others_go_on();
+    });
+  until([&] { return done; });
+  if (root) return part.code;
+  if (part.code == MPI_SUCCESS) part.code = run.code() != MPI_SUCCESS ? run.code() : codes.code() != MPI_SUCCESS ? codes.code() : code != MPI_SUCCESS ? MPI_ERR_OTHER : MPI_SUCCESS;
+  if (part.code == MPI_SUCCESS && !packed.empty())
+    part.code = guarded([&] {
+      part.landing.place(packed.data(), 0, part.bytes);
+      part.landing.finish();
+    });
+  return part.code;
+}
+
+/// On several hosts nobody sees all notes.
+Trial::Verdict agree(const BcastGroup& group, MPI_Comm comm, std::size_t size_class) {
+  const auto note = group.trials[size_class].note();
+  float mine[] = {std::bit_cast<float>(static_cast<std::uint32_t>(note >> 32)), std::bit_cast<float>(static_cast<std::uint32_t>(note))}, all[2] = {};
+  if (context->own.Allreduce(mine, all, 2, MPI_FLOAT, MPI_MAX, comm) != MPI_SUCCESS) return Trial::Verdict::theirs;
+  return all[1] * Trial::least_gain <= all[0] ? Trial::Verdict::ours : Trial::Verdict::theirs;
 }
 
 }  // namespace
 
-std::optional<int> broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm) {
-  if (count <= 0 || type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return std::nullopt;
+Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm) {
+  if (count <= 0 || type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return;
   MPI_Count size = 0;
   std::int64_t bytes = 0;
-  if (context->own.Type_size_x(type, &size) != MPI_SUCCESS || __builtin_mul_overflow(static_cast<std::int64_t>(size), count, &bytes) || bytes <= 0 || bytes > most) return std::nullopt;
-  auto* group = group_of(comm);
-  if (!group || !group->possible || root < 0 || root >= group->ranks) return std::nullopt;
-  if (!group->window) {
-    if (group->seen++ < left_alone) return std::nullopt;
-    set_up(*group, comm);
-    if (!group->possible) return std::nullopt;
+  if (context->own.Type_size_x(type, &size) != MPI_SUCCESS || __builtin_mul_overflow(static_cast<std::int64_t>(size), count, &bytes) || bytes <= 0 || bytes > most) return;
+  auto* group = bcast_group(comm);
+  if (!group || !group->possible || root < 0 || root >= group->ranks || (group->hosts() > 1 && bytes < least_between)) return;
+  const auto size_class = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)));
+  auto& trial = group->trials[size_class];
+  const bool tried = context->settings.bcast != base::Bcast::window;
+  if (tried) {
+    turn_ = trial.next();
+    if (turn_ == Trial::Turn::measured_theirs) trial_ = &trial;
+    if (turn_ == Trial::Turn::theirs || turn_ == Trial::Turn::measured_theirs) {
+      start_ = Clock::now();
+      return;
+    }
+  } else if (!group->ready && group->seen++ < left_alone) {
+    return;
   }
-  int code = MPI_SUCCESS;
+  if (!group->ready) {
+    set_up(*group, comm);
+    if (!group->possible) return;
+  }
+  start_ = Clock::now();
+  const bool several = group->hosts() > 1;
+  if (tried && several && trial.undecided()) {
+    trial.decide(agree(*group, comm, size_class));
+    if (trial.verdict() == Trial::Verdict::theirs) return;
+  }
+
   Landing landing;
+  Part part{*group, landing, bytes, size_class, root, MPI_SUCCESS};
   try {
     landing = Landing::in_place(buffer, count, type);
   } catch (const std::exception&) {
-    code = code_of_current_exception();
+    part.code = code_of_current_exception();
   }
-  // Whatever has gone wrong here, the others go through all cells.
   const Accelerated counted(hook, bytes);
-  code = group->rank == root ? write(*group, landing, bytes, code) : receive(*group, landing, bytes, code);
-  return code == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, code);
+  const int code = several ? on_several_hosts(part) : on_one_host(part);
+  if (tried) {
+    trial.decide(part.verdict);
+    if (turn_ == Trial::Turn::measured_ours) {
+      trial.took(turn_, std::chrono::duration<float>(Clock::now() - start_).count());
+      if (!several) group->window->note(group->window->self(), size_class).store(trial.note(), std::memory_order_relaxed);
+    }
+  }
+  code_ = code == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, code);
 }
 
-void forget_broadcasts() {
-  if (keyval != MPI_KEYVAL_INVALID) context->own.Comm_free_keyval(&keyval);
+Broadcast::~Broadcast() {
+  if (trial_) trial_->took(turn_, std::chrono::duration<float>(Clock::now() - start_).count());
 }
+
+void forget_broadcasts() { forget_bcast_groups(); }
 
 }  // namespace dunnage::calls

@@ -1,23 +1,45 @@
-// MPI_Bcast among ranks of one host, by a window that they share (transport/shm/window.hpp).
+// MPI_Bcast by a window that the ranks of a host share (transport/shm/window.hpp), and between hosts by a schedule over the MPI's messages among one rank of each.
 //
-// Whether a broadcast is ours is decided alike by all ranks, without a message: by the setting, the communicator and the packed bytes, and by how many broadcasts the
-// communicator has had. Buffers and datatypes may differ from rank to rank.
+// Whether a broadcast is ours is decided alike by all ranks, without a message: by the setting, the communicator and the packed bytes, and by how many broadcasts of that size the
+// communicator has had (collective/trial.hpp). Buffers and datatypes may differ from rank to rank.
 #pragma once
 
+#include <chrono>
 #include <optional>
 
+#include "calls/bcast_group.hpp"
 #include "calls/context.hpp"
 
 namespace dunnage::calls {
 
-/// Whether any broadcast may be ours. Two loads. Nothing that may differ between ranks is asked.
-inline bool broadcasts() { return context->settings.bcast == base::Bcast::window && context->initialized.load(std::memory_order_relaxed); }
+/// Whether any broadcast may be ours. Three loads. Nothing that may differ between ranks is asked.
+inline bool broadcasts() {
+  const auto how = context->settings.bcast;
+  return how != base::Bcast::off && (how != base::Bcast::automatic || context->everyone) && context->initialized.load(std::memory_order_relaxed);
+}
 /// Whether the call goes to the MPI from here: else a profiling tool is between, sees it first, and makes it again by its PMPI name.
 template <class Function>
 bool nothing_between(Function next) { return reinterpret_cast<void*>(next) == reinterpret_cast<void*>(context->own.Bcast); }
 
-/// The call's result, where it was ours; else nothing, and nothing is done.
-std::optional<int> broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm);
+/// One call. Lives until the MPI has done it, where it is the MPI's: that is measured.
+class Broadcast {
+ public:
+  /// Does it, if it is ours.
+  Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm);
+  Broadcast(const Broadcast&) = delete;
+  Broadcast& operator=(const Broadcast&) = delete;
+  ~Broadcast();
+  /// Whether it has been done, and its result.
+  bool done() const { return code_.has_value(); }
+  int code() const { return *code_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::optional<int> code_;
+  collective::Trial* trial_ = nullptr;  // that is told what the MPI took
+  collective::Trial::Turn turn_ = collective::Trial::Turn::theirs;
+  Clock::time_point start_;
+};
 
 /// Before MPI_Finalize.
 void forget_broadcasts();

@@ -65,6 +65,7 @@ struct Context {
   int (*query_cuda_support)() = nullptr;  // the MPI's own, where it has one
   bool reporting = false;
   std::atomic<bool> initialized{false};  // between MPI_Init and MPI_Finalize
+  bool everyone = false;  // all ranks of MPI_COMM_WORLD are known to have Dunnage; the same on all of them
   bool several_hosts = false;  // the ranks of MPI_COMM_WORLD may be on several; false before MPI_Init
   /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.
   std::atomic<bool> attention{false};

@@ -18,34 +18,35 @@ using transport::Ticket;
 void join_world() {
   static std::once_flag once;
   std::call_once(once, [] {
-    if (context->settings.tickets == base::Tickets::off || context->settings.force == base::Force::never) return;
     int rank = 0, ranks = 0;
-    if (context->own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || context->own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks < 2) return;
+    if (context->settings.force == base::Force::never || context->own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
+        context->own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks < 2)
+      return;
+    const transport::Member self{transport::shm::world_key(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)};
+    MPI_Comm parent = MPI_COMM_NULL;
+    // Spawned processes have no roster of their own.
+    context->everyone = !context->settings.roster.empty() && context->own.Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL &&
+                        transport::everyone_is_here(context->settings.roster, self);
     const auto job = transport::shm::job();
-    if (!job) return;
+    if (context->settings.tickets == base::Tickets::off || !job) return;
     learn_predefined_sizes();
-    context->several_hosts = !transport::shm::alone_on_host(static_cast<std::uint32_t>(ranks));
+    context->several_hosts = !transport::shm::alone_on_host(self.ranks);
 #ifdef DUNNAGE_CUDA
     const bool brief = device::driver() != nullptr;
 #else
     constexpr bool brief = false;
 #endif
-    context->world = transport::shm::World::join({*job, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)},
-                                                 context->settings.ticket_memory, context->settings.staging_pool, brief);
+    context->world = transport::shm::World::join({*job, self.rank, self.ranks}, context->settings.ticket_memory, context->settings.staging_pool, brief);
     if (!context->world) return;
     context->tickets_from = brief ? transport::token_size : transport::host_lengths.least;
-    join_streams({transport::shm::world_key(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)});
+    join_streams();
   });
 }
 
-void join_streams(const transport::Member& self) {
+void join_streams() {
   const bool always = context->settings.streams == base::Streams::always;
   const bool useful = context->several_hosts && context->model.least_stream != std::numeric_limits<std::int64_t>::max();
-  MPI_Comm parent = MPI_COMM_NULL;
-  if (context->settings.streams == base::Streams::off || context->settings.roster.empty() || !(always || useful) ||
-      context->own.Comm_get_parent(&parent) != MPI_SUCCESS || parent != MPI_COMM_NULL || !transport::everyone_is_here(context->settings.roster, self))
-    return;
-  context->streams = Streams::join(context->settings.ticket_memory);
+  if (context->everyone && context->settings.streams != base::Streams::off && (always || useful)) context->streams = Streams::join(context->settings.ticket_memory);
 }
 
 namespace {

@@ -121,7 +121,7 @@ int asked_for_tickets(std::int64_t bytes, int source, MPI_Comm comm);
 void correct_probe(MPI_Comm comm, MPI_Status* status);
 
 /// After MPI_Init, when the world has been joined, where ranks may be on several hosts: finds out whether all have Dunnage.
-void join_streams(const transport::Member& self);
+void join_streams();
 
 template <class... Arguments>
 int init(Hook, int (*next)(Arguments...), Arguments... arguments) {

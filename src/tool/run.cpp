@@ -54,8 +54,7 @@ int run(const RunOptions& options) {
     for (const auto& [name, value] : options.settings) {
         if (!value.empty()) setenv(name.c_str(), from_here(name, value).c_str(), 1);
     }
-    const char* streams = std::getenv("DUNNAGE_STREAMS");
-    if (streams && *streams && std::string_view(streams) != "off") start_roster();
+    start_roster();
     prepend_to_variable("LD_PRELOAD", library.string());
     return become(options.command);
 }

@@ -15,13 +15,13 @@ def variables(result):
 def test_preloads_the_library(dunnage, build):
     env = variables(dunnage("run", "--", "env"))
     assert env["LD_PRELOAD"] == str(build / "lib" / "libdunnage.so")
-    assert not [name for name in env if name.startswith("DUNNAGE")]
+    assert [name for name in env if name.startswith("DUNNAGE")] == ["DUNNAGE_ROSTER"]
 
 
 def test_the_roster_is_there_while_the_command_runs(dunnage):
     ask = "import os, socket; port, key, addresses = os.environ['DUNNAGE_ROSTER'].split(':');" \
           "print(port, key[:16] == socket.create_connection(('127.0.0.1', int(port))).recv(16).decode())"
-    port, greeted = dunnage("run", "--streams=auto", "--", sys.executable, "-c", ask).stdout.split()
+    port, greeted = dunnage("run", "--", sys.executable, "-c", ask).stdout.split()
     assert greeted == "True"
     deadline = time.monotonic() + 20
     with pytest.raises(ConnectionRefusedError):
@@ -30,12 +30,8 @@ def test_the_roster_is_there_while_the_command_runs(dunnage):
             time.sleep(0.05)
 
 
-def test_without_streams_there_is_no_roster(dunnage):
-    assert "DUNNAGE_ROSTER" not in variables(dunnage("run", "--streams=off", "--", "env"))
-
-
 def test_one_roster_is_enough(dunnage):
-    assert variables(dunnage("run", "--streams=auto", "--", "env", DUNNAGE_ROSTER="1:2:3"))["DUNNAGE_ROSTER"] == "1:2:3"
+    assert variables(dunnage("run", "--", "env", DUNNAGE_ROSTER="1:2:3"))["DUNNAGE_ROSTER"] == "1:2:3"
 
 
 def test_keeps_what_was_preloaded(dunnage, build):

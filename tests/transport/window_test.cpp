@@ -26,17 +26,19 @@ int take_part(Window& window, std::uint32_t self, std::uint32_t processes, unsig
     std::int64_t next = 0;
     bool right = true;
     if (self == root) {
-      window.write(bytes, [&](char* to, std::int64_t begin, std::int64_t end) {
+      window.write(bytes, operation % Window::words, [&](char* to, std::int64_t begin, std::int64_t end) {
         right = right && begin == next;
         for (auto at = begin; at < end; ++at) to[at - begin] = static_cast<char>(byte_of(operation, at));
         next = end;
+        return true;
       }, [&] { ++waits; });
     } else {
-      window.receive(bytes, [&](const char* from, std::int64_t begin, std::int64_t end) {
+      const auto received = window.receive(bytes, [&](const char* from, std::int64_t begin, std::int64_t end) {
         right = right && begin == next;
         for (auto at = begin; at < end; ++at) right = right && static_cast<unsigned char>(from[at - begin]) == byte_of(operation, at);
         next = end;
       }, [&] { ++waits; });
+      right = right && received.all && (bytes == 0 || received.word == operation % Window::words);
     }
     if (!right || next != bytes) return 1 + i % 100;
   }
@@ -87,13 +89,36 @@ TEST(Window, ThreadsInRandomOperations) {
 TEST(Window, WriterDoesNotWaitWhileThereIsRoom) {
   const auto window = Window::make({2, 8, 64});
   int filled = 0;
-  const auto fill = [&](char*, std::int64_t, std::int64_t) { ++filled; };
-  for (int i = 0; i < 4; ++i) window->write(128, fill, [] { FAIL() << "waits"; });
+  const auto fill = [&](char*, std::int64_t, std::int64_t) { return ++filled > 0; };
+  for (int i = 0; i < 4; ++i) window->write(128, 0, fill, [] { FAIL() << "waits"; });
   EXPECT_EQ(filled, 8);
   const auto reader = Window::open(window->name(), 1);
   for (int i = 0; i < 4; ++i) reader->receive(128, [](const char*, std::int64_t, std::int64_t) {}, [] { FAIL() << "waits"; });
-  window->write(512, fill, [] { FAIL() << "waits"; });
+  window->write(512, 0, fill, [] { FAIL() << "waits"; });
   EXPECT_EQ(filled, 16);
+}
+
+// What the writer could not read is missed by all, and what follows is not.
+TEST(Window, LostCells) {
+  const auto window = Window::make({2, 8, 64});
+  const auto reader = Window::open(window->name(), 1);
+  window->write(192, 0, [](char*, std::int64_t begin, std::int64_t) { return begin != 64; }, [] {});
+  window->write(64, 0, [](char*, std::int64_t, std::int64_t) { return true; }, [] {});
+  int drained = 0;
+  const auto drain = [&](const char*, std::int64_t, std::int64_t) { ++drained; };
+  EXPECT_FALSE(reader->receive(192, drain, [] {}).all);
+  EXPECT_EQ(drained, 2);
+  EXPECT_TRUE(reader->receive(64, drain, [] {}).all);
+}
+
+TEST(Window, Notes) {
+  const auto window = Window::make({3, 2, 64});
+  const auto other = Window::open(window->name(), 2);
+  for (std::size_t i = 0; i < Window::notes; ++i) EXPECT_EQ(other->note(1, i), 0u);
+  window->note(0, 5) = 7;
+  other->note(2, Window::notes - 1) = 8;
+  EXPECT_EQ(other->note(0, 5), 7u);
+  EXPECT_EQ(window->note(2, Window::notes - 1), 8u);
 }
 
 TEST(Window, OnlyTheRightOneIsOpened) {

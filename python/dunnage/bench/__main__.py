@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import List, Optional
 
-from . import commit, cuda_aware, device, machine, message, noncontiguous_send, report
+from . import bcast, commit, cuda_aware, device, machine, message, noncontiguous_send, report
+from .bcast_run import run_broadcasts
 from .cuda_aware_run import run_variants
 from .device_run import require_device, run_cases
 from .experiment import Experiment, load
@@ -17,6 +18,7 @@ from .home import Home, experiment_files, find_home
 from .runner import NoDevice, NotHere, RunError, default_core, run_experiment
 
 REPORTS = {
+    "bench_bcast": bcast.report,
     "bench_pack": report.report,
     "bench_pack_device": device.report,
     "bench_cuda_aware": cuda_aware.report,
@@ -87,7 +89,7 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
     if not home.library.exists() and experiment.modes:
         others = "what else there is" if on_device else "plain MPI only, against hand-written loops"
         print(f"{home.library} is missing: measuring {others}")
-    runner = run_cases if on_device else run_variants if experiment.variants else run_experiment
+    runner = run_cases if on_device else run_variants if experiment.variants else run_broadcasts if experiment.sweeps else run_experiment
     run = runner(home, experiment, mpis, core, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     for mpi, header in run.headers.items():
         version = " ".join(header["library_version"].splitlines()[0].split())

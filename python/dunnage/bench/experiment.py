@@ -47,6 +47,10 @@ class Experiment:
     # Of messages on device memory: what every MPI is measured with.
     variants: List[Dict[str, Any]] = field(default_factory=list)
 
+    # Of broadcasts: numbers of ranks with the lengths of messages for them, and what Dunnage is told.
+    sweeps: Dict[str, Dict[str, List[int]]] = field(default_factory=dict)
+    settings: Dict[str, str] = field(default_factory=dict)
+
 
 def load(path: Path, quick: bool = False) -> Experiment:
     """Reads an experiment; `quick` takes the cheaper values of its [quick] table."""

@@ -65,6 +65,13 @@ std::uint64_t world_key() {
   return name.empty() ? 0 : hash(name);
 }
 
+std::uint64_t host_key() {
+  std::string boot, name(256, '\0');
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  gethostname(name.data(), name.size() - 1);  // where that file says nothing
+  return hash(boot + ' ' + name.c_str() + ' ' + space());
+}
+
 bool alone_on_host(std::uint32_t ranks) {
   if (variable("SLURM_STEP_NUM_NODES") == "1") return true;
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"})

@@ -23,8 +23,9 @@ class Patience {
     if (turns_ < spins || turns_ % 64 != 0) return false;
     const auto now = std::chrono::steady_clock::now();
     if (now < next_) return false;
+    const bool first = next_ == std::chrono::steady_clock::time_point{};
     next_ = now + std::chrono::milliseconds(20);
-    return true;
+    return !first;
   }
   /// Whether one who may not come at all has been waited for long enough: some tens of microseconds.
   bool long_enough() const { return turns_ >= spins / 2; }
@@ -33,7 +34,7 @@ class Patience {
  private:
   static constexpr int spins = 2000;
   int turns_ = 0;  // round and round once it has begun to yield
-  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  std::chrono::steady_clock::time_point next_{};
 };
 
 }  // namespace dunnage::transport::shm

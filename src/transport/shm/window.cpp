@@ -17,7 +17,8 @@ constexpr auto* file_name = "dunnage-window";
 }
 
 char* Window::map(int file, std::size_t size) {
-  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  // With its pages, for which the first operations would wait.
+  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
   return base == MAP_FAILED ? nullptr : static_cast<char*>(base);
 }
 
@@ -32,6 +33,8 @@ std::unique_ptr<Window> Window::make(const Shape& shape) {
   new (base) Head{name.key, shape};
   auto* marks = reinterpret_cast<Mark*>(base + marks_begin());
   for (std::uint32_t i = 0; i < shape.processes + shape.cells; ++i) new (marks + i) Mark;
+  auto* notes_of_all = reinterpret_cast<std::atomic<std::uint64_t>*>(base + notes_begin(shape));
+  for (std::size_t i = 0; i < shape.processes * notes; ++i) new (notes_of_all + i) std::atomic<std::uint64_t>(0);
   name.file = file.release();
   return std::unique_ptr<Window>(new Window(base, name, 0));
 }

@@ -40,49 +40,67 @@ class Window {
   Window& operator=(const Window&) = delete;
   ~Window();
 
-  /// Every process calls one of the two for each operation, all with the same `bytes`, one of them write(). They call fill(to, begin, end) and
-  /// drain(from, begin, end) with ranges of the data in order, and let_go_on() while they wait. The writer returns when all is in the window.
+  /// Words that the processes leave for each other; 0 at first.
+  static constexpr std::size_t notes = 32;
+  std::atomic<std::uint64_t>& note(std::uint32_t process, std::size_t i) const { return notes_of_all()[process * notes + i]; }
+  std::uint32_t processes() const { return name_.shape.processes; }
+  std::uint32_t self() const { return self_; }
+
+  /// Every process calls one of the two for each operation, all with the same `bytes`, one of them write(). They call let_go_on() while they wait.
+  ///
+  /// `fill(to, begin, end)` puts ranges of the data into the window, in order, and returns whether it could. Returns when all is in the window.
+  /// `word`, less than `words`, goes with it.
+  static constexpr unsigned words = 4;
   template <class Fill, class LetGoOn>
-  void write(std::int64_t bytes, Fill&& fill, LetGoOn&& let_go_on) {
+  void write(std::int64_t bytes, unsigned word, Fill&& fill, LetGoOn&& let_go_on) {
     each_cell(bytes, [&](std::uint64_t at, std::int64_t begin, std::int64_t end) {
-      for (Patience patience; at >= free_until_;) {
-        free_until_ = slowest() + name_.shape.cells;
-        if (at < free_until_) break;
-        patience.wait();
-        let_go_on();
-      }
-      fill(cell(at), begin, end);
-      written(at).store(at + 1, std::memory_order_release);
+      wait([&] { return at < free_until_ || at < (free_until_ = slowest() + name_.shape.cells); }, let_go_on);
+      const bool lost = !fill(cell(at), begin, end);
+      written(at).store(mark(at) + word * 2 + lost, std::memory_order_release);
     });
     read(self_).store(next_, std::memory_order_release);
   }
+  struct Received {
+    bool all = true;  // false: some of it could not be put into the window, and was left out
+    unsigned word = 0;
+  };
+  /// `drain(from, begin, end)` takes ranges of the data out of the window, in order.
   template <class Drain, class LetGoOn>
-  void receive(std::int64_t bytes, Drain&& drain, LetGoOn&& let_go_on) {
+  Received receive(std::int64_t bytes, Drain&& drain, LetGoOn&& let_go_on) {
+    Received received;
     each_cell(bytes, [&](std::uint64_t at, std::int64_t begin, std::int64_t end) {
-      for (Patience patience; written(at).load(std::memory_order_acquire) != at + 1;) {
-        patience.wait();
-        let_go_on();
-      }
-      drain(static_cast<const char*>(cell(at)), begin, end);
+      std::uint64_t found = 0;
+      wait([&] { return (found = written(at).load(std::memory_order_acquire)) >= mark(at); }, let_go_on);
+      received.word = static_cast<unsigned>((found - mark(at)) / 2);
+      if ((found - mark(at)) % 2 == 0)
+        drain(static_cast<const char*>(cell(at)), begin, end);
+      else
+        received.all = false;
       read(self_).store(at + 1, std::memory_order_release);
     });
+    return received;
   }
 
  private:
+  struct alignas(64) Mark {
+    std::atomic<std::uint64_t> value{0};
+  };
   struct Head {
     std::uint64_t key;
     Shape shape;
   };
-  struct alignas(64) Mark {
-    std::atomic<std::uint64_t> value{0};
-  };
+  /// A cell's number, with room for what is said of it.
+  static std::uint64_t mark(std::uint64_t at) { return (at + 1) * words * 2; }
+
   Window(char* base, const Name& name, std::uint32_t self) : base_(base), name_(name), self_(self) {}
   static std::size_t marks_begin() { return (sizeof(Head) + 63) / 64 * 64; }
-  static std::size_t data_begin(const Shape& s) { return (marks_begin() + (s.processes + s.cells) * sizeof(Mark) + 4095) / 4096 * 4096; }
+  static std::size_t notes_begin(const Shape& s) { return marks_begin() + (s.processes + s.cells) * sizeof(Mark); }
+  static std::size_t data_begin(const Shape& s) { return (notes_begin(s) + s.processes * notes * sizeof(std::uint64_t) + 4095) / 4096 * 4096; }
   static std::size_t size_of(const Shape& s) { return data_begin(s) + s.cells * s.cell; }
   static char* map(int file, std::size_t size);
 
   Mark* marks() const { return reinterpret_cast<Mark*>(base_ + marks_begin()); }
+  std::atomic<std::uint64_t>* notes_of_all() const { return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + notes_begin(name_.shape)); }
   std::atomic<std::uint64_t>& read(std::uint32_t process) const { return marks()[process].value; }
   std::atomic<std::uint64_t>& written(std::uint64_t at) const { return marks()[name_.shape.processes + at % name_.shape.cells].value; }
   char* cell(std::uint64_t at) const { return base_ + data_begin(name_.shape) + at % name_.shape.cells * name_.shape.cell; }
@@ -91,6 +109,17 @@ class Window {
     for (std::uint32_t p = 0; p < name_.shape.processes; ++p)
       if (p != self_) least = std::min(least, read(p).load(std::memory_order_acquire));
     return least;
+  }
+  /// What is looked for is asked much more often than others are let go on, which takes longer.
+  template <class Ready, class LetGoOn>
+  static void wait(Ready&& ready, LetGoOn&& let_go_on) {
+    constexpr int often = 32, long_wait = 2048;
+    if (ready()) return;
+    Patience patience;
+    for (int turn = 1; !ready(); turn = std::min(turn + 1, long_wait)) {
+      patience.wait();
+      if (turn % often == 0) let_go_on();
+    }
   }
   template <class F>
   void each_cell(std::int64_t bytes, F&& f) {

@@ -1,0 +1,81 @@
+// Broadcasts of several kinds side by side on all ranks that it is started with: MPI_Bcast past the preload and through it, and schedules over the MPI's own
+// messages, those of "A Bandwidth-saving Optimization for MPI Broadcast Collective Operation" among them. Writes one JSON object per line;
+// see docs/guide/benchmarks.md.
+#include <mpi.h>
+
+#include <CLI/CLI.hpp>
+#include <regex>
+
+#include "bcast/measure.hpp"
+#include "common/cores.hpp"
+#include "common/record.hpp"
+
+namespace {
+
+struct Options {
+  std::vector<std::int64_t> bytes{12288, 524287, 1048576};
+  std::string ways = ".*";
+  std::vector<std::string> buffers{"warm"}, roots{"0"};
+  bench::Plan plan;
+};
+
+void add_options(CLI::App& app, Options& o) {
+  app.add_option("--bytes", o.bytes, "of the messages")->delimiter(',')->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
+  app.add_option("--ways", o.ways, "only those whose name this regular expression matches");
+  app.add_option("--buffers", o.buffers, "warm: one buffer; rotated: several in turn")->delimiter(',')->check(CLI::IsMember({"warm", "rotated"}));
+  app.add_option("--roots", o.roots, "0: always rank 0; all: another one each time")->delimiter(',')->check(CLI::IsMember({"0", "all"}));
+  app.add_option("--rotated-bytes", o.plan.rotated, "of rotated buffers, at least")->check(CLI::PositiveNumber);
+  app.add_option("--rounds", o.plan.rounds, "times round all ways")->check(CLI::Range(1, 1000));
+  app.add_option("--most", o.plan.most, "broadcasts of each way in a round, by each method")->check(CLI::Range(1, 100000));
+  app.add_option("--seconds", o.plan.seconds, "that a case may take, about")->check(CLI::PositiveNumber);
+}
+
+void run(const Options& o, bool dunnage, int rank, bool& right) {
+  const bench::Start start;
+  const std::regex wanted(o.ways);
+  const auto ways = bench::ways([&](const std::string& name) { return std::regex_match(name, wanted); }, dunnage);
+  int ranks;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (const auto bytes : o.bytes)
+    for (const auto& buffers : o.buffers)
+      for (const auto& root : o.roots) {
+        const auto found = bench::measure(ways, {bytes, buffers == "rotated", root == "all"}, o.plan, start);
+        if (rank != 0) continue;
+        nlohmann::json record = {{"record", "result"}, {"ranks", ranks}, {"bytes", bytes}, {"buffers", buffers}, {"roots", root}, {"shared_clock", start.shared_clock()}};
+        for (std::size_t i = 0; i < ways.size(); ++i) {
+          const auto& one = found[i];
+          nlohmann::json series = {{"loop", bench::to_json(one.loop)}, {"late", one.late}, {"verified", one.right}};
+          if (!one.synchronised.empty()) series["synchronised"] = bench::to_json(one.synchronised);
+          if (one.messages) series["messages"] = one.messages, series["bytes_received"] = one.bytes_received;
+          record["series"][ways[i].name] = series;
+          if (ways[i].name == "dunnage") right &= one.right;
+        }
+        bench::print(record);
+      }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  CLI::App app("Broadcasts with and without Dunnage");
+  Options options;
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    const int code = rank == 0 ? app.exit(e) : 0;
+    MPI_Finalize();
+    return code;
+  }
+  const int core = bench::bind_to_core(rank);
+  auto first = bench::header();
+  first["core"] = core;
+  if (rank == 0) bench::print(first);
+  bool right = true;
+  run(options, first["dunnage"], rank, right);
+  MPI_Finalize();
+  return right ? 0 : 1;
+}

@@ -1,0 +1,88 @@
+"""`dunnage bench bcast`: broadcasts of bytes, the document's two beside the MPI's own and Dunnage's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Dict, List
+
+from tabulate import tabulate
+
+from .bcast_plot import plot_broadcasts
+from .bcast_results import LOOP, SYNCHRONISED, Broadcast, broadcasts, miscounted, slower_broadcasts, summarize_broadcasts
+from .experiment import Experiment
+from .figure import figure_table
+from .report import write_json
+from .results import Record
+from .runner import Run, RunError
+from .sends import size
+
+
+def _megabytes(one: Broadcast, way: str, method: str) -> str:
+    time = one.time(way, method)
+    return f"{one.bytes / time / 1e6:.4g}" if time else "-"
+
+
+def _tables(results: List[Broadcast]) -> str:
+    """For each MPI, number of ranks, kind of buffers and root: lengths down the side, ways across."""
+    tables = []
+    groups: Dict[tuple, List[Broadcast]] = {}
+    for one in results:
+        groups.setdefault((one.mpi, one.ranks, one.buffers, one.roots), []).append(one)
+    for (mpi, ranks, buffers, roots), own in groups.items():
+        ways = list(dict.fromkeys(way for one in own for way in one.series))
+        for method in (SYNCHRONISED, LOOP):
+            rows = []
+            for one in own:
+                row = {"bytes": size(one.bytes), **{way: _megabytes(one, way, method) for way in ways}}
+                for faster, slower in (("tuned", "native"), ("dunnage", "plain")):
+                    ratio = one.ratio(faster, slower, method)
+                    row[f"{slower}/{faster}"] = f"{ratio:.2f}" if ratio else "-"
+                spread = one.spread("dunnage", method)
+                row["spread"] = f"{spread:.0%}" if spread is not None else "-"
+                rows.append(row)
+            title = f"{mpi}, {ranks} ranks, {buffers} buffers, root {roots}, {method}: MB/s; ratios of times; spread of dunnage (p10 to p90)"
+            tables.append(f"{title}\n{tabulate(rows, headers='keys', disable_numparse=True)}")
+    return "\n\n".join(tables)
+
+
+def _notes(results: List[Broadcast], run: Run) -> List[str]:
+    notes = [f"left out: {one['ranks']} ranks, since there are {one['reason']}" for one in run.skipped]
+    late = sum(series["late"] for one in results for series in one.series.values())
+    samples = sum(len(series[SYNCHRONISED]["samples"]) for one in results for series in one.series.values() if SYNCHRONISED in series)
+    notes.append(f"{late} of {late + samples} synchronised broadcasts were not counted, since a rank was late for their start")
+    for mpi, header in run.headers.items():
+        if header["core"] < 0:
+            notes.append(f"{mpi}: the ranks have no core each, so the figures mean little")
+    return notes
+
+
+def _slower_table(results: List[Broadcast], least: float) -> str:
+    slower = slower_broadcasts(results, least)
+    if not slower:
+        return f"No broadcast is slower than plain MPI's by more than {1 - least:.0%}."
+    rows = [{"MPI": one.mpi, "broadcast": one.where, "plain/dunnage": f"{ratio:.3f}",
+             "spread plain": f"{one.spread('plain'):.0%}", "spread dunnage": f"{one.spread('dunnage'):.0%}"} for ratio, one in slower]
+    return f"Slower than plain MPI's by more than {1 - least:.0%}, synchronised\n" + tabulate(rows, headers="keys", disable_numparse=True)
+
+
+def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool:
+    """Prints the tables, writes JSON, text and PNG; returns whether all bytes and counts were right and nothing was lost."""
+    results = broadcasts(run)
+    if not results:
+        raise RunError("; ".join(run.lost) or "no number of ranks that this machine has cores for: nothing was measured")
+    figures = summarize_broadcasts(results, experiment.criteria)
+    least = experiment.criteria.get("dunnage", {}).get("least", 0.0)
+    wrong = [f"WRONG BYTES: {one.mpi}, {one.where}, {way}" for one in results for way, series in one.series.items() if not series["verified"]]
+    wrong += [f"WRONG COUNT: {text}" for text in miscounted(results)]
+    lost = [f"LOST: {one}" for one in run.lost]
+    parts = [_tables(results), "\n".join(_notes(results, run)), figure_table(figures), _slower_table(results, least), "\n".join(wrong), "\n".join(lost)]
+    text = "\n\n".join(part for part in parts if part)
+    print("", text, sep="\n")
+    stem = write_json(experiment, {**head, "skipped": run.skipped, "lost": run.lost}, figures, output, {
+        "slower": [{"mpi": one.mpi, "where": one.where, "ratio": ratio} for ratio, one in slower_broadcasts(results, least)],
+        "results": [vars(one) for one in results],
+    })
+    stem.with_suffix(".txt").write_text(f"{experiment.title}\n{head.get('date', '')}\n\n{text}\n")
+    plot_broadcasts(results, f"{experiment.title}\n{head.get('cpu', '')}", stem.with_suffix(".png"))
+    print(f"\nWritten: {stem}.json, .txt, .png")
+    return not wrong and not lost

@@ -1,0 +1,121 @@
+"""What `dunnage bench bcast` measured, and the figures that it is held to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Tuple
+
+from .figure import Figure
+from .runner import Run
+from .sends import size
+from .statistics import geometric_mean, summarize
+
+SYNCHRONISED, LOOP = "synchronised", "loop"
+
+
+@dataclass
+class Broadcast:
+    """All ways of one broadcast, with one MPI. Times are seconds."""
+
+    mpi: str
+    ranks: int
+    bytes: int
+    buffers: str
+    roots: str
+    series: Dict[str, Dict[str, Any]]
+
+    def time(self, way: str, method: str = SYNCHRONISED) -> Optional[float]:
+        """The median of all launches; None where it was not measured."""
+        found = self.series.get(way, {}).get(method)
+        return float(found["median"]) if found else None
+
+    def ratio(self, faster: str, slower: str, method: str = SYNCHRONISED) -> Optional[float]:
+        """How many times faster one way is than another."""
+        mine, theirs = self.time(faster, method), self.time(slower, method)
+        return theirs / mine if mine and theirs else None
+
+    def spread(self, way: str, method: str = SYNCHRONISED) -> Optional[float]:
+        """From the 10th to the 90th percentile, as a share of the median."""
+        found = self.series.get(way, {}).get(method)
+        return (found["p90"] - found["p10"]) / found["median"] if found else None
+
+    @property
+    def where(self) -> str:
+        """For people who look for it."""
+        return f"{self.ranks} ranks, {size(self.bytes)}, {self.buffers}, root {self.roots}"
+
+
+def broadcasts(run: Run) -> List[Broadcast]:
+    """The results of all launches; a way is right only if it was right in every one."""
+    found: Dict[Tuple[Any, ...], Broadcast] = {}
+    for mpi, record in run.records:
+        key = (mpi, record["ranks"], record["bytes"], record["buffers"], record["roots"])
+        one = found.setdefault(key, Broadcast(*key, series={}))
+        for way, measured in record["series"].items():
+            series = one.series.setdefault(way, {"verified": True, "late": 0})
+            series["verified"] &= measured["verified"]
+            series["late"] += measured["late"]
+            for method in (SYNCHRONISED, LOOP):
+                series.setdefault(method, {"samples": []})["samples"] += measured.get(method, {}).get("samples", [])
+            for counted in ("messages", "bytes_received"):
+                if counted in measured:
+                    series[counted] = measured[counted]
+    for one in found.values():
+        for series in one.series.values():
+            for method in (SYNCHRONISED, LOOP):
+                if series[method]["samples"]:
+                    series[method].update(summarize(series[method]["samples"]))
+                else:
+                    del series[method]
+    return list(found.values())
+
+
+def saved(ranks: int) -> int:
+    """Messages that the opened ring saves: the sum over all ranks of the chunks, but its own, that the scatter has brought."""
+    return sum(bin(rank).count("1") for rank in range(ranks))
+
+
+def miscounted(results: List[Broadcast]) -> List[str]:
+    """Broadcasts whose messages or bytes are not what the formulas say."""
+    wrong = []
+    for one in results:
+        native, tuned = one.series.get("native", {}), one.series.get("tuned", {})
+        if "messages" not in native or "messages" not in tuned:
+            continue
+        if native["messages"] - tuned["messages"] != saved(one.ranks) and one.bytes >= one.ranks:
+            wrong.append(f"{one.mpi}, {one.where}: {native['messages']} messages of native, {tuned['messages']} of tuned")
+        if tuned["bytes_received"] != (one.ranks - 1) * one.bytes:
+            wrong.append(f"{one.mpi}, {one.where}: {tuned['bytes_received']} bytes received with tuned")
+    return wrong
+
+
+def _known(results: List[Broadcast], faster: str, slower: str, method: str) -> List[Tuple[float, Broadcast]]:
+    ratios = [(one.ratio(faster, slower, method), one) for one in results]
+    return [(ratio, one) for ratio, one in ratios if ratio is not None]
+
+
+def slower_broadcasts(results: List[Broadcast], least: float, method: str = SYNCHRONISED) -> List[Tuple[float, Broadcast]]:
+    """Those that take longer with Dunnage than plain, worst first."""
+    return sorted(((r, one) for r, one in _known(results, "dunnage", "plain", method) if r < least), key=lambda pair: pair[0])
+
+
+def summarize_broadcasts(results: List[Broadcast], criteria: Dict[str, Dict[str, Any]]) -> List[Figure]:
+    """For each MPI how the ways compare, by both methods; only the synchronised one is held to anything."""
+    figures: List[Figure] = []
+    for mpi in dict.fromkeys(one.mpi for one in results):
+        own = [one for one in results if one.mpi == mpi]
+        for faster, slower in (("tuned", "native"), ("dunnage", "plain")):
+            asked = criteria.get(faster, {})
+            for method in (SYNCHRONISED, LOOP):
+                known = _known(own, faster, slower, method)
+                if not known:
+                    continue
+                held = method == SYNCHRONISED
+                worst, where = min(known, key=lambda pair: pair[0])
+                name = f"{slower} over {faster}, {method}"
+                figures.append(Figure(mpi, f"{name}: worst", worst, asked.get("least") if held else None, where.where))
+                mean = geometric_mean([ratio for ratio, _ in known])
+                figures.append(Figure(mpi, f"{name}: geometric mean", mean, asked.get("mean", {}).get(mpi) if held else None))
+                best, where = max(known, key=lambda pair: pair[0])
+                figures.append(Figure(mpi, f"{name}: best", best, None, where.where))
+    return figures

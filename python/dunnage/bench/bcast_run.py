@@ -1,0 +1,59 @@
+"""Runs the benchmark of broadcasts: every number of ranks that the machine has cores for, with every MPI."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Dict, List, Set
+
+from .experiment import Experiment
+from .home import Home
+from .results import Record
+from .runner import Run, RunError, Say, launch_program, turns
+
+
+def cores() -> int:
+    """How many cores this process may use, hyperthreads of one counted once."""
+    seen: Set[str] = set()
+    for cpu in os.sched_getaffinity(0):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
+        seen.add(siblings.read_text().strip() if siblings.exists() else str(cpu))
+    return len(seen)
+
+
+def points(experiment: Experiment, here: int) -> Dict[int, List[int]]:
+    """The lengths of messages to measure for each number of ranks; 0 ranks are three quarters of the cores."""
+    found: Dict[int, Set[int]] = {}
+    for sweep in experiment.sweeps.values():
+        for ranks in sweep["ranks"]:
+            found.setdefault(ranks or max(2, here * 3 // 4), set()).update(sweep["bytes"])
+    return {ranks: sorted(found[ranks]) for ranks in sorted(found)}
+
+
+def run_broadcasts(home: Home, experiment: Experiment, mpis: List[str], core: int, say: Say) -> Run:
+    """What dies or does not end is lost, and the others are not."""
+    del core  # the program binds its ranks
+    if not home.library.exists():
+        raise RunError(f"{home.library} is missing: there is nothing to compare plain MPI with")
+    run = Run()
+    here = cores()
+    for ranks, lengths in points(experiment, here).items():
+        if ranks > here:
+            run.skipped.append({"ranks": ranks, "reason": f"{here} cores"})
+            continue
+        for turn, mpi in turns(mpis, experiment.rounds):
+            say(f"{mpi}, {ranks} ranks, round {turn + 1}")
+
+            def take(record: Record, mpi: str = mpi) -> None:
+                if record["record"] == "header":
+                    run.headers.setdefault(mpi, record)
+                elif record["record"] == "result":
+                    run.records.append((mpi, record))
+
+            arguments = ["--bytes", ",".join(map(str, lengths)), *experiment.arguments]
+            try:
+                launch_program(home, experiment.program, mpi, arguments, ranks, settings=experiment.settings, each=take,
+                               limit=experiment.seconds or None)
+            except RunError as error:
+                run.lost.append(f"{mpi}, {ranks} ranks: {str(error)[-400:]}")
+    return run

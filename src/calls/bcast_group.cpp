@@ -1,0 +1,120 @@
+#include "calls/bcast_group.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "calls/communicators.hpp"
+#include "transport/shm/job.hpp"
+
+namespace dunnage::calls {
+namespace {
+
+using transport::shm::Window;
+
+constexpr std::uint32_t cells = 32;
+constexpr std::uint64_t cell = 64 << 10;
+/// Windows of a process: programs with more communicators than that broadcast on the others as the MPI does.
+constexpr int most_windows = 64;
+std::atomic<int> windows{0};
+
+std::atomic<bool> ending{false};  // communicators of ours are left to MPI_Finalize: while it runs, none can be freed
+
+int keyval = MPI_KEYVAL_INVALID;
+std::once_flag keyval_once;
+
+int forget(MPI_Comm, int, void* group, void*) {
+  delete static_cast<BcastGroup*>(group);
+  return MPI_SUCCESS;
+}
+
+bool all_of_this_world(MPI_Comm comm, int ranks) {
+  for (int rank = 0; rank < ranks; ++rank)
+    if (world_rank(comm, rank) < 0) return false;
+  return true;
+}
+
+/// What fails here the others hear of.
+template <class F>
+void try_to(F&& f) {
+  try {
+    f();
+  } catch (const std::exception&) {
+  }
+}
+
+}  // namespace
+
+BcastGroup::~BcastGroup() {
+  if (window) windows.fetch_sub(1, std::memory_order_relaxed);
+  if (between != MPI_COMM_NULL && !ending.load(std::memory_order_relaxed)) context->own.Comm_free(&between);
+}
+
+BcastGroup* bcast_group(MPI_Comm comm) {
+  const auto& own = context->own;
+  std::call_once(keyval_once, [&] {
+    if (own.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, nullptr) != MPI_SUCCESS) keyval = MPI_KEYVAL_INVALID;
+  });
+  if (keyval == MPI_KEYVAL_INVALID) return nullptr;
+  void* found = nullptr;
+  int there = 0;
+  if (own.Comm_get_attr(comm, keyval, &found, &there) != MPI_SUCCESS) return nullptr;
+  if (there) return static_cast<BcastGroup*>(found);
+  auto group = std::make_unique<BcastGroup>();
+  if (own.Comm_size(comm, &group->ranks) != MPI_SUCCESS || own.Comm_rank(comm, &group->rank) != MPI_SUCCESS ||
+      own.Comm_set_attr(comm, keyval, group.get()) != MPI_SUCCESS)
+    return nullptr;
+  group->possible = group->ranks > 1 && all_of_this_world(comm, group->ranks);
+  return group.release();
+}
+
+void set_up(BcastGroup& group, MPI_Comm comm) {
+  const auto& own = context->own;
+  const auto n = static_cast<std::size_t>(group.ranks);
+  group.ready = true;
+  std::vector<std::uint64_t> keys(n);
+  std::uint64_t mine = transport::shm::host_key();
+  bool good = own.Allgather(&mine, sizeof mine, MPI_BYTE, keys.data(), sizeof mine, MPI_BYTE, comm) == MPI_SUCCESS;
+  std::uint32_t here = 0, before = 0;
+  std::vector<std::uint64_t> hosts;
+  for (std::size_t r = 0; r < n; ++r) {
+    const auto host = static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), keys[r]) - hosts.begin());
+    if (host == hosts.size()) {
+      hosts.push_back(keys[r]);
+      group.leaders.push_back(static_cast<int>(r));
+    }
+    group.host_of.push_back(static_cast<int>(host));
+    if (keys[r] != mine) continue;
+    ++here;
+    if (static_cast<int>(r) < group.rank) ++before;
+  }
+
+  std::vector<Window::Name> names(n);
+  Window::Name name{};
+  try_to([&] {
+    if (before == 0 && here > 1 && windows.load(std::memory_order_relaxed) < most_windows && (group.window = Window::make({here, cells, cell}))) name = group.window->name();
+  });
+  good = own.Allgather(&name, sizeof name, MPI_BYTE, names.data(), sizeof name, MPI_BYTE, comm) == MPI_SUCCESS && good;
+  try_to([&] {
+    const auto& theirs = names[static_cast<std::size_t>(group.leaders[static_cast<std::size_t>(group.my_host())])];
+    if (before != 0 && theirs.key != 0) group.window = Window::open(theirs, before);
+  });
+  if (group.hosts() > 1) {
+    good = own.Comm_dup(comm, &group.between) == MPI_SUCCESS && good;
+    if (group.between != MPI_COMM_NULL) own.Comm_set_errhandler(group.between, MPI_ERRORS_RETURN);
+  }
+  int ours = good && (here == 1 || group.window), everywhere = 0;
+  if (own.Allreduce(&ours, &everywhere, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) everywhere = 0;
+  group.possible = everywhere != 0;
+  if (!group.possible) group.window.reset();
+  if (!group.window) return;
+  group.window->forget_name();
+  windows.fetch_add(1, std::memory_order_relaxed);
+}
+
+void forget_bcast_groups() {
+  ending = true;
+  if (keyval != MPI_KEYVAL_INVALID) context->own.Comm_free_keyval(&keyval);
+}
+
+}  // namespace dunnage::calls

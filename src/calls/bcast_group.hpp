@@ -1,0 +1,43 @@
+// What is kept with a communicator for its broadcasts.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "calls/context.hpp"
+#include "collective/trial.hpp"
+#include "pack/cpu/store_choice.hpp"
+#include "transport/shm/window.hpp"
+
+namespace dunnage::calls {
+
+struct BcastGroup {
+  int ranks = 0, rank = 0;
+  bool possible = true;  // the same on all ranks
+  bool ready = false;    // set_up() has been there
+  int seen = 0;          // broadcasts before that
+
+  // By set_up():
+  std::vector<int> host_of;                            // of each rank; hosts are numbered by their first ranks
+  std::vector<int> leaders;                            // of each host the first rank
+  std::unique_ptr<transport::shm::Window> window;      // of the ranks of this host; null where this one is alone there
+  MPI_Comm between = MPI_COMM_NULL;                    // for messages between hosts
+
+  static constexpr std::size_t classes = transport::shm::Window::notes;
+  std::array<collective::Trial, classes> trials;       // by size class
+  std::array<pack::StoreChoice, classes> stores;       // how this rank puts data of such a size in place
+
+  int hosts() const { return static_cast<int>(leaders.size()); }
+  int my_host() const { return host_of[static_cast<std::size_t>(rank)]; }
+  ~BcastGroup();
+};
+
+/// That of a communicator. Null where there can be none. A communicator's broadcasts come one at a time.
+BcastGroup* bcast_group(MPI_Comm comm);
+/// By all ranks at once, inside a broadcast that all are in: with collective calls on the communicator itself. Afterwards broadcasts are possible for all, or for none.
+void set_up(BcastGroup& group, MPI_Comm comm);
+/// Before MPI_Finalize.
+void forget_bcast_groups();
+
+}  // namespace dunnage::calls

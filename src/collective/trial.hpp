@@ -1,0 +1,72 @@
+// Who does the operations of one size on one communicator, found out by doing some each way. Every rank goes through the same turns without a word, since it counts
+// the same operations; one of them looks at what all have measured and says the verdict with an operation's data, so that all hear it before the next one.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+namespace dunnage::collective {
+
+class Trial {
+ public:
+  enum class Turn : std::uint8_t { theirs, measured_theirs, ours, measured_ours };
+  enum class Verdict : std::uint8_t { none, ours, theirs };
+  /// Operations of a kind that are measured, after one that is not: it may have to make what the others find.
+  static constexpr int measured = 3;
+  /// Theirs come first, then ours.
+  static constexpr int theirs = 1 + measured, all = theirs + 1 + measured;
+  /// How many times faster ours must be to be kept.
+  static constexpr float least_gain = 1.05f;
+
+  /// Whose the next operation is.
+  Turn next() {
+    if (verdict_ == Verdict::theirs) return Turn::theirs;
+    if (calls_ >= all) return Turn::ours;
+    const int i = calls_++;
+    if (i < theirs) return i == 0 ? Turn::theirs : Turn::measured_theirs;
+    return i == theirs ? Turn::ours : Turn::measured_ours;
+  }
+  /// What the operation took whose turn was a measured one. The shortest counts: in the others a rank may have come late.
+  void took(Turn turn, float seconds) {
+    auto& shortest = turn == Turn::measured_theirs ? their_time_ : our_time_;
+    shortest = std::min(shortest, seconds);
+  }
+  /// Whether one who has an operation's data should judge.
+  bool undecided() const { return verdict_ == Verdict::none && calls_ >= all; }
+  void decide(Verdict verdict) {
+    if (verdict_ == Verdict::none) verdict_ = verdict;
+  }
+  Verdict verdict() const { return verdict_; }
+
+  /// What this rank has measured, in one word for the others; 0 before all of it is there.
+  std::uint64_t note() const {
+    return calls_ < all ? 0 : std::uint64_t{std::bit_cast<std::uint32_t>(their_time_)} << 32 | std::bit_cast<std::uint32_t>(our_time_);
+  }
+  /// Collects the notes of all ranks. An operation takes as long as it takes its slowest rank.
+  class Judge {
+   public:
+    void hear(std::uint64_t note) {
+      complete_ = complete_ && note != 0;
+      theirs_ = std::max(theirs_, std::bit_cast<float>(static_cast<std::uint32_t>(note >> 32)));
+      ours_ = std::max(ours_, std::bit_cast<float>(static_cast<std::uint32_t>(note)));
+    }
+    Verdict verdict() const {
+      if (!complete_) return Verdict::none;
+      return ours_ * least_gain <= theirs_ ? Verdict::ours : Verdict::theirs;
+    }
+
+   private:
+    bool complete_ = true;
+    float theirs_ = 0, ours_ = 0;
+  };
+
+ private:
+  int calls_ = 0;
+  Verdict verdict_ = Verdict::none;
+  // A rank that could not measure says that it took for ever.
+  float their_time_ = std::numeric_limits<float>::max(), our_time_ = std::numeric_limits<float>::max();
+};
+
+}  // namespace dunnage::collective

@@ -1,0 +1,66 @@
+#include "collective/trial.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dunnage::collective {
+namespace {
+
+using Turn = Trial::Turn;
+using Verdict = Trial::Verdict;
+
+/// All turns up to a verdict, with times of ours and theirs.
+void go_through(Trial& trial, float theirs, float ours) {
+  for (int i = 0; i < Trial::all; ++i) {
+    EXPECT_FALSE(trial.undecided());
+    EXPECT_EQ(trial.note(), 0u);
+    const auto turn = trial.next();
+    EXPECT_EQ(turn == Turn::theirs || turn == Turn::measured_theirs, i < Trial::theirs);
+    if (turn == Turn::measured_theirs) trial.took(turn, theirs + static_cast<float>(i));
+    if (turn == Turn::measured_ours) trial.took(turn, ours + static_cast<float>(Trial::all - i));
+  }
+  EXPECT_TRUE(trial.undecided());
+  EXPECT_NE(trial.note(), 0u);
+}
+
+Verdict judged(std::initializer_list<const Trial*> trials) {
+  Trial::Judge judge;
+  for (const auto* trial : trials) judge.hear(trial->note());
+  return judge.verdict();
+}
+
+TEST(Trial, TheFasterIsKept) {
+  Trial fast, slow;
+  go_through(fast, 1.0f, 100.0f);
+  go_through(slow, 200.0f, 1.0f);
+  EXPECT_EQ(judged({&fast}), Verdict::theirs);
+  EXPECT_EQ(judged({&slow}), Verdict::ours);
+  EXPECT_EQ(judged({&fast, &slow}), Verdict::ours) << "the slowest rank of each counts: 201 and 101";
+}
+
+TEST(Trial, NobodyIsJudgedBeforeAllHaveMeasured) {
+  Trial done, begun;
+  go_through(done, 1.0f, 2.0f);
+  begun.next();
+  EXPECT_EQ(judged({&done, &begun}), Verdict::none);
+}
+
+TEST(Trial, WhatIsNotFasterGoesBackForGood) {
+  Trial trial;
+  go_through(trial, 10.0f, 9.9f);
+  trial.decide(judged({&trial}));
+  EXPECT_EQ(trial.verdict(), Verdict::theirs);
+  trial.decide(Verdict::ours);
+  EXPECT_EQ(trial.verdict(), Verdict::theirs);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(trial.next(), Turn::theirs);
+  EXPECT_FALSE(trial.undecided());
+}
+
+TEST(Trial, WhoCouldNotMeasureTheirsKeepsOurs) {
+  Trial trial;
+  for (int i = 0; i < Trial::all; ++i)
+    if (const auto turn = trial.next(); turn == Turn::measured_ours) trial.took(turn, 5.0f);
+  EXPECT_EQ(judged({&trial}), Verdict::ours);
+}
+
+}  // namespace
+}  // namespace dunnage::collective
