@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs an MPI program's two ranks on two "hosts" made of this one machine: each has a network, a host name, shared memory
+# Runs an MPI program's ranks, one or more a host, on two "hosts" made of this one machine: each has a network, a host name, shared memory
 # and process numbers of its own, and TCP between them goes through a pair of virtual interfaces. docs/guide/two-hosts.md.
 #
 #   scripts/two-hosts.sh --mpi openmpi|mpich|impi [--rate RATE] [--env NAME=VALUE]... [--launcher PATH] [--expect BYTES]
-#                        [--dunnage PATH] -- PROGRAM ARGUMENTS
+#                        [--dunnage PATH] [--ranks-per-host N] -- PROGRAM ARGUMENTS
 #
 # Ends with the launcher's status; 77 where this machine cannot do it, 2 for a wrong command line, 3 where fewer than
 # BYTES went from the first host to the second.
@@ -22,7 +22,7 @@ cannot() { say "cannot run here: $*"; exit 77; }
 
 # --- the command line ----------------------------------------------------------------------------------------
 
-inside=no rate=10gbit mpi='' launcher='' dunnage='' expect=0 variables=() original=("$@")
+inside=no rate=10gbit mpi='' launcher='' dunnage='' expect=0 ranks=1 variables=() original=("$@")
 [ "${1:-}" != --inside ] || { inside=yes; shift; }
 while [ $# -gt 0 ]; do
   [ "$1" = -- ] && { shift; break; }
@@ -32,6 +32,7 @@ while [ $# -gt 0 ]; do
     --mpi) mpi=$2 ;;
     --launcher) launcher=$2 ;;
     --expect) expect=$2 ;;
+    --ranks-per-host) ranks=$2 ;;
     --dunnage) dunnage=$2 ;;
     --env) variables+=("$2") ;;
     *) wrong "unknown option $1" ;;
@@ -115,19 +116,21 @@ chmod +x $agent
 on_second sh -c "cat > $agent && chmod +x $agent" < $agent
 
 export TMPDIR=/dev/shm # goes with the host
-words=("$launcher" -n 2)
+words=("$launcher" -n $((2 * ranks)))
+btl=tcp,self ucx=tcp,self fabrics=ofi
+if [ "$ranks" -gt 1 ]; then btl+=,vader ucx+=,sm fabrics=shm:ofi; fi # Open MPI 5 knows sm by that name, too
 if [ "$kind" = openmpi ]; then
   for name in OMPI PRTE; do export "${name}_ALLOW_RUN_AS_ROOT=1" "${name}_ALLOW_RUN_AS_ROOT_CONFIRM=1"; done
   export OMPI_MCA_plm_rsh_agent=$agent PRTE_MCA_plm_ssh_agent=$agent
-  export OMPI_MCA_pml=ob1 OMPI_MCA_btl=tcp,self OMPI_MCA_osc=^ucx OMPI_MCA_btl_tcp_if_include=$link
+  export OMPI_MCA_pml=ob1 OMPI_MCA_btl=$btl OMPI_MCA_osc=^ucx OMPI_MCA_btl_tcp_if_include=$link
   export OMPI_MCA_oob_tcp_if_include=$link PRTE_MCA_prte_if_include=$link
-  words+=(--host "${names[0]}:1,${names[1]}:1" --bind-to none)
+  words+=(--host "${names[0]}:$ranks,${names[1]}:$ranks" --bind-to none)
   for variable in "${variables[@]}"; do words+=(-x "$variable"); done
   [ -z "$dunnage" ] || words+=(-x LD_PRELOAD -x DUNNAGE_ROSTER)
 else
-  export UCX_TLS=tcp,self UCX_NET_DEVICES=$link
-  export FI_PROVIDER=tcp FI_TCP_IFACE=$link I_MPI_FABRICS=ofi I_MPI_HYDRA_IFACE=$link
-  words+=(-launcher rsh -launcher-exec "$agent" -hosts "${names[0]},${names[1]}" -ppn 1)
+  export UCX_TLS=$ucx UCX_NET_DEVICES=$link
+  export FI_PROVIDER=tcp FI_TCP_IFACE=$link I_MPI_FABRICS=$fabrics I_MPI_HYDRA_IFACE=$link
+  words+=(-launcher rsh -launcher-exec "$agent" -hosts "${names[0]},${names[1]}" -ppn "$ranks")
   for variable in "${variables[@]}"; do words+=(-genv "${variable%%=*}" "${variable#*=}"); done
 fi
 
