@@ -15,15 +15,15 @@ namespace {
 struct Options {
   std::vector<std::int64_t> bytes{12288, 524287, 1048576};
   std::string ways = ".*";
-  std::vector<std::string> buffers{"warm"}, roots{"0"};
+  std::vector<std::string> cases{"warm:0"};
   bench::Plan plan;
 };
 
 void add_options(CLI::App& app, Options& o) {
   app.add_option("--bytes", o.bytes, "of the messages")->delimiter(',')->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
   app.add_option("--ways", o.ways, "only those whose name this regular expression matches");
-  app.add_option("--buffers", o.buffers, "warm: one buffer; rotated: several in turn")->delimiter(',')->check(CLI::IsMember({"warm", "rotated"}));
-  app.add_option("--roots", o.roots, "0: always rank 0; all: another one each time")->delimiter(',')->check(CLI::IsMember({"0", "all"}));
+  app.add_option("--cases", o.cases, "buffers and roots: one buffer (warm) or several in turn (rotated); always rank 0, or another one each time (all)")
+      ->delimiter(',')->check(CLI::IsMember({"warm:0", "rotated:0", "warm:all", "rotated:all"}));
   app.add_option("--rotated-bytes", o.plan.rotated, "of rotated buffers, at least")->check(CLI::PositiveNumber);
   app.add_option("--rounds", o.plan.rounds, "times round all ways")->check(CLI::Range(1, 1000));
   app.add_option("--most", o.plan.most, "broadcasts of each way in a round, by each method")->check(CLI::Range(1, 100000));
@@ -37,21 +37,21 @@ void run(const Options& o, bool dunnage, int rank, bool& right) {
   int ranks;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   for (const auto bytes : o.bytes)
-    for (const auto& buffers : o.buffers)
-      for (const auto& root : o.roots) {
-        const auto found = bench::measure(ways, {bytes, buffers == "rotated", root == "all"}, o.plan, start);
-        if (rank != 0) continue;
-        nlohmann::json record = {{"record", "result"}, {"ranks", ranks}, {"bytes", bytes}, {"buffers", buffers}, {"roots", root}, {"shared_clock", start.shared_clock()}};
-        for (std::size_t i = 0; i < ways.size(); ++i) {
-          const auto& one = found[i];
-          nlohmann::json series = {{"loop", bench::to_json(one.loop)}, {"late", one.late}, {"verified", one.right}};
-          if (!one.synchronised.empty()) series["synchronised"] = bench::to_json(one.synchronised);
-          if (one.messages) series["messages"] = one.messages, series["bytes_received"] = one.bytes_received;
-          record["series"][ways[i].name] = series;
-          if (ways[i].name == "dunnage") right &= one.right;
-        }
-        bench::print(record);
+    for (const auto& one : o.cases) {
+      const auto buffers = one.substr(0, one.find(':')), root = one.substr(one.find(':') + 1);
+      const auto found = bench::measure(ways, {bytes, buffers == "rotated", root == "all"}, o.plan, start);
+      if (rank != 0) continue;
+      nlohmann::json record = {{"record", "result"}, {"ranks", ranks}, {"bytes", bytes}, {"buffers", buffers}, {"roots", root}, {"shared_clock", start.shared_clock()}};
+      for (std::size_t i = 0; i < ways.size(); ++i) {
+        const auto& way = found[i];
+        nlohmann::json series = {{"loop", bench::to_json(way.loop)}, {"late", way.late}, {"verified", way.right}};
+        if (!way.synchronised.empty()) series["synchronised"] = bench::to_json(way.synchronised);
+        if (way.messages) series["messages"] = way.messages, series["bytes_received"] = way.bytes_received;
+        record["series"][ways[i].name] = series;
+        if (ways[i].name == "dunnage") right &= way.right;
       }
+      bench::print(record);
+    }
 }
 
 }  // namespace
