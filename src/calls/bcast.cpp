@@ -19,13 +19,9 @@ using transport::shm::Window;
 /// DUNNAGE_BCAST=window: of a communicator's broadcasts so many are left to the MPI, communicators that live for a few need no window.
 constexpr int left_alone = 3;
 constexpr std::int64_t most = std::int64_t{1} << 30;  // bytes: what the MPI has to pack must fit its integers
-/// Bytes from which broadcasts between hosts are ours.
-constexpr std::int64_t least_between = 64 << 10;
 /// Bytes from which it may pay to store past the caches.
 constexpr std::int64_t least_streamed = 256 << 10;
 enum Tag : int { data_tag, code_tag };
-/// Between hosts, where nobody has measured: a network of 10 Gbit/s.
-constexpr collective::LogGP far{20e-6, 3e-6, 1 / 1.2e9};
 
 /// One broadcast, on one rank.
 struct Part {
@@ -139,7 +135,7 @@ int on_several_hosts(Part& part) {
     if (root) Reader{part}(data, 0, part.bytes);
   }
   collective::Bcast among{static_cast<std::int32_t>(group.hosts()), root_host, part.bytes, 0};
-  const auto choice = collective::choose_bcast(among, far);
+  const auto choice = collective::choose_bcast(among, collective::between_hosts);
   among.segment = choice.segment;
   std::int64_t code = part.code;
   const auto code_schedule = collective::bcast(collective::BcastAlgorithm::binomial, {among.ranks, among.root, sizeof code, 0}, group.my_host());
@@ -193,7 +189,7 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
   std::int64_t bytes = 0;
   if (context->own.Type_size_x(type, &size) != MPI_SUCCESS || __builtin_mul_overflow(static_cast<std::int64_t>(size), count, &bytes) || bytes <= 0 || bytes > most) return;
   auto* group = bcast_group(comm);
-  if (!group || !group->possible || root < 0 || root >= group->ranks || (group->hosts() > 1 && bytes < least_between)) return;
+  if (!group || !group->possible || root < 0 || root >= group->ranks || (group->hosts() > 1 && bytes < collective::least_between_hosts)) return;
   const auto size_class = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)));
   auto& trial = group->trials[size_class];
   const bool tried = context->settings.bcast != base::Bcast::window;

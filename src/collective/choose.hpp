@@ -5,6 +5,14 @@
 
 namespace dunnage::collective {
 
+/// Where nobody has measured: a network of 10 Gbit/s between hosts, and an MPI's messages within one.
+inline constexpr LogGP between_hosts{20e-6, 3e-6, 1 / 1.2e9}, within_host{0.6e-6, 0.3e-6, 1 / 5e9};
+/// Bytes from which broadcasts between hosts are ours.
+inline constexpr std::int64_t least_between_hosts = 64 << 10;
+/// Seconds that a broadcast takes among ranks of one host by memory that they share (transport/shm/window.hpp): what 17 to 33 ranks took on 64 cores of a Xeon,
+/// docs/measurements, 2026-11-22. More ranks hardly change it while the data fit the caches.
+inline double window_cost(std::int64_t bytes) { return 3e-6 + static_cast<double>(bytes) / 6e9; }
+
 struct Choice {
   BcastAlgorithm algorithm = BcastAlgorithm::binomial;
   std::int64_t segment = 0;  // bytes

@@ -10,6 +10,7 @@
 
 #include "base/settings.hpp"
 #include "tool/explain.hpp"
+#include "tool/explain_bcast.hpp"
 #include "tool/info.hpp"
 #include "tool/package.hpp"
 #include "tool/process.hpp"
@@ -75,12 +76,17 @@ int parse_and_run(Words words) {
     });
 
     tool::ExplainOptions explain_options;
-    CLI::App& explain = *app.add_subcommand("explain", "What Dunnage makes of a datatype, and why");
-    explain.add_option("type", explain_options.type, "for example 'vector(1024,1,1024,double)'")->required();
+    tool::ExplainBcastOptions bcast_options;
+    CLI::App& explain = *app.add_subcommand("explain", "What Dunnage makes of a datatype or a broadcast, and why");
+    explain.add_option("type", explain_options.type, "for example 'vector(1024,1,1024,double)', or bcast")->required();
+    explain.add_option("--ranks", bcast_options.ranks, "bcast: how many")->check(CLI::Range(1, 1 << 20));
+    explain.add_option("--hosts", bcast_options.hosts, "bcast: hosts that they are on")->check(CLI::Range(1, 1 << 20));
+    explain.add_option("--bytes", bcast_options.bytes, "bcast: length of the message, for example 1MiB")
+        ->transform(CLI::AsSizeValue(false));
     explain.add_option("--count", explain_options.count, "how many of it in one message")
         ->check(CLI::Range(0LL, std::numeric_limits<long long>::max()));
     explain.add_option("--memory", explain_options.memory, "where the buffers are")->check(CLI::IsMember({"host", "device"}));
-    explain.callback([&] { status = tool::explain(explain_options); });
+    explain.callback([&] { status = explain_options.type == "bcast" ? tool::explain_bcast(bcast_options) : tool::explain(explain_options); });
 
     app.add_subcommand("bench", "Run benchmarks; `dunnage bench --help` lists them")->callback([&] {
         status = tool::run_module("dunnage.bench", run_options.command);

@@ -69,3 +69,34 @@ def test_ways_of_messages_on_device_memory(dunnage, build, tmp_path):
     assert "DUNNAGE_GPU_PATH=staged" in staged[direct] and aware not in staged
     model = write(tmp_path / "model.json", [("Open MPI", 4, 1)], gpu={"direct": 1 << 30, "shared": 1 << 30})
     assert ways(dunnage("explain", "--memory", "device", "vector(100000,1,2,double)", DUNNAGE_MODEL=model))[direct].startswith("staged")
+
+
+def test_a_broadcast_on_one_host(dunnage):
+    out = dunnage("explain", "bcast", "--ranks", "129", "--bytes", "1MiB").stdout
+    assert "broadcast of 1 MiB among 129 ranks on 1 host\n" in out and "memory that the ranks share" in out
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if line.startswith("  ")}
+    scattered = 128
+    assert int(rows["scatter-ring"][1]) == 129 * 128 + scattered
+    saved = sum(bin(rank).count("1") for rank in range(129))
+    assert int(rows["scatter-open-ring"][1]) == 129 * 128 - saved + scattered
+    assert f"saves {saved} of the {129 * 128} messages" in out
+    assert rows["binomial"][1:4] == ["128", "128", "MiB"]
+    assert "scatter-doubling" not in rows, "129 is no power of two"
+
+
+def test_a_broadcast_on_several_hosts(dunnage):
+    out = dunnage("explain", "bcast", "--ranks", "64", "--hosts", "8", "--bytes", "16M").stdout
+    assert "among one rank of each host" in out
+    assert int({line.split()[0]: line.split() for line in out.splitlines() if line.startswith("  ")}["binomial"][1]) == 7
+    assert "left to the MPI, since it is less than 64 KiB" in dunnage("explain", "bcast", "--ranks", "64", "--hosts", "8", "--bytes", "1K").stdout
+
+
+@pytest.mark.parametrize("words, said", [
+    (("--ranks", "2", "--hosts", "3"), "2 ranks cannot be on 3 hosts"),
+    (("--bytes", "much"), "much"),
+    (("--bytes", "2000TiB"), "at most 1 TiB"),
+    (("--ranks", "0"), "0"),
+])
+def test_broadcasts_that_cannot_be(dunnage, words, said):
+    done = dunnage("explain", "bcast", *words)
+    assert done.returncode == 2 and said in done.stderr

@@ -65,6 +65,13 @@ def _slower_table(results: List[Broadcast], least: float) -> str:
     return f"Slower than plain MPI's by more than {1 - least:.0%}, synchronised\n" + tabulate(rows, headers="keys", disable_numparse=True)
 
 
+def _without_samples(one: Broadcast) -> Record:
+    """Their number instead: there are hundreds of each."""
+    series = {way: {name: {**value, "samples": len(value["samples"])} if isinstance(value, dict) else value for name, value in measured.items()}
+              for way, measured in one.series.items()}
+    return {**vars(one), "series": series}
+
+
 def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool:
     """Prints the tables, writes JSON, text and PNG; returns whether all bytes and counts were right and nothing was lost."""
     results = broadcasts(run)
@@ -80,7 +87,7 @@ def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool
     print("", text, sep="\n")
     stem = write_json(experiment, {**head, "skipped": run.skipped, "lost": run.lost}, figures, output, {
         "slower": [{"mpi": one.mpi, "where": one.where, "ratio": ratio} for ratio, one in slower_broadcasts(results, least)],
-        "results": [vars(one) for one in results],
+        "results": [_without_samples(one) for one in results],
     })
     stem.with_suffix(".txt").write_text(f"{experiment.title}\n{head.get('date', '')}\n\n{text}\n")
     plot_broadcasts(results, f"{experiment.title}\n{head.get('cpu', '')}", stem.with_suffix(".png"))
