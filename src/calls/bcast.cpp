@@ -19,6 +19,8 @@ using transport::shm::Window;
 /// DUNNAGE_BCAST=window: of a communicator's broadcasts so many are left to the MPI, communicators that live for a few need no window.
 constexpr int left_alone = 3;
 constexpr std::int64_t most = std::int64_t{1} << 30;  // bytes: what the MPI has to pack must fit its integers
+/// Bytes from which broadcasts within a host are ours: shorter ones were not measured, and communicators that have only such are spared the setting up.
+constexpr std::int64_t least_here = 4 << 10;
 /// Bytes from which it may pay to store past the caches.
 constexpr std::int64_t least_streamed = 256 << 10;
 enum Tag : int { data_tag, code_tag };
@@ -154,7 +156,7 @@ int on_several_hosts(Part& part) {
   if (group.window)
     group.window->write(part.bytes, 0, [&](char* to, std::int64_t begin, std::int64_t end) {
       until([&] { return done || run.prefix() >= end; });
-      const bool good = code == MPI_SUCCESS && codes.code() == MPI_SUCCESS && run.prefix() >= end;
+      const bool good = code == MPI_SUCCESS && codes.code() == MPI_SUCCESS && run.code() == MPI_SUCCESS && run.prefix() >= end;
       if (good) std::memcpy(to, data + begin, static_cast<std::size_t>(end - begin));
       if (!done) done = run.advance();
       return good;
@@ -163,6 +165,7 @@ int on_several_hosts(Part& part) {
       let_others_go_on();
     });
   until([&] { return done; });
+  if (run.code() != MPI_SUCCESS && !packed.empty()) new std::vector<char>(std::move(packed));  // never freed: the MPI may still be at it
   if (root) return part.code;
   if (part.code == MPI_SUCCESS) part.code = run.code() != MPI_SUCCESS ? run.code() : codes.code() != MPI_SUCCESS ? codes.code() : code != MPI_SUCCESS ? MPI_ERR_OTHER : MPI_SUCCESS;
   if (part.code == MPI_SUCCESS && !packed.empty())
@@ -193,6 +196,7 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
   const auto size_class = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)));
   auto& trial = group->trials[size_class];
   const bool tried = context->settings.bcast != base::Bcast::window;
+  if (tried && bytes < least_here) return;
   if (tried) {
     turn_ = trial.next();
     if (turn_ == Trial::Turn::measured_theirs) trial_ = &trial;
@@ -205,7 +209,7 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
   }
   if (!group->ready) {
     set_up(*group, comm);
-    if (!group->possible) return;
+    if (!group->possible || (group->hosts() > 1 && bytes < collective::least_between_hosts)) return;
   }
   start_ = Clock::now();
   const bool several = group->hosts() > 1;
@@ -222,7 +226,9 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
     part.code = code_of_current_exception();
   }
   const Accelerated counted(hook, bytes);
-  const int code = several ? on_several_hosts(part) : on_one_host(part);
+  int code = MPI_SUCCESS;
+  const int failed = guarded([&] { code = several ? on_several_hosts(part) : on_one_host(part); });
+  if (failed != MPI_SUCCESS) code = failed;
   if (tried) {
     trial.decide(part.verdict);
     if (turn_ == Trial::Turn::measured_ours) {

@@ -1,8 +1,11 @@
 #include "calls/bcast_group.hpp"
 
+#include <link.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <string_view>
 
 #include "calls/communicators.hpp"
 #include "transport/shm/job.hpp"
@@ -14,7 +17,7 @@ using transport::shm::Window;
 
 constexpr std::uint32_t cells = 32;
 constexpr std::uint64_t cell = 64 << 10;
-/// Windows of a process: programs with more communicators than that broadcast on the others as the MPI does.
+/// Communicators of a process that have what it takes: programs with more communicators than that broadcast on the others as the MPI does.
 constexpr int most_windows = 64;
 std::atomic<int> windows{0};
 
@@ -34,6 +37,20 @@ bool all_of_this_world(MPI_Comm comm, int ranks) {
   return true;
 }
 
+/// Whether buffers may be in memory of GPUs that nobody here knows of, where the host cannot go.
+bool foreign_gpus() {
+  return dl_iterate_phdr([](dl_phdr_info* object, std::size_t, void*) {
+    const std::string_view name(object->dlpi_name);
+    for (const std::string_view runtime : {"libamdhip64.so", "libhsa-runtime64.so", "libze_loader.so",
+#ifndef DUNNAGE_CUDA
+                                           "libcuda.so",
+#endif
+         })
+      if (name.find(runtime) != name.npos) return 1;
+    return 0;
+  }, nullptr) != 0;
+}
+
 /// What fails here the others hear of.
 template <class F>
 void try_to(F&& f) {
@@ -46,12 +63,13 @@ void try_to(F&& f) {
 }  // namespace
 
 BcastGroup::~BcastGroup() {
-  if (window) windows.fetch_sub(1, std::memory_order_relaxed);
+  if (counted) windows.fetch_sub(1, std::memory_order_relaxed);
   if (between != MPI_COMM_NULL && !ending.load(std::memory_order_relaxed)) context->own.Comm_free(&between);
 }
 
 BcastGroup* bcast_group(MPI_Comm comm) {
   const auto& own = context->own;
+  if (ending.load(std::memory_order_relaxed)) return nullptr;
   std::call_once(keyval_once, [&] {
     if (own.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, nullptr) != MPI_SUCCESS) keyval = MPI_KEYVAL_INVALID;
   });
@@ -61,11 +79,9 @@ BcastGroup* bcast_group(MPI_Comm comm) {
   if (own.Comm_get_attr(comm, keyval, &found, &there) != MPI_SUCCESS) return nullptr;
   if (there) return static_cast<BcastGroup*>(found);
   auto group = std::make_unique<BcastGroup>();
-  if (own.Comm_size(comm, &group->ranks) != MPI_SUCCESS || own.Comm_rank(comm, &group->rank) != MPI_SUCCESS ||
-      own.Comm_set_attr(comm, keyval, group.get()) != MPI_SUCCESS)
-    return nullptr;
+  if (own.Comm_size(comm, &group->ranks) != MPI_SUCCESS || own.Comm_rank(comm, &group->rank) != MPI_SUCCESS) return nullptr;
   group->possible = group->ranks > 1 && all_of_this_world(comm, group->ranks);
-  return group.release();
+  return own.Comm_set_attr(comm, keyval, group.get()) == MPI_SUCCESS ? group.release() : nullptr;
 }
 
 void set_up(BcastGroup& group, MPI_Comm comm) {
@@ -92,24 +108,25 @@ void set_up(BcastGroup& group, MPI_Comm comm) {
   std::vector<Window::Name> names(n);
   Window::Name name{};
   try_to([&] {
-    if (before == 0 && here > 1 && windows.load(std::memory_order_relaxed) < most_windows && (group.window = Window::make({here, cells, cell}))) name = group.window->name();
+    if (before == 0 && here > 1 && (group.window = Window::make({here, cells, cell}))) name = group.window->name();
   });
   good = own.Allgather(&name, sizeof name, MPI_BYTE, names.data(), sizeof name, MPI_BYTE, comm) == MPI_SUCCESS && good;
   try_to([&] {
     const auto& theirs = names[static_cast<std::size_t>(group.leaders[static_cast<std::size_t>(group.my_host())])];
     if (before != 0 && theirs.key != 0) group.window = Window::open(theirs, before);
   });
-  if (group.hosts() > 1) {
-    good = own.Comm_dup(comm, &group.between) == MPI_SUCCESS && good;
-    if (group.between != MPI_COMM_NULL) own.Comm_set_errhandler(group.between, MPI_ERRORS_RETURN);
-  }
-  int ours = good && (here == 1 || group.window), everywhere = 0;
+  int ours = good && !foreign_gpus() && (here == 1 || group.window) && windows.load(std::memory_order_relaxed) < most_windows, everywhere = 0;
   if (own.Allreduce(&ours, &everywhere, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) everywhere = 0;
   group.possible = everywhere != 0;
+  if (group.possible && group.hosts() > 1) {
+    // Not a duplicate, which would call the program's attribute functions.
+    group.possible = own.Comm_split(comm, 0, group.rank, &group.between) == MPI_SUCCESS;
+    if (group.between != MPI_COMM_NULL) own.Comm_set_errhandler(group.between, MPI_ERRORS_RETURN);
+  }
   if (!group.possible) group.window.reset();
-  if (!group.window) return;
-  group.window->forget_name();
-  windows.fetch_add(1, std::memory_order_relaxed);
+  if (group.window) group.window->forget_name();
+  if (group.possible) windows.fetch_add(1, std::memory_order_relaxed);
+  group.counted = group.possible;
 }
 
 void forget_bcast_groups() {

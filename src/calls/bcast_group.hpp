@@ -17,6 +17,7 @@ struct BcastGroup {
   bool possible = true;  // the same on all ranks
   bool ready = false;    // set_up() has been there
   int seen = 0;          // broadcasts before that
+  bool counted = false;  // among those of this process that have what it takes
 
   // By set_up():
   std::vector<int> host_of;                            // of each rank; hosts are numbered by their first ranks

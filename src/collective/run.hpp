@@ -39,21 +39,21 @@ class Run {
   }
   /// So many bytes from the beginning have come, or were there.
   std::int64_t prefix() const { return prefix_; }
-  /// The MPI's first error. After it nothing more is begun.
+  /// The MPI's first error. After it nothing more is done, and what had been begun may still be under way: the data must stay.
   int code() const { return code_; }
   const Traffic& traffic() const { return traffic_; }
 
  private:
   template <class Complete>
   bool go_on(Complete&& complete) {
-    for (; next_ < schedule_.steps() || !requests_.empty();) {
+    while (code_ == MPI_SUCCESS && (next_ < schedule_.steps() || !requests_.empty())) {
       if (requests_.empty()) {
-        if (code_ != MPI_SUCCESS) return true;
         begin(schedule_.step(next_++));
       }
       int done = 0;
       note(complete(static_cast<int>(requests_.size()), requests_.data(), done));
-      if (!done && code_ == MPI_SUCCESS) return false;
+      if (code_ != MPI_SUCCESS) return true;
+      if (!done) return false;
       requests_.clear();
       end(schedule_.step(next_ - 1));
     }

@@ -66,7 +66,7 @@ int parse_and_run(Words words) {
     CLI::App& run = *app.add_subcommand("run", "Run a command with Dunnage preloaded: dunnage run -- mpirun -np 4 ./app");
     run.footer("The command starts at the first word that is not an option, or after --, so values of options follow a\n"
                "'='. The launcher hands the environment on to the ranks of its own host. For ranks on other hosts\n"
-               "Open MPI wants to be told: mpirun -x LD_PRELOAD -x DUNNAGE_REPORT ...; MPICH's hands it on by itself.\n"
+               "Open MPI wants to be told: mpirun -x LD_PRELOAD -x DUNNAGE_ROSTER ...; MPICH's hands it on by itself.\n"
                "Dunnage must be installed in the same place on every host. Other settings: docs/reference/settings.md.");
     add_settings(run, run_options);
     run.callback([&] { status = tool::run(run_options); });

@@ -36,6 +36,14 @@ std::string from_here(const std::string& name, const std::string& value) {
     return is_file ? fs::absolute(output.path).string() : value;
 }
 
+// Whether a launcher has started this: then it is one rank's, and would wait for the others of its job in vain.
+bool launched() {
+    for (const char* name : {"PMIX_NAMESPACE", "PMI_FD", "PMI_RANK"}) {
+        if (std::getenv(name)) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 int run(const RunOptions& options) {
@@ -54,7 +62,7 @@ int run(const RunOptions& options) {
     for (const auto& [name, value] : options.settings) {
         if (!value.empty()) setenv(name.c_str(), from_here(name, value).c_str(), 1);
     }
-    start_roster();
+    if (!launched()) start_roster();
     prepend_to_variable("LD_PRELOAD", library.string());
     return become(options.command);
 }

@@ -30,6 +30,10 @@ def test_the_roster_is_there_while_the_command_runs(dunnage):
             time.sleep(0.05)
 
 
+def test_a_rank_has_no_roster_of_its_own(dunnage):
+    assert "DUNNAGE_ROSTER" not in variables(dunnage("run", "--", "env", PMI_RANK="0"))
+
+
 def test_one_roster_is_enough(dunnage):
     assert variables(dunnage("run", "--", "env", DUNNAGE_ROSTER="1:2:3"))["DUNNAGE_ROSTER"] == "1:2:3"
 
