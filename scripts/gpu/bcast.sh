@@ -9,15 +9,9 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"
 [ $# -ge 1 ] || { sed -n '2,8s/^# \?//p' "$0" >&2; exit 2; }
-command="$0 $*"
-use_bundle "$1"
+begin_benchmark "$1" "$0 $*"
 shift
-cd "$root"
-out=${OUT:-$root/build/results}
-mkdir -p "$out"
-describe_machine "$command" > "$out/machine.txt" 2>&1 || true
 lscpu >> "$out/machine.txt" 2>&1 || true
-export DUNNAGE_HOME=$bundle PYTHONPATH=$root/python
 mpi=(--mpi "openmpi,openmpi5,mpich5,impi")
 [[ " $* " != *" --mpi "* ]] || mpi=()
 status=0

@@ -9,17 +9,9 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"
 [ $# -ge 1 ] || { sed -n '2,7s/^# \?//p' "$0" >&2; exit 2; }
-command="$0 $*"
-use_bundle "$1"
+begin_benchmark "$1" "$0 $*"
 shift
-cd "$root"
-out=${OUT:-$root/build/results}
-mkdir -p "$out"
-python3 -c 'import matplotlib, numpy, tabulate, tomllib' || { echo "$0: python3 lacks the module above" >&2; exit 2; }
-
-describe_machine "$command" > "$out/machine.txt" 2>&1 || true
 nvidia-smi topo -m >> "$out/machine.txt" 2>&1 || true
-export DUNNAGE_HOME=$bundle PYTHONPATH=$root/python
 mpi=(--mpi "openmpi5,mpich5")
 [[ " $* " != *" --mpi "* ]] || mpi=()
 # Every launch is ended after a while by the driver; this is for a GPU that answers no more.

@@ -39,3 +39,14 @@ use_bundle() {
   export BENCH_COMMIT PATH LD_LIBRARY_PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
   export {OMPI,PRTE}_ALLOW_RUN_AS_ROOT=1 {OMPI,PRTE}_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
+
+# What a benchmark of a bundle begins with: uses it, goes to the checkout, describes the machine in the folder of the results, and sets that as `out`.
+begin_benchmark() { # BUNDLE COMMAND
+  use_bundle "$1"
+  cd "$root"
+  out=${OUT:-$root/build/results}
+  mkdir -p "$out"
+  python3 -c 'import matplotlib, numpy, tabulate, tomllib' || { echo "$0: python3 lacks the module above" >&2; exit 2; }
+  describe_machine "$2" > "$out/machine.txt" 2>&1 || true
+  export DUNNAGE_HOME=$bundle PYTHONPATH=$root/python
+}
