@@ -18,9 +18,6 @@ using transport::shm::Window;
 
 /// DUNNAGE_BCAST=window: of a communicator's broadcasts so many are left to the MPI, communicators that live for a few need no window.
 constexpr int left_alone = 3;
-constexpr std::int64_t most = std::int64_t{1} << 30;  // bytes: what the MPI has to pack must fit its integers
-/// Bytes from which broadcasts within a host are ours: shorter ones were not measured, and communicators that have only such are spared the setting up.
-constexpr std::int64_t least_here = 4 << 10;
 /// Bytes from which it may pay to store past the caches.
 constexpr std::int64_t least_streamed = 256 << 10;
 enum Tag : int { data_tag, code_tag };
@@ -178,10 +175,11 @@ int on_several_hosts(Part& part) {
 
 /// On several hosts nobody sees all notes.
 Trial::Verdict agree(const BcastGroup& group, MPI_Comm comm, std::size_t size_class) {
-  const auto note = group.trials[size_class].note();
-  float mine[] = {std::bit_cast<float>(static_cast<std::uint32_t>(note >> 32)), std::bit_cast<float>(static_cast<std::uint32_t>(note))}, all[2] = {};
+  const auto times = group.trials[size_class].times();
+  const float mine[] = {times.theirs, times.ours};
+  float all[2] = {};
   if (context->own.Allreduce(mine, all, 2, MPI_FLOAT, MPI_MAX, comm) != MPI_SUCCESS) return Trial::Verdict::theirs;
-  return all[1] * Trial::least_gain <= all[0] ? Trial::Verdict::ours : Trial::Verdict::theirs;
+  return Trial::Times{all[0], all[1]}.verdict();
 }
 
 }  // namespace
@@ -190,13 +188,13 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
   if (count <= 0 || type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return;
   MPI_Count size = 0;
   std::int64_t bytes = 0;
-  if (context->own.Type_size_x(type, &size) != MPI_SUCCESS || __builtin_mul_overflow(static_cast<std::int64_t>(size), count, &bytes) || bytes <= 0 || bytes > most) return;
+  if (context->own.Type_size_x(type, &size) != MPI_SUCCESS || __builtin_mul_overflow(static_cast<std::int64_t>(size), count, &bytes) || bytes <= 0 || bytes > collective::most_bytes) return;
   auto* group = bcast_group(comm);
   if (!group || !group->possible || root < 0 || root >= group->ranks || (group->hosts() > 1 && bytes < collective::least_between_hosts)) return;
   const auto size_class = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)));
   auto& trial = group->trials[size_class];
   const bool tried = context->settings.bcast != base::Bcast::window;
-  if (tried && bytes < least_here) return;
+  if (tried && bytes < collective::least_within_host) return;
   if (tried) {
     turn_ = trial.next();
     if (turn_ == Trial::Turn::measured_theirs) trial_ = &trial;
@@ -242,7 +240,5 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
 Broadcast::~Broadcast() {
   if (trial_) trial_->took(turn_, std::chrono::duration<float>(Clock::now() - start_).count());
 }
-
-void forget_broadcasts() { forget_bcast_groups(); }
 
 }  // namespace dunnage::calls

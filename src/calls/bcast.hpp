@@ -41,7 +41,4 @@ class Broadcast {
   Clock::time_point start_;
 };
 
-/// Before MPI_Finalize.
-void forget_broadcasts();
-
 }  // namespace dunnage::calls

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "calls/bcast.hpp"
+#include "calls/bcast_group.hpp"
 #include "calls/gpu_pack.hpp"
 #include "calls/gpu_tickets.hpp"
 #include "calls/one_sided.hpp"
@@ -23,7 +23,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
     finish_windows();
     leave_world();
     report();
-    forget_broadcasts();
+    forget_bcast_groups();
     forget_types();
     forget_packed_types();
 #ifdef DUNNAGE_CUDA

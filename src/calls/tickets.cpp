@@ -22,12 +22,13 @@ void join_world() {
     if (context->settings.force == base::Force::never || context->own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
         context->own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks < 2)
       return;
-    // Who means something else by a broadcast is not one of those who are waited for.
+    // Asked where something depends on it. Who means something else by a broadcast is not one of those who are waited for.
+    const bool asked = context->settings.bcast == base::Bcast::automatic || context->settings.streams != base::Streams::off;
     const auto world = transport::shm::world_key(), how = static_cast<std::uint64_t>(context->settings.bcast);
     const transport::Member self{world == 0 ? 0 : world + how, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)};
     MPI_Comm parent = MPI_COMM_NULL;
     // Spawned processes have no roster of their own.
-    context->everyone = !context->settings.roster.empty() && context->own.Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL &&
+    context->everyone = asked && !context->settings.roster.empty() && context->own.Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL &&
                         transport::everyone_is_here(context->settings.roster, self);
     const auto job = transport::shm::job();
     if (context->settings.tickets == base::Tickets::off || !job) return;

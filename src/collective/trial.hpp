@@ -44,22 +44,25 @@ class Trial {
   std::uint64_t note() const {
     return calls_ < all ? 0 : std::uint64_t{std::bit_cast<std::uint32_t>(their_time_)} << 32 | std::bit_cast<std::uint32_t>(our_time_);
   }
-  /// Collects the notes of all ranks. An operation takes as long as it takes its slowest rank.
+  /// Seconds; of several ranks, of the slowest, since an operation takes as long as it takes that one.
+  struct Times {
+    float theirs = 0, ours = 0;
+    Verdict verdict() const { return ours * least_gain <= theirs ? Verdict::ours : Verdict::theirs; }
+  };
+  Times times() const { return {their_time_, our_time_}; }
+  /// Collects the notes of all ranks.
   class Judge {
    public:
     void hear(std::uint64_t note) {
       complete_ = complete_ && note != 0;
-      theirs_ = std::max(theirs_, std::bit_cast<float>(static_cast<std::uint32_t>(note >> 32)));
-      ours_ = std::max(ours_, std::bit_cast<float>(static_cast<std::uint32_t>(note)));
+      slowest_.theirs = std::max(slowest_.theirs, std::bit_cast<float>(static_cast<std::uint32_t>(note >> 32)));
+      slowest_.ours = std::max(slowest_.ours, std::bit_cast<float>(static_cast<std::uint32_t>(note)));
     }
-    Verdict verdict() const {
-      if (!complete_) return Verdict::none;
-      return ours_ * least_gain <= theirs_ ? Verdict::ours : Verdict::theirs;
-    }
+    Verdict verdict() const { return complete_ ? slowest_.verdict() : Verdict::none; }
 
    private:
     bool complete_ = true;
-    float theirs_ = 0, ours_ = 0;
+    Times slowest_;
   };
 
  private:

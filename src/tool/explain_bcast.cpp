@@ -58,19 +58,21 @@ int explain_bcast(const ExplainBcastOptions& options) {
         return 0;
     }
     const Bcast all{options.ranks, 0, size, 0}, among{options.hosts, 0, size, 0};
-    if (options.hosts == 1) {
+    const bool alone = options.hosts == 1;
+    const auto least = alone ? least_within_host : least_between_hosts;
+    if (size < least) {
+        fmt::print("\nDunnage: left to the MPI, since it is less than {}\n", base::format_bytes(static_cast<std::uint64_t>(least)));
+    } else if (size > most_bytes) {
+        fmt::print("\nDunnage: left to the MPI, since it is more than {}\n", base::format_bytes(static_cast<std::uint64_t>(most_bytes)));
+    } else if (alone) {
         fmt::print("\nDunnage: memory that the ranks share, no messages, predicted {}\n", microseconds(window_cost(size)));
-        fmt::print("\nby messages within a host (not used; for comparison):\n");
-        print_algorithms(all, within_host);
     } else {
         const auto choice = choose_bcast(among, between_hosts);
-        const bool small = size < least_between_hosts;
-        fmt::print("\nDunnage: {}\n", small ? fmt::format("left to the MPI, since it is less than {}", base::format_bytes(least_between_hosts))
-                                            : fmt::format("{} among one rank of each host, predicted {}, and inside a host memory that its ranks share",
-                                                          text(choice.algorithm), microseconds(choice.seconds)));
-        fmt::print("\nbetween hosts:\n");
-        print_algorithms(among, between_hosts);
+        fmt::print("\nDunnage: {} among one rank of each host, predicted {}, and inside a host memory that its ranks share\n", text(choice.algorithm),
+                   microseconds(choice.seconds));
     }
+    fmt::print("\n{}:\n", alone ? "by messages within a host (not used; for comparison)" : "between hosts");
+    print_algorithms(alone ? all : among, alone ? within_host : between_hosts);
     fmt::print("\nThe figures are built in, not measured here. Who does it is not decided by them: where all ranks have Dunnage, the first four\n"
                "broadcasts of a size on a communicator are the MPI's, the next four Dunnage's, and then it is the MPI's again unless\n"
                "Dunnage was at least 5 % faster (DUNNAGE_BCAST).\n");

@@ -88,6 +88,8 @@ def test_a_broadcast_on_several_hosts(dunnage):
     out = dunnage("explain", "bcast", "--ranks", "64", "--hosts", "8", "--bytes", "16M").stdout
     assert "among one rank of each host" in out
     assert int({line.split()[0]: line.split() for line in out.splitlines() if line.startswith("  ")}["binomial"][1]) == 7
+    assert "left to the MPI, since it is less than 4 KiB" in dunnage("explain", "bcast", "--ranks", "64", "--bytes", "1K").stdout
+    assert "left to the MPI, since it is more than 1 GiB" in dunnage("explain", "bcast", "--ranks", "4", "--bytes", "2G").stdout
     assert "left to the MPI, since it is less than 64 KiB" in dunnage("explain", "bcast", "--ranks", "64", "--hosts", "8", "--bytes", "1K").stdout
 
 
