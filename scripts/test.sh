@@ -16,12 +16,12 @@ failed_step() {
   printf '<testsuite><testcase name="%s"><failure/></testcase></testsuite>\n' "$1" > "$results/$1.xml"
 }
 
-unit_tests() { # PRESET FOLDER [WRAPPER...]
-  local preset=$1 folder=$2
-  shift 2
-  announce "unit tests, $preset"
-  scripts/build.sh "$preset" unit_tests || { failed_step "build-$preset"; return; }
-  "$@" ctest --test-dir "$folder" -L unit --output-on-failure --no-tests=error --parallel "$(nproc)" \
+unit_tests() { # PRESET FOLDER LABEL [WRAPPER...]
+  local preset=$1 folder=$2 label=$3
+  shift 3
+  announce "$label tests, $preset"
+  scripts/build.sh "$preset" "${label}_tests" || { failed_step "build-$preset"; return; }
+  "$@" ctest --test-dir "$folder" -L "$label" --output-on-failure --no-tests=error --parallel "$(nproc)" \
     --output-junit "$results/unit-$preset.xml" || [ -e "$results/unit-$preset.xml" ] || failed_step "unit-$preset"
 }
 
@@ -34,12 +34,12 @@ tsan_wrapper() {
 
 announce "build"
 scripts/build.sh default || failed_step build
-unit_tests default build
-unit_tests asan build-asan
+unit_tests default build unit
+unit_tests asan build-asan unit
 scripts/build.sh asan preload || failed_step build-asan-preload  # for tests/mpi/test_sanitized.py
 if wrapper=$(tsan_wrapper); then
   # shellcheck disable=SC2086
-  unit_tests tsan build-tsan $wrapper
+  unit_tests tsan build-tsan thread $wrapper
 else
   echo "skipped: programs with ThreadSanitizer do not start on this machine"
 fi

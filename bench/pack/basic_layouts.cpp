@@ -7,8 +7,6 @@ namespace bench {
 
 namespace {
 
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
-
 template <class T>
 Layout typed_vector(MPI_Datatype element, int count, int blocklength, int stride) {
   Layout layout;

@@ -7,8 +7,6 @@ namespace bench {
 
 namespace {
 
-std::size_t size(int n) { return static_cast<std::size_t>(n); }
-
 /// Places several fields in one buffer, each on a cache line of its own as an allocator would.
 class Fields {
  public:

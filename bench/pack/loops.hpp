@@ -9,6 +9,8 @@
 
 namespace bench {
 
+inline std::size_t size(int n) { return static_cast<std::size_t>(n); }
+
 /// A hand-written loop is one body for both directions; these say which way an element moves.
 struct Packing {
   template <class T>

@@ -8,8 +8,6 @@ namespace {
 constexpr std::uint64_t line = 128;             // what a cache keeps together
 constexpr std::uint64_t forgotten = 384 << 20;  // bytes, several times the L2 cache of any GPU
 
-std::uint64_t up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
-
 /// By how much the case can be moved within `room` bytes: a box to every place in its array, others behind each other.
 std::vector<std::uint64_t> shifts(const Case& subject, std::uint64_t room, std::uint64_t most) {
   std::vector<std::uint64_t> found;

@@ -11,6 +11,9 @@
 
 namespace bench {
 
+/// The next multiple of the unit.
+constexpr std::uint64_t up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
 struct Loop {
   std::uint64_t count = 1, stride = 0;
 };

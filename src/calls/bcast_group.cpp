@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <string_view>
 
+#include "calls/attribute.hpp"
 #include "calls/communicators.hpp"
 #include "transport/shm/job.hpp"
 
@@ -23,13 +23,7 @@ std::atomic<int> windows{0};
 
 std::atomic<bool> ending{false};  // communicators of ours are left to MPI_Finalize: while it runs, none can be freed
 
-int keyval = MPI_KEYVAL_INVALID;
-std::once_flag keyval_once;
-
-int forget(MPI_Comm, int, void* group, void*) {
-  delete static_cast<BcastGroup*>(group);
-  return MPI_SUCCESS;
-}
+Attribute<BcastGroup> groups;
 
 bool all_of_this_world(MPI_Comm comm, int ranks) {
   for (int rank = 0; rank < ranks; ++rank)
@@ -70,18 +64,13 @@ BcastGroup::~BcastGroup() {
 BcastGroup* bcast_group(MPI_Comm comm) {
   const auto& own = context->own;
   if (ending.load(std::memory_order_relaxed)) return nullptr;
-  std::call_once(keyval_once, [&] {
-    if (own.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, nullptr) != MPI_SUCCESS) keyval = MPI_KEYVAL_INVALID;
-  });
-  if (keyval == MPI_KEYVAL_INVALID) return nullptr;
-  void* found = nullptr;
-  int there = 0;
-  if (own.Comm_get_attr(comm, keyval, &found, &there) != MPI_SUCCESS) return nullptr;
-  if (there) return static_cast<BcastGroup*>(found);
+  BcastGroup* found = nullptr;
+  if (!groups.find(comm, found)) return nullptr;
+  if (found) return found;
   auto group = std::make_unique<BcastGroup>();
   if (own.Comm_size(comm, &group->ranks) != MPI_SUCCESS || own.Comm_rank(comm, &group->rank) != MPI_SUCCESS) return nullptr;
   group->possible = group->ranks > 1 && all_of_this_world(comm, group->ranks);
-  return own.Comm_set_attr(comm, keyval, group.get()) == MPI_SUCCESS ? group.release() : nullptr;
+  return groups.put(comm, std::move(group));
 }
 
 void set_up(BcastGroup& group, MPI_Comm comm) {
@@ -131,7 +120,7 @@ void set_up(BcastGroup& group, MPI_Comm comm) {
 
 void forget_bcast_groups() {
   ending = true;
-  if (keyval != MPI_KEYVAL_INVALID) context->own.Comm_free_keyval(&keyval);
+  groups.end();
 }
 
 }  // namespace dunnage::calls

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "calls/attribute.hpp"
 #include "calls/context.hpp"
 
 namespace dunnage::calls {
@@ -12,13 +13,7 @@ namespace {
 
 using Ranks = std::vector<int>;  // in MPI_COMM_WORLD, by rank
 
-int keyval = MPI_KEYVAL_INVALID;
-std::once_flag keyval_once;
-
-int forget(MPI_Comm, int, void* ranks, void*) {
-  delete static_cast<Ranks*>(ranks);
-  return MPI_SUCCESS;
-}
+Attribute<Ranks> known;
 
 bool translate(MPI_Comm comm, Ranks& ranks) {
   const auto& own = context->own;
@@ -45,32 +40,23 @@ bool translate(MPI_Comm comm, Ranks& ranks) {
 int world_rank(MPI_Comm comm, int rank) {
   if (comm == MPI_COMM_WORLD) return rank;
   if (comm == MPI_COMM_NULL) return -1;
-  const auto& own = context->own;
-  std::call_once(keyval_once, [&] {
-    if (own.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, nullptr) != MPI_SUCCESS) keyval = MPI_KEYVAL_INVALID;
-  });
-  if (keyval == MPI_KEYVAL_INVALID) return -1;
-  void* found = nullptr;
-  int there = 0;
-  if (own.Comm_get_attr(comm, keyval, &found, &there) != MPI_SUCCESS) return -1;
-  if (!there) {
+  Ranks* ranks = nullptr;
+  if (!known.find(comm, ranks)) return -1;
+  if (!ranks) {
     // Two threads may both get here; the MPI frees the ranks that it replaces, which nobody may be reading.
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
-    if (own.Comm_get_attr(comm, keyval, &found, &there) != MPI_SUCCESS) return -1;
-    if (!there) {
-      auto ranks = std::make_unique<Ranks>();
-      if (!translate(comm, *ranks)) ranks->clear();
-      if (own.Comm_set_attr(comm, keyval, ranks.get()) != MPI_SUCCESS) return -1;
-      found = ranks.release();
+    if (!known.find(comm, ranks)) return -1;
+    if (!ranks) {
+      auto fresh = std::make_unique<Ranks>();
+      if (!translate(comm, *fresh)) fresh->clear();
+      ranks = known.put(comm, std::move(fresh));
+      if (!ranks) return -1;
     }
   }
-  const auto& ranks = *static_cast<const Ranks*>(found);
-  return rank >= 0 && static_cast<std::size_t>(rank) < ranks.size() ? ranks[static_cast<std::size_t>(rank)] : -1;
+  return rank >= 0 && static_cast<std::size_t>(rank) < ranks->size() ? (*ranks)[static_cast<std::size_t>(rank)] : -1;
 }
 
-void forget_communicators() {
-  if (keyval != MPI_KEYVAL_INVALID) context->own.Comm_free_keyval(&keyval);
-}
+void forget_communicators() { known.end(); }
 
 }  // namespace dunnage::calls

@@ -8,8 +8,6 @@
 namespace dunnage::calls {
 namespace {
 
-using engine::Operation;
-
 /// Nothing of ours behind any request.
 bool nothing_of_ours() {
   return context->operations.empty() && !context->attention.load(std::memory_order_relaxed);
@@ -33,7 +31,7 @@ class Ours {
       operations_[static_cast<std::size_t>(i)] = operation;
     }
     if (none()) return;
-    context->operations.take_out(operations_, [](const Operation& o) { return !o.persistent; });
+    context->operations.take_out(operations_, [](const engine::Operation& o) { return !o.persistent; });
     for (int i = 0; i < count; ++i)
       if (auto* operation = (*this)[i]; operation && operation->by_ticket) requests[i] = handle_of<MPI_Request>(operation->inner);
   }
@@ -41,7 +39,7 @@ class Ours {
   Ours& operator=(const Ours&) = delete;
   ~Ours() {
     restore();
-    if (!none()) context->operations.put_back(operations_, [](const Operation& o) { return !o.persistent; });
+    if (!none()) context->operations.put_back(operations_, [](const engine::Operation& o) { return !o.persistent; });
     for (const auto* operation : operations_)
       if (operation && !operation->delivered) look_after(*operation);
     progress_orphans();
@@ -56,7 +54,7 @@ class Ours {
       requests_[i] = handle_of<MPI_Request>(operation->key);
     }
   }
-  Operation* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
+  engine::Operation* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
 
   /// The MPI has completed request i. `status` is null where it ended in an error: then nothing is delivered. Returns an error of
   /// our own; whose handler is to be called is then in failed_.
@@ -65,7 +63,7 @@ class Ours {
     if (!operation || !operation->active) return MPI_SUCCESS;
     MPI_Status none;
     // A send that failed may have a receiver all the same, which reads its data.
-    if (!status && operation->kind == Operation::Kind::ticket && context->own.Status_set_cancelled(&none, 0) == MPI_SUCCESS) arrive(*operation, none);
+    if (!status && operation->kind == engine::Operation::Kind::ticket && context->own.Status_set_cancelled(&none, 0) == MPI_SUCCESS) arrive(*operation, none);
     const int error = status ? arrive(*operation, *status) : MPI_SUCCESS;
     if (error != MPI_SUCCESS) failed_ = errors_of(*operation);
     operation->active = false;
@@ -150,7 +148,7 @@ class Ours {
 
  private:
   MPI_Request* requests_;
-  std::vector<Operation*> operations_;
+  std::vector<engine::Operation*> operations_;
   ErrorsOf failed_{};
 };
 
@@ -249,7 +247,7 @@ int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request) {
   progress_orphans();
   const auto alone = no_progress();
-  std::unique_ptr<Operation> operation(request ? context->operations.erase(key_of(*request)) : nullptr);
+  std::unique_ptr<engine::Operation> operation(request ? context->operations.erase(key_of(*request)) : nullptr);
   if (!operation || !operation->active) return next(request);
   if (operation->by_ticket) {  // the MPI's persistent request has not been started
     operation->persistent = operation->by_ticket = false;

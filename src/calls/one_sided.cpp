@@ -22,7 +22,7 @@ struct Kept {
   std::shared_ptr<engine::Copies> copies;
 };
 
-std::mutex mutex;
+std::mutex windows_mutex;
 /// Never destroyed: calls may come from destructors at exit.
 auto& by_window() {
   static auto* all = new std::unordered_map<std::uint64_t, std::vector<Kept>>;
@@ -31,7 +31,7 @@ auto& by_window() {
 std::vector<MPI_Win> windows;  // that the program was not given
 
 std::vector<Kept> take(MPI_Win win, int target) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(windows_mutex);
   const auto found = by_window().find(key_of(win));
   if (found == by_window().end()) return {};
   std::vector<Kept> taken, left;
@@ -47,7 +47,7 @@ std::vector<Kept> take(MPI_Win win, int target) {
 }  // namespace
 
 void keep_until_synchronized(MPI_Win win, int target, std::shared_ptr<engine::Copies> copies) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(windows_mutex);
   by_window()[key_of(win)].push_back({target, std::move(copies)});
   kept_copies.fetch_add(1, std::memory_order_relaxed);
 }
@@ -97,7 +97,7 @@ void* stand_in(MPI_Aint size) {
 
 void keep_window(MPI_Win win) {
   context->own.Win_set_errhandler(win, MPI_ERRORS_RETURN);
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(windows_mutex);
   windows.push_back(win);
 }
 

@@ -15,7 +15,7 @@ struct Orphan {
   std::unique_ptr<engine::Operation> operation;
 };
 
-std::mutex mutex, streams_mutex;
+std::mutex orphans_mutex, streams_mutex;
 std::vector<Orphan> orphans;
 std::vector<std::shared_ptr<OutgoingStream>> streams;
 
@@ -34,7 +34,7 @@ void test_streams() {
 
 void test_orphans() {
   test_streams();
-  std::unique_lock lock(mutex, std::try_to_lock);  // another thread is at it already
+  std::unique_lock lock(orphans_mutex, std::try_to_lock);  // another thread is at it already
   if (!lock) return;
   const auto ended = std::erase_if(orphans, [](Orphan& orphan) {
     int done = 0;
@@ -50,7 +50,7 @@ void test_orphans() {
 }
 
 void adopt_orphan(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(orphans_mutex);
   orphans.push_back({request, std::move(operation)});
   announce(1);
 }
@@ -73,11 +73,11 @@ void finish_orphans() {
   // so it must with us.
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   const auto left = [] {
-    const std::lock_guard lock(mutex);
+    const std::lock_guard lock(orphans_mutex);
     return !orphans.empty();
   };
   while (left() && std::chrono::steady_clock::now() < limit) test_orphans();
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(orphans_mutex);
   for (auto& orphan : orphans) (void)orphan.operation.release();  // the MPI may still write there: leaked on purpose
   announce(-static_cast<std::ptrdiff_t>(orphans.size()));
   orphans.clear();

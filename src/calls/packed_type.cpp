@@ -13,7 +13,7 @@ namespace {
 // Programs send few different sizes; one of many must not fill the memory with them.
 constexpr std::size_t most_kept = 1024;
 
-std::mutex mutex;
+std::mutex packed_mutex;
 std::unordered_map<std::int64_t, MPI_Datatype> kept;  // by size: where a message is divided follows from it
 
 MPI_Datatype make(std::int64_t first, std::int64_t second) {
@@ -40,7 +40,7 @@ PackedType::~PackedType() {
 
 PackedType PackedType::divided(std::int64_t first, std::int64_t second) {
   PackedType type;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(packed_mutex);
   const auto found = kept.find(first + second);
   if (found != kept.end()) {
     type.handle_ = found->second;
@@ -55,7 +55,7 @@ PackedType PackedType::divided(std::int64_t first, std::int64_t second) {
 }
 
 void forget_packed_types() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(packed_mutex);
   for (auto& [size, type] : kept) context->own.Type_free(&type);
   kept.clear();
 }

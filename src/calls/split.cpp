@@ -10,7 +10,7 @@ namespace dunnage::calls {
 namespace {
 
 std::atomic<std::size_t> count{0};
-std::mutex mutex;
+std::mutex split_mutex;
 /// Never destroyed: calls may come from destructors at exit.
 auto& by_file() {
   static auto* all = new std::unordered_map<std::uint64_t, std::shared_ptr<engine::Copies>>;
@@ -20,14 +20,14 @@ auto& by_file() {
 }  // namespace
 
 void keep_until_end(MPI_File file, std::shared_ptr<engine::Copies> copies) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(split_mutex);
   by_file()[key_of(file)] = std::move(copies);
   count.store(by_file().size(), std::memory_order_relaxed);
 }
 
 std::shared_ptr<engine::Copies> take_kept(MPI_File file) {
   if (count.load(std::memory_order_relaxed) == 0) return nullptr;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(split_mutex);
   auto node = by_file().extract(key_of(file));
   count.store(by_file().size(), std::memory_order_relaxed);
   return node ? std::move(node.mapped()) : nullptr;

@@ -43,6 +43,7 @@ struct Driver {
     function = reinterpret_cast<decltype(function)>(dlsym(library, DUNNAGE_TEXT(function))); \
     if (!function) throw std::runtime_error(file + " has no " DUNNAGE_TEXT(function));
         DUNNAGE_PATH_FUNCTIONS(DUNNAGE_RESOLVE)
+#undef DUNNAGE_RESOLVE
         check(cuInit(0), "cuInit");
     }
     void check(CUresult code, const char* what) const {

@@ -16,6 +16,7 @@
 #ifdef DUNNAGE_CUDA
 #include "tool/info_devices.hpp"
 #endif
+#include "tool/line.hpp"
 #include "tool/paths.hpp"
 #include "tool/process.hpp"
 
@@ -23,8 +24,6 @@ namespace fs = std::filesystem;
 
 namespace dunnage::tool {
 namespace {
-
-void line(std::string_view name, std::string_view value) { fmt::print("  {:<22} {}\n", name, value); }
 
 std::string presence(const fs::path& path) {
     return fs::exists(path) ? path.string() : fmt::format("{} is missing", path.string());

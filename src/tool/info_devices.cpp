@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tool/gpu_paths.hpp"
+#include "tool/line.hpp"
 
 namespace dunnage::tool {
 namespace {
@@ -23,8 +24,6 @@ struct Functions {
     DUNNAGE_INFO_FUNCTIONS(DUNNAGE_MEMBER)
 #undef DUNNAGE_MEMBER
 };
-
-void line(std::string_view name, std::string_view value) { fmt::print("  {:<22} {}\n", name, value); }
 
 std::string version(int number) { return fmt::format("CUDA {}.{}", number / 1000, number % 1000 / 10); }
 
@@ -91,6 +90,7 @@ void print_devices(base::Device setting, const std::filesystem::path& backends) 
     f.function = reinterpret_cast<decltype(f.function)>(dlsym(library, DUNNAGE_TEXT(function))); \
     if (!f.function) return line("driver", fmt::format("{} has no {}", file, DUNNAGE_TEXT(function)));
     DUNNAGE_INFO_FUNCTIONS(DUNNAGE_RESOLVE)
+#undef DUNNAGE_RESOLVE
     int driver = 0, devices = 0;
     if (const CUresult code = f.cuInit(0); code != CUDA_SUCCESS) {
         const char* name = nullptr;

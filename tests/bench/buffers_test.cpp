@@ -12,11 +12,11 @@ namespace {
 constexpr std::size_t n = 100;
 const std::vector<Shape> shapes{Shape::contiguous, Shape::strided};
 
-std::size_t place(Shape shape, std::size_t i) { return shape == Shape::strided ? 2 * i : i; }
+std::size_t index(Shape shape, std::size_t i) { return shape == Shape::strided ? 2 * i : i; }
 
 /// What a right exchange leaves.
 void deliver(const Array& from, const Array& to, Shape sent, Shape taken) {
-  for (std::size_t i = 0; i < n; ++i) to.data()[place(taken, i)] = from.data()[place(sent, i)];
+  for (std::size_t i = 0; i < n; ++i) to.data()[index(taken, i)] = from.data()[index(sent, i)];
 }
 
 TEST(Buffers, ArraysAreAlignedAndTouched) {

@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "libraries.hpp"
+
 namespace dunnage::plan {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-const Library open_mpi{Library::Kind::open_mpi, 4, 1}, mpich{Library::Kind::mpich, 4, 0};
 
 class MachineModelTest : public testing::Test {
  protected:

@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "libraries.hpp"
+
 namespace dunnage::plan {
 namespace {
 
 using nlohmann::json;
 
 const base::Machine machine{"AMD EPYC", 2, 1 << 20};
-const Library open_mpi{Library::Kind::open_mpi, 4, 1}, mpich{Library::Kind::mpich, 4, 0};
 
 json document() {
   return {{"format", "dunnage model"},

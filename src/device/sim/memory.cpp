@@ -48,8 +48,6 @@ void release(const Allocation& allocation) {
 
 namespace {
 
-constexpr std::size_t page = 4096;
-
 CUdeviceptr take_device_memory(const Call& c, Kind kind, std::size_t bytes) {
   require(bytes > 0, CUDA_ERROR_INVALID_VALUE);
   const auto address = driver().space.take(c.context->device, bytes);

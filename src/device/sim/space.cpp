@@ -13,7 +13,6 @@ namespace dunnage::sim {
 namespace {
 
 constexpr std::uint64_t grain = 256;  // CUDA's alignment of allocations
-constexpr std::uint64_t page = 4096;
 
 std::uint64_t up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 std::uint64_t down(std::uint64_t value, std::uint64_t unit) { return value / unit * unit; }

@@ -13,6 +13,8 @@
 
 namespace dunnage::sim {
 
+constexpr std::uint64_t page = 4096;
+
 // Free pieces of a range, first fit.
 class FreeList {
  public:

@@ -16,7 +16,7 @@ namespace dunnage::transport::shm {
 namespace {
 
 // Above the numbers that programs expect, and those of shm/memory.cpp.
-constexpr int first_file = 194;
+constexpr int post_file = 194;
 
 struct Address {
   explicit Address(const Post::Name& name) {
@@ -41,7 +41,7 @@ union Extra {
 std::unique_ptr<Post> Post::open() {
   const base::Descriptor made(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!made) return nullptr;
-  base::Descriptor file(fcntl(made.get(), F_DUPFD_CLOEXEC, first_file));
+  base::Descriptor file(fcntl(made.get(), F_DUPFD_CLOEXEC, post_file));
   const int yes = 1;
   Name name{};
   struct stat status;

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "contract.hpp"
@@ -169,10 +172,23 @@ inline const Ints& sizes() {
 
 inline void scramble(unsigned char* at, std::size_t n, unsigned seed) {
   unsigned long long x = seed * 0x9E3779B97F4A7C15ull + 1;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (i % 8 == 0) x = x * 6364136223846793005ull + 1442695040888963407ull;
-    at[i] = (unsigned char)(x >> (8 + i % 8 * 7));
+  for (std::size_t i = 0; i < n; i += 8) {
+    x = x * 6364136223846793005ull + 1442695040888963407ull;
+    const unsigned long long word = x ^ x >> 29;
+    std::memcpy(at + i, &word, std::min<std::size_t>(8, n - i));
   }
+}
+
+// What it takes long to find out about `count` elements of a type.
+struct Known {
+  std::shared_ptr<const Typemap> map;
+  bool asked = false, quirky = false;  // whether this MPI differs from the typemap
+};
+
+// For a sample found out once.
+inline Known& known(const Sample& sample, int n, int count) {
+  static std::map<std::tuple<decltype(Sample::make), int, int>, Known> all;
+  return all[{sample.make, n, count}];
 }
 
 // Memory for `count` elements of a committed type, with a margin on both sides, so that every byte
@@ -182,16 +198,21 @@ class Region {
   static constexpr unsigned char kPoison = 0xA5;
 
   Region(const Sample& sample, int n, int count_ = 1)
-      : Region(sample.make(n), count_, sample.name, sample.absolute) {}
+      : Region(sample.make(n), count_, sample.name, sample.absolute, known(sample, n, count_)) {}
 
   // Takes over a type, committed or not.
-  Region(MPI_Datatype type_, int count_, const std::string& name_, bool absolute = false)
-      : type(type_), count(count_), name(name_), map_(typemap(type_, count_)), bounds_(bounds_of(map_)),
-        size_(size_of(map_)), margin_(margin()), memory_(bounds_.end - bounds_.begin + 2 * margin_) {
+  Region(MPI_Datatype type_, int count_, const std::string& name_, bool absolute = false, Known&& k = {})
+      : Region(type_, count_, name_, absolute, k) {}
+  Region(MPI_Datatype type_, int count_, const std::string& name_, bool absolute, Known& k)
+      : type(type_), count(count_), name(name_),
+        shared_map_(k.map ? k.map : k.map = std::make_shared<Typemap>(typemap(type_, count_))), map_(*shared_map_),
+        bounds_(bounds_of(map_)), size_(size_of(map_)), margin_(margin()), memory_(bounds_.end - bounds_.begin + 2 * margin_) {
     origin_ = memory_.data() + margin_ - bounds_.begin;
     address = origin_;
     MPI_Type_commit(&type);
-    quirky_ = differs_from_plain();
+    if (!k.asked) k.quirky = differs_from_plain();
+    k.asked = true;
+    quirky_ = k.quirky;
     if (quirky_) contract().quirk(name);
     if (absolute) place();
     poison();
@@ -295,7 +316,8 @@ class Region {
     return got != memory_;
   }
 
-  Typemap map_;
+  std::shared_ptr<const Typemap> shared_map_;
+  const Typemap& map_;
   Bounds bounds_;
   MPI_Aint size_, margin_;
   Bytes memory_;
