@@ -134,15 +134,18 @@ endif()
 list(JOIN described ",\n" described)
 file(WRITE "${CMAKE_BINARY_DIR}/mpis.json" "[\n${described}\n]\n")
 
-# dunnage_mpi_program(NAME [ALL_MPIS] SOURCES... [LIBS...] [OPTIONS...]): an executable for one Open MPI and one MPICH, or
-# for every MPI installed: build/mpi/<name>/NAME. It is compiled once for a family and linked with each library of it,
-# so that the tests show what the families are about.
+# dunnage_mpi_program(NAME [ALL_MPIS|ALL_LIBRARIES] SOURCES... [LIBS...] [OPTIONS...]): an executable for one Open MPI and one MPICH,
+# for every MPI installed, or for each but not by the standard's ABI too: build/mpi/<name>/NAME. It is compiled once for a family and
+# linked with each library of it, so that the tests show what the families are about.
 function(dunnage_mpi_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 program "ALL_MPIS" "" "LIBS;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 program "ALL_MPIS;ALL_LIBRARIES" "" "LIBS;OPTIONS")
   foreach(mpi IN LISTS DUNNAGE_MPIS)
     set(family ${DUNNAGE_${mpi}_FAMILY})
     set(kind ${DUNNAGE_${mpi}_KIND})
-    if(NOT program_ALL_MPIS AND (NOT mpi STREQUAL DUNNAGE_${family}_MPI OR kind STREQUAL mpi_abi))
+    if(NOT program_ALL_MPIS AND kind STREQUAL mpi_abi AND NOT DUNNAGE_FAMILIES STREQUAL abi)
+      continue()
+    endif()
+    if(NOT program_ALL_MPIS AND NOT program_ALL_LIBRARIES AND NOT mpi STREQUAL DUNNAGE_${family}_MPI)
       continue()
     endif()
     if(NOT TARGET ${name}_objects_${family})

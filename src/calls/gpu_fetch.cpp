@@ -38,6 +38,7 @@ constexpr std::size_t most_flights = 2;
 
 /// Data that take longer than an MPI may be left alone: what this process has sent may need its help to arrive.
 constexpr std::int64_t long_fetch = 256 << 10;
+constexpr int rounds_between = 16;  // a look into the MPI takes longer than one at our own flights
 
 
 /// Where the data are to go if that is device memory in one piece.
@@ -130,9 +131,10 @@ std::vector<FetchBatch::Failure> FetchBatch::finish() {
     for (const auto& message : flight->messages) bytes += message.remote->size();
   const base::Range range("fetch from other GPUs", bytes);
   // No context of ours is current here: the MPI may have its own affairs with devices.
-  for (transport::shm::Patience patience; !flights_.empty() || !pending_.empty(); patience.wait()) {
+  transport::shm::Patience patience;
+  for (int round = 1; !flights_.empty() || !pending_.empty(); ++round, patience.wait()) {
     go_on();
-    if (bytes >= long_fetch) let_mpi_progress();
+    if (bytes >= long_fetch && round % rounds_between == 0) let_mpi_progress();
   }
   return std::exchange(failures_, {});
 }
