@@ -14,7 +14,8 @@ std::vector<Schedule> all_of(BcastAlgorithm a, const Bcast& b) {
   return all;
 }
 
-/// DUNNAGE_TEST_RANKS: up to how many; every root up to DUNNAGE_TEST_ROOTS of them, some beyond.
+/// DUNNAGE_TEST_RANKS: up to how many, DUNNAGE_TEST_LEAST_RANKS: from how many on; every root up to DUNNAGE_TEST_ROOTS of them, some
+/// beyond (scripts/every-root.sh).
 std::int32_t option(const char* name, std::int32_t fallback) {
   const char* text = std::getenv(name);
   return text ? std::atoi(text) : fallback;
@@ -33,7 +34,7 @@ class Algorithms : public testing::TestWithParam<BcastAlgorithm> {};
 TEST_P(Algorithms, EveryRankEndsWithAllBytesAndGetsNoneTwice) {
   const auto a = GetParam();
   const bool again = a == BcastAlgorithm::scatter_ring;
-  for (std::int32_t ranks = 1; ranks <= option("DUNNAGE_TEST_RANKS", 300); ++ranks) {
+  for (std::int32_t ranks = option("DUNNAGE_TEST_LEAST_RANKS", 1); ranks <= option("DUNNAGE_TEST_RANKS", 300); ++ranks) {
     for (const auto root : roots(ranks)) {
       const std::int64_t bytes = ranks % 3 == 0 ? 12288 : ranks % 3 == 1 ? 524287 : 64 * ranks + root % 7;
       const Bcast b{ranks, root, bytes, in_segments(a) ? bytes / (1 + (ranks + root) % 11) + 1 : 0};
