@@ -46,7 +46,7 @@ def staged_modes(flavour, case):
     return ["dunnage", "always"] if flavour in ALL_OF_IT else ["always"]
 
 
-SECONDS = int(os.environ.get("DUNNAGE_RANDOM_SECONDS", "10"))
+SECONDS = int(os.environ.get("DUNNAGE_RANDOM_SECONDS", "5"))
 
 
 def skip_unless_finished(plain):

@@ -15,7 +15,7 @@ from model import write as model_file
 SIM = BUILD / "lib" / "dunnage" / "sim"
 pytestmark = pytest.mark.skipif(not SIM.exists(), reason="built without CUDA's header")
 
-SECONDS = int(os.environ.get("DUNNAGE_RANDOM_SECONDS", "10"))
+SECONDS = int(os.environ.get("DUNNAGE_RANDOM_SECONDS", "5"))
 
 
 def simulated(name, **variables):
