@@ -13,7 +13,6 @@ namespace {
 int integer(std::uint64_t value) { return static_cast<int>(value); }
 MPI_Aint aint(std::uint64_t value) { return static_cast<MPI_Aint>(value); }
 
-
 /// An element of any size; the types of C where one has it.
 Datatype matrix_element(std::uint64_t bytes) {
   switch (bytes) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -182,7 +183,7 @@ inline void scramble(unsigned char* at, std::size_t n, unsigned seed) {
 // What it takes long to find out about `count` elements of a type.
 struct Known {
   std::shared_ptr<const Typemap> map;
-  bool asked = false, quirky = false;  // whether this MPI differs from the typemap
+  std::optional<bool> quirky;  // whether this MPI differs from the typemap
 };
 
 // For a sample found out once.
@@ -210,9 +211,8 @@ class Region {
     origin_ = memory_.data() + margin_ - bounds_.begin;
     address = origin_;
     MPI_Type_commit(&type);
-    if (!k.asked) k.quirky = differs_from_plain();
-    k.asked = true;
-    quirky_ = k.quirky;
+    if (!k.quirky) k.quirky = differs_from_plain();
+    quirky_ = *k.quirky;
     if (quirky_) contract().quirk(name);
     if (absolute) place();
     poison();
