@@ -17,6 +17,7 @@ bool ring(BcastAlgorithm a) { return a == BcastAlgorithm::scatter_ring || a == B
 struct Options {
   std::vector<std::int32_t> ranks{256, 1024, 4096, 16384, 65536};
   std::vector<std::int64_t> bytes{8 << 10, 64 << 10, 1 << 20, 16 << 20};
+  std::string platform;
   std::int32_t per_host = 64, most_in_ring = 1024;  // rings among more have too many messages, and are slower than anything else
 };
 
@@ -44,10 +45,12 @@ int main(int argc, char** argv) {
   CLI::App app("Simulated broadcasts on large networks; one JSON object per line");
   app.add_option("--ranks", o.ranks, "how many")->delimiter(',')->check(CLI::Range(2, 1 << 20));
   app.add_option("--bytes", o.bytes, "of the message")->delimiter(',')->check(CLI::PositiveNumber);
+  app.add_option("--platform", o.platform, "only the one of this name");
   app.add_option("--ranks-per-host", o.per_host)->check(CLI::PositiveNumber);
   app.add_option("--most-in-ring", o.most_in_ring, "rings and chains among more are left out");
   CLI11_PARSE(app, argc, argv);
   for (const auto& platform : bench::platforms(o.per_host)) {
+    if (!o.platform.empty() && platform.name != o.platform) continue;
     std::cout << nlohmann::json{{"record", "platform"}, {"simulated", true}, {"name", platform.name}, {"text", platform.text}, {"ranks_per_host", o.per_host}}.dump() << "\n";
     for (const auto ranks : o.ranks)
       for (const auto bytes : o.bytes)

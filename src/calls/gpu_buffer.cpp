@@ -37,7 +37,10 @@ bool any_on_gpu(const device::Driver& driver, const UserBuffer& user, const devi
 }
 
 std::shared_ptr<const engine::GpuRecipe> contiguous_recipe(std::int64_t size) {
-  return std::make_shared<const engine::GpuRecipe>(type::layout_of(type::block(0, size)), 1);
+  // Most messages are as long as the last one.
+  thread_local std::shared_ptr<const engine::GpuRecipe> last;
+  if (!last || last->recipe.size() != size) last = std::make_shared<const engine::GpuRecipe>(type::layout_of(type::block(0, size)), 1);
+  return last;
 }
 
 InHost::InHost(const device::Driver& driver, const UserBuffer& user, const Extent& extent, const device::Place& place, bool quirk) : driver_(driver) {

@@ -33,12 +33,14 @@ void fetch_to_host(const Driver& driver, const engine::Remote& remote, Landing& 
 
 thread_local FetchBatch* batch = nullptr;
 
-/// Under way at a time: one that moves data, and one that is being begun. What comes meanwhile goes together in the next.
-constexpr std::size_t most_flights = 2;
+/// Under way at a time: one that moves data, and one that is being begun. What comes meanwhile goes together in the next; so much of it that moving
+/// it takes longer than beginning with it does not wait for one of them to end.
+constexpr std::size_t few_flights = 2, most_flights = 6;
+constexpr std::int64_t worth_a_flight = 2 << 20;
 
 /// Data that take longer than an MPI may be left alone: what this process has sent may need its help to arrive.
 constexpr std::int64_t long_fetch = 256 << 10;
-constexpr int rounds_between = 16;  // a look into the MPI takes longer than one at our own flights
+constexpr int rounds_between = 64;  // a look into the MPI takes 8 us where messages have come, one at our own flights less than 1 us
 
 
 /// Where the data are to go if that is device memory in one piece.
@@ -87,6 +89,12 @@ FetchBatch::~FetchBatch() {
   batch = outer_;
 }
 
+std::int64_t FetchBatch::bytes_of(const std::vector<Pending>& group) {
+  std::int64_t bytes = 0;
+  for (const auto& message : group) bytes += message.remote->size();
+  return bytes;
+}
+
 void FetchBatch::end(const std::vector<Pending>& group, int code) {
   for (const auto& message : group) {
     message.incoming.discard();
@@ -104,7 +112,7 @@ void FetchBatch::go_on() {
     if (done) end(flight->messages, code);
     return done;
   });
-  while (!pending_.empty() && flights_.size() < most_flights) {
+  while (!pending_.empty() && (flights_.size() < few_flights || (flights_.size() < most_flights && bytes_of(pending_) >= worth_a_flight))) {
     const auto first = pending_.front().context;
     const auto others = std::stable_partition(pending_.begin(), pending_.end(), [&](const auto& p) { return p.context == first; });
     auto flight = std::make_unique<Flight>();
@@ -125,10 +133,8 @@ void FetchBatch::go_on() {
 
 std::vector<FetchBatch::Failure> FetchBatch::finish() {
   if (pending_.empty() && flights_.empty()) return std::exchange(failures_, {});
-  std::int64_t bytes = 0;
-  for (const auto& message : pending_) bytes += message.remote->size();
-  for (const auto& flight : flights_)
-    for (const auto& message : flight->messages) bytes += message.remote->size();
+  auto bytes = bytes_of(pending_);
+  for (const auto& flight : flights_) bytes += bytes_of(flight->messages);
   const base::Range range("fetch from other GPUs", bytes);
   // No context of ours is current here: the MPI may have its own affairs with devices.
   transport::shm::Patience patience;

@@ -76,11 +76,11 @@ GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver) try {
   const auto& data = *content.device();
   std::optional<GpuSource> source;
   GpuOffer offer;
-  const auto& where = data.place.memory == device::Memory::device ? data.place : any_place(driver);
-  const device::Scope scope(driver, device::context_for(driver, where));
+  std::optional<device::Scope> scope;  // known exports need none
+  const auto enter = [&] { scope.emplace(driver, device::context_for(driver, data.place.memory == device::Memory::device ? data.place : any_place(driver))); };
   if (const auto exported = device::export_of(driver, data.place, self())) {
     source = engine::describe(data, *exported);
-  } else if (const auto mapping = device::mapping_of(driver, data.place, self())) {
+  } else if (enter(); const auto mapping = device::mapping_of(driver, data.place, self())) {
     source = engine::describe(data, *mapping);
     if (source && holds(receiver, driver, *mapping))
       offer.named = passed_as(*mapping);
@@ -89,6 +89,7 @@ GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver) try {
   }
   if (!source) {
     if (transport::token_length(content.size())) return {};  // staged in less time
+    if (!scope) enter();
     const auto block = device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(content.size()), context->settings.device_arena, self());
     if (!block) return {};
     source = engine::describe(block->exported, content.size());

@@ -79,6 +79,7 @@ class FetchBatch {
   friend int gpu_fetch(const transport::shm::Incoming&, std::int64_t, Landing&);
   struct Pending;
   struct Flight;
+  static std::int64_t bytes_of(const std::vector<Pending>& group);
   void end(const std::vector<Pending>& group, int code);
   std::vector<Pending> pending_;
   std::vector<std::unique_ptr<Flight>> flights_;

@@ -14,11 +14,12 @@ namespace {
 class Exports {
  public:
   /// Asks the driver the first time. Nothing where it exports no such memory.
-  std::optional<Exported> of(const Driver& driver, Exported exported) {
+  std::optional<Exported> of(const Driver& driver, const Place& place, Exported exported) {
     const std::lock_guard lock(mutex_);
     for (const auto& known : known_)
       if (known.exported.id == exported.id && known.exported.begin == exported.begin && known.exported.size == exported.size)
         return known.possible ? std::optional(known.exported) : std::nullopt;
+    const Scope scope(driver, context_for(driver, place));
     const auto address = static_cast<CUdeviceptr>(exported.begin);
     unsigned capable = 0;
     CUpointer_attribute attribute[] = {CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
@@ -50,7 +51,7 @@ Exports& exports() {
 
 std::optional<Exported> export_of(const Driver& driver, const Place& place, std::int32_t owner) {
   if (place.memory != Memory::device || place.id == 0 || !driver.cuIpcGetMemHandle) return std::nullopt;
-  return exports().of(driver, {{}, place.begin, place.end - place.begin, place.id, place.device, owner, Exported::by_handle, 0});
+  return exports().of(driver, place, {{}, place.begin, place.end - place.begin, place.id, place.device, owner, Exported::by_handle, 0});
 }
 
 Import::Import(const Driver& driver, const Exported& exported) : driver_(driver), exported_(exported) {

@@ -25,7 +25,7 @@ struct Exported {
 static_assert(sizeof(CUipcMemHandle) == sizeof Exported::handle);
 
 /// The allocation that a place is in, by handle; nothing where the driver exports it in no such way (of pools, managed and virtual memory,
-/// and what has been mapped from elsewhere). The place's context must be current.
+/// and what has been mapped from elsewhere).
 std::optional<Exported> export_of(const Driver& driver, const Place& place, std::int32_t owner);
 
 /// An allocation of another process, mapped into a context of this one while anyone needs it.
