@@ -59,7 +59,8 @@ class Hook:
         mpi = f"{table}.{self.name}"
         if self.handler:
             return f"  return {self.call(f'calls::{self.handler}', f'Hook::{self.name}', mpi)};\n"
-        between = f"calls::nothing_between({table}.{self.name.removesuffix('_c')})"  # by the other name: libraries may lack the large-count form
+        name = self.name.removesuffix("_c")  # libraries may lack the large-count form
+        between = f"calls::nothing_between({table}.{name}, calls::context->own.{name[4:]})"
         return (self.asked(between) + f"  if (calls::left_to_mpi()) return {self.call(mpi)};\n"
                 f"  return {self.call(f'staged_{self.name}', mpi, 'true')};\n")
 
@@ -69,7 +70,7 @@ class Hook:
             return ""
         arguments = ", ".join([f"Hook::{self.name}", *self.words])
         return (f"  std::optional<calls::{self.first}> first;\n"
-                f"  if (calls::{self.first.lower()}s() && {unless}) first.emplace({arguments});\n"
+                f"  if (calls::{self.first}::possible() && {unless}) first.emplace({arguments});\n"
                 "  if (first && first->done()) return first->code();\n")
 
     def renamed(self, prefix):
@@ -118,7 +119,7 @@ def pmpi_hook(hook, tracked):
     if hook.handler:
         others = "== Caller::mpi" if hook.handler in tracked else "!= Caller::fortran"
         return text + f"  if (caller(__builtin_return_address(0)) {others}) return {hook.call(mpi)};\n{hook.body('below')}}}\n"
-    unless = f" && !calls::{hook.first.lower()}s()" if hook.first else ""
+    unless = f" && !calls::{hook.first}::possible()" if hook.first else ""
     return (text + f"  if (calls::left_to_mpi(){unless}) return {hook.call(mpi)};\n"
             "  const auto who = caller(__builtin_return_address(0));\n"
             f"  if (who == Caller::mpi) return {hook.call(mpi)};\n" + hook.asked() +

@@ -12,6 +12,8 @@ struct Functions {
   decltype(&MPI_Testall) Testall = BENCH_PAST(MPI_Testall);
   decltype(&MPI_Waitall) Waitall = BENCH_PAST(MPI_Waitall);
   decltype(&MPI_Bcast) Bcast = BENCH_PAST(MPI_Bcast);
+  decltype(&MPI_Ibcast) Ibcast = BENCH_PAST(MPI_Ibcast);
+  decltype(&MPI_Wait) Wait = BENCH_PAST(MPI_Wait);
   decltype(&MPI_Barrier) Barrier = BENCH_PAST(MPI_Barrier);
   decltype(&MPI_Reduce) Reduce = BENCH_PAST(MPI_Reduce);
   decltype(&MPI_Allreduce) Allreduce = BENCH_PAST(MPI_Allreduce);

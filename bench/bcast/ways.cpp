@@ -37,6 +37,21 @@ class OfMpi : public Way {
   const decltype(&MPI_Bcast) function_;
 };
 
+/// MPI_Ibcast, and MPI_Wait at once.
+class Nonblocking : public Way {
+ public:
+  Nonblocking(decltype(&MPI_Ibcast) begin, decltype(&MPI_Wait) wait) : begin_(begin), wait_(wait) {}
+  void run(char* data, std::int64_t bytes, int root) override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    begin_(data, static_cast<int>(bytes), MPI_BYTE, root, MPI_COMM_WORLD, &request);
+    wait_(&request, MPI_STATUS_IGNORE);
+  }
+
+ private:
+  const decltype(&MPI_Ibcast) begin_;
+  const decltype(&MPI_Wait) wait_;
+};
+
 class Scheduled : public Way {
  public:
   explicit Scheduled(BcastAlgorithm algorithm) : algorithm_(algorithm) { MPI_Comm_dup(MPI_COMM_WORLD, &comm_); }
@@ -101,6 +116,8 @@ std::vector<NamedWay> ways(const std::function<bool(const std::string&)>& wanted
   std::vector<NamedWay> made;
   if (wanted("plain")) made.push_back({"plain", std::make_unique<OfMpi>(past().Bcast)});
   if (dunnage && wanted("dunnage")) made.push_back({"dunnage", std::make_unique<OfMpi>(MPI_Bcast)});
+  if (wanted("plain-ibcast")) made.push_back({"plain-ibcast", std::make_unique<Nonblocking>(past().Ibcast, past().Wait)});
+  if (dunnage && wanted("dunnage-ibcast")) made.push_back({"dunnage-ibcast", std::make_unique<Nonblocking>(MPI_Ibcast, MPI_Wait)});
   for (const auto a : all_bcast_algorithms)
     if (wanted(name_of(a)) && possible(a, {size_of_world(), 0, 1, 0})) made.push_back({name_of(a), std::make_unique<Scheduled>(a)});
   if (wanted("copy")) made.push_back({"copy", std::make_unique<Copy>()});

@@ -28,7 +28,7 @@ struct NamedWay {
   std::unique_ptr<Way> way;
 };
 
-/// Those of the names that `wanted` takes, and that can be with so many ranks: `plain` and `dunnage` (MPI_Bcast past the preload and through it), `native` and `tuned` (the seed
+/// Those of the names that `wanted` takes, and that can be with so many ranks: `plain` and `dunnage` (MPI_Bcast past the preload and through it), `plain-ibcast` and `dunnage-ibcast` (MPI_Ibcast and MPI_Wait), `native` and `tuned` (the seed
 /// document's two, written with the MPI's messages), the other schedules by their names, and `copy`: all ranks copy the message from
 /// memory that they share at once, which is no broadcast but what one copy takes. Collective.
 std::vector<NamedWay> ways(const std::function<bool(const std::string&)>& wanted, bool dunnage);

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <vector>
 
+#include "calls/bcast_data.hpp"
 #include "calls/progress.hpp"
 #include "calls/tickets.hpp"
 #include "collective/choose.hpp"
 #include "collective/run.hpp"
-#include "pack/cpu/kernels.hpp"
 
 namespace dunnage::calls {
 namespace {
@@ -18,8 +18,6 @@ using transport::shm::Window;
 
 /// DUNNAGE_BCAST=window: of a communicator's broadcasts so many are left to the MPI, communicators that live for a few need no window.
 constexpr int left_alone = 3;
-/// Bytes from which it may pay to store past the caches.
-constexpr std::int64_t least_streamed = 256 << 10;
 enum Tag : int { data_tag, code_tag };
 
 /// One broadcast, on one rank.
@@ -40,59 +38,6 @@ void let_others_go_on() {
   answer_letters();
 }
 
-/// Ranges of the data where they lie, packed.
-class Reader {
- public:
-  explicit Reader(Part& part) : part_(part) {}
-  bool operator()(char* to, std::int64_t begin, std::int64_t end) {
-    if (part_.code != MPI_SUCCESS) return false;
-    part_.code = guarded([&] {
-      if (part_.landing.contiguous() || part_.landing.content()) return part_.landing.read(to, begin, end);
-      if (packed_.empty()) {  // what the MPI packs it packs at once
-        packed_.resize(static_cast<std::size_t>(part_.bytes));
-        part_.landing.read(packed_.data(), 0, part_.bytes);
-      }
-      std::copy(packed_.begin() + begin, packed_.begin() + end, to);
-    });
-    return part_.code == MPI_SUCCESS;
-  }
-
- private:
-  Part& part_;
-  std::vector<char> packed_;
-};
-
-/// Ranges of the data, in order, into the user's buffer.
-class Placer {
- public:
-  explicit Placer(Part& part) : part_(part), streams_(part.bytes >= least_streamed && part.landing.contiguous()) {}
-  Placer(const Placer&) = delete;
-  Placer& operator=(const Placer&) = delete;
-  ~Placer() {
-    if (streams_) pack::kernels().fence();
-  }
-  void operator()(const char* from, std::int64_t begin, std::int64_t end) {
-    if (part_.code != MPI_SUCCESS) return;
-    if (!streams_) {
-      part_.code = guarded([&] { part_.landing.place(from, begin, end); });
-      return;
-    }
-    auto& stores = part_.group.stores[part_.size_class];
-    const bool streamed = stores.next();
-    const auto start = std::chrono::steady_clock::now();
-    auto* const to = part_.landing.contiguous() + begin;
-    if (streamed)
-      pack::kernels().stream(to, from, end - begin);
-    else
-      std::memcpy(to, from, static_cast<std::size_t>(end - begin));
-    stores.learn(streamed, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(end - begin));
-  }
-
- private:
-  Part& part_;
-  const bool streams_;
-};
-
 /// What all ranks of this host have measured. None before they have.
 Trial::Verdict judge(const BcastGroup& group, std::size_t size_class) {
   Trial::Judge judge;
@@ -101,7 +46,7 @@ Trial::Verdict judge(const BcastGroup& group, std::size_t size_class) {
 }
 
 int receive_here(Part& part) {
-  Placer place(part);
+  Placer place(part.landing, part.bytes, part.group.stores[part.size_class], part.code);
   const auto received = part.group.window->receive(part.bytes, place, let_others_go_on);
   part.verdict = static_cast<Trial::Verdict>(received.word);
   if (part.code == MPI_SUCCESS && received.all) part.code = guarded([&] { part.landing.finish(); });
@@ -113,7 +58,7 @@ int on_one_host(Part& part) {
   if (group.rank != part.root) return receive_here(part);
   auto& trial = group.trials[part.size_class];
   if (trial.undecided()) part.verdict = judge(group, part.size_class);
-  group.window->write(part.bytes, static_cast<unsigned>(part.verdict), Reader(part), let_others_go_on);
+  group.window->write(part.bytes, static_cast<unsigned>(part.verdict), Reader(part.landing, part.bytes, part.code), let_others_go_on);
   return part.code;
 }
 
@@ -131,7 +76,7 @@ int on_several_hosts(Part& part) {
   if (!data || part.code != MPI_SUCCESS) {
     packed.resize(static_cast<std::size_t>(part.bytes));
     data = packed.data();
-    if (root) Reader{part}(data, 0, part.bytes);
+    if (root) Reader(part.landing, part.bytes, part.code)(data, 0, part.bytes);
   }
   collective::Bcast among{static_cast<std::int32_t>(group.hosts()), root_host, part.bytes, 0};
   const auto choice = collective::choose_bcast(among, collective::between_hosts);

@@ -12,18 +12,14 @@
 
 namespace dunnage::calls {
 
-/// Whether any broadcast may be ours. Three loads. Nothing that may differ between ranks is asked.
-inline bool broadcasts() {
-  const auto how = context->settings.bcast;
-  return how != base::Bcast::off && (how != base::Bcast::automatic || context->everyone) && context->initialized.load(std::memory_order_relaxed);
-}
-/// Whether the call goes to the MPI from here: else a profiling tool is between, sees it first, and makes it again by its PMPI name.
-template <class Function>
-bool nothing_between(Function next) { return reinterpret_cast<void*>(next) == reinterpret_cast<void*>(context->own.Bcast); }
-
 /// One call. Lives until the MPI has done it, where it is the MPI's: that is measured.
 class Broadcast {
  public:
+  /// Whether any may be ours. Three loads. Nothing that may differ between ranks is asked.
+  static bool possible() {
+    const auto how = context->settings.bcast;
+    return how != base::Bcast::off && (how != base::Bcast::automatic || context->everyone) && context->initialized.load(std::memory_order_relaxed);
+  }
   /// Does it, if it is ours.
   Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm);
   Broadcast(const Broadcast&) = delete;

@@ -31,20 +31,6 @@ bool all_of_this_world(MPI_Comm comm, int ranks) {
   return true;
 }
 
-/// Whether buffers may be in memory of GPUs that nobody here knows of, where the host cannot go.
-bool foreign_gpus() {
-  return dl_iterate_phdr([](dl_phdr_info* object, std::size_t, void*) {
-    const std::string_view name(object->dlpi_name);
-    for (const std::string_view runtime : {"libamdhip64.so", "libhsa-runtime64.so", "libze_loader.so",
-#ifndef DUNNAGE_CUDA
-                                           "libcuda.so",
-#endif
-         })
-      if (name.find(runtime) != name.npos) return 1;
-    return 0;
-  }, nullptr) != 0;
-}
-
 /// What fails here the others hear of.
 template <class F>
 void try_to(F&& f) {
@@ -71,6 +57,28 @@ BcastGroup* bcast_group(MPI_Comm comm) {
   if (own.Comm_size(comm, &group->ranks) != MPI_SUCCESS || own.Comm_rank(comm, &group->rank) != MPI_SUCCESS) return nullptr;
   group->possible = group->ranks > 1 && all_of_this_world(comm, group->ranks);
   return groups.put(comm, std::move(group));
+}
+
+bool foreign_gpus() {
+  return dl_iterate_phdr([](dl_phdr_info* object, std::size_t, void*) {
+    const std::string_view name(object->dlpi_name);
+    for (const std::string_view runtime : {"libamdhip64.so", "libhsa-runtime64.so", "libze_loader.so",
+#ifndef DUNNAGE_CUDA
+                                           "libcuda.so",
+#endif
+         })
+      if (name.find(runtime) != name.npos) return 1;
+    return 0;
+  }, nullptr) != 0;
+}
+
+bool on_one_host(BcastGroup& group, MPI_Comm comm) {
+  if (!group.one_host) {
+    const auto in_world = [&](int rank) { return static_cast<std::uint32_t>(world_rank(comm, rank)); };
+    group.one_host = true;
+    for (int rank = 1; rank < group.ranks; ++rank) group.one_host = *group.one_host && context->world->on_one_host(in_world(0), in_world(rank));
+  }
+  return *group.one_host;
 }
 
 void set_up(BcastGroup& group, MPI_Comm comm) {

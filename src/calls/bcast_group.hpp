@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "calls/context.hpp"
@@ -17,6 +19,7 @@ struct BcastGroup {
   bool possible = true;  // the same on all ranks
   bool ready = false;    // set_up() has been there
   int seen = 0;          // broadcasts before that
+  std::optional<bool> one_host;  // on_one_host() has found that out
   bool counted = false;  // among those of this process that have what it takes
 
   // By set_up():
@@ -29,6 +32,7 @@ struct BcastGroup {
   std::array<collective::Trial, classes> trials;       // by size class
   std::array<pack::StoreChoice, classes> stores;       // how this rank puts data of such a size in place
 
+  collective::Trial& trial(std::int64_t bytes) { return trials[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)))]; }
   int hosts() const { return static_cast<int>(leaders.size()); }
   int my_host() const { return host_of[static_cast<std::size_t>(rank)]; }
   ~BcastGroup();
@@ -36,8 +40,12 @@ struct BcastGroup {
 
 /// That of a communicator. Null where there can be none. A communicator's broadcasts come one at a time.
 BcastGroup* bcast_group(MPI_Comm comm);
+/// Whether all of its ranks are on one host, as MPI_Init has found out: to be asked where context->shares. The same on all ranks.
+bool on_one_host(BcastGroup& group, MPI_Comm comm);
 /// By all ranks at once, inside a broadcast that all are in: with collective calls on the communicator itself. Afterwards broadcasts are possible for all, or for none.
 void set_up(BcastGroup& group, MPI_Comm comm);
+/// Whether buffers may be in memory of GPUs that nobody here knows of, where the host cannot go.
+bool foreign_gpus();
 /// Before MPI_Finalize.
 void forget_bcast_groups();
 

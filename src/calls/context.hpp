@@ -65,7 +65,9 @@ struct Context {
   int (*query_cuda_support)() = nullptr;  // the MPI's own, where it has one
   bool reporting = false;
   std::atomic<bool> initialized{false};  // between MPI_Init and MPI_Finalize
+  int rank = -1;          // in MPI_COMM_WORLD; before MPI_Init has ended, -1
   bool everyone = false;  // all ranks of MPI_COMM_WORLD are known to have Dunnage; the same on all of them
+  bool shares = false;    // all have shared memory that the others of their hosts read; the same on all of them
   bool several_hosts = false;  // the ranks of MPI_COMM_WORLD may be on several; false before MPI_Init
   /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.
   std::atomic<bool> attention{false};
@@ -103,6 +105,12 @@ struct Context {
 /// The process' one context. Made by the shim before the first hook can run, and never destroyed: MPI calls may come
 /// from destructors at exit.
 extern Context* context;
+
+/// Whether a call goes to the MPI from here: else a profiling tool is between, sees it first, and makes it again by its PMPI name.
+template <class Next, class Own>
+bool nothing_between(Next next, Own own) {
+  return reinterpret_cast<void*>(next) == reinterpret_cast<void*>(own);
+}
 
 /// Counts one accelerated call and its time, where a report is wanted, and shows it on a timeline.
 class Accelerated {

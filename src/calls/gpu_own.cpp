@@ -28,15 +28,6 @@ device::Place any_place(const Driver& driver) {
   return place;
 }
 
-std::int32_t self() {
-  static const int rank = [] {
-    int r = -1;
-    context->own.Comm_rank(MPI_COMM_WORLD, &r);
-    return r;
-  }();
-  return rank;
-}
-
 bool in_one_piece(const engine::Described& data) {
   const auto& recipe = data.recipe->recipe;
   const auto address = reinterpret_cast<std::uintptr_t>(data.buffer);
@@ -50,7 +41,7 @@ std::optional<Proof> make_proof(const Driver& driver, const device::Place& place
   const device::Scope scope(driver, device::context_for(driver, place));
   auto& gpu = device::Gpu::current(driver);
   if (!o.proof) {
-    o.proof = gpu.arena().take(sizeof(std::uint64_t), context->settings.device_arena, self());
+    o.proof = gpu.arena().take(sizeof(std::uint64_t), context->settings.device_arena, context->rank);
     if (!o.proof) return std::nullopt;
     o.proved = place.device;
   }

@@ -29,9 +29,6 @@ Own& own();
 /// Where to work if the data do not say.
 device::Place any_place(const device::Driver& driver);
 
-/// This process' rank in MPI_COMM_WORLD.
-std::int32_t self();
-
 /// A buffer of which all bytes are in one allocation.
 bool in_one_piece(const engine::Described& data);
 

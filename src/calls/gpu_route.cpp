@@ -66,7 +66,7 @@ std::shared_ptr<const device::Arena::Block> gpu_block(const engine::Content& con
   const auto& driver = *device::driver();
   const auto& place = content.device()->place;
   const device::Scope scope(driver, device::context_for(driver, place.memory == device::Memory::device ? place : any_place(driver)));
-  return device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(size), context->settings.device_arena, self());
+  return device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(size), context->settings.device_arena, context->rank);
 } catch (const std::exception&) {
   return nullptr;
 }
@@ -78,9 +78,9 @@ GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver) try {
   GpuOffer offer;
   std::optional<device::Scope> scope;  // known exports need none
   const auto enter = [&] { scope.emplace(driver, device::context_for(driver, data.place.memory == device::Memory::device ? data.place : any_place(driver))); };
-  if (const auto exported = device::export_of(driver, data.place, self())) {
+  if (const auto exported = device::export_of(driver, data.place, context->rank)) {
     source = engine::describe(data, *exported);
-  } else if (enter(); const auto mapping = device::mapping_of(driver, data.place, self())) {
+  } else if (enter(); const auto mapping = device::mapping_of(driver, data.place, context->rank)) {
     source = engine::describe(data, *mapping);
     if (source && holds(receiver, driver, *mapping))
       offer.named = passed_as(*mapping);
@@ -90,7 +90,7 @@ GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver) try {
   if (!source) {
     if (transport::token_length(content.size())) return {};  // staged in less time
     if (!scope) enter();
-    const auto block = device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(content.size()), context->settings.device_arena, self());
+    const auto block = device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(content.size()), context->settings.device_arena, context->rank);
     if (!block) return {};
     source = engine::describe(block->exported, content.size());
     offer.address = static_cast<std::uintptr_t>(block->address);

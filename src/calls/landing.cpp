@@ -120,6 +120,7 @@ void Landing::finish() {
   // Of the last element what did not come stays as it is.
   if (size < elements * element_) read(packed_.data() + size, size, elements * element_);
   context->own.Unpack(packed_.data(), static_cast<int>(packed_.size()), &at, user_, static_cast<int>(elements), type_, MPI_COMM_SELF);
+  packed_.clear();
 }
 
 }  // namespace dunnage::calls

@@ -34,7 +34,7 @@ class Landing {
   void place(const char* from, std::int64_t begin, std::int64_t end);
   /// What came in the message itself is in its place up to `end`, once this has returned.
   void settle(std::int64_t end);
-  /// After the last bytes.
+  /// After the last bytes. The next message may be put there from the first one on.
   void finish();
 
  private:

@@ -75,6 +75,27 @@ void repeat_by_ticket(Hook hook, decltype(OwnTable::Isend) begin, MPI_Request re
   operation->kept = std::move(kept);
 }
 
+int follow(std::shared_ptr<engine::Copies> copies, const ErrorsOf& errors, MPI_Request* request, bool persistent, std::unique_ptr<engine::Operation> operation) {
+  // What is complete must have no entry: an MPI gives one and the same handle to all that complete at once.
+  int done = 0;
+  MPI_Status status;
+  if (!persistent && !operation && context->own.Request_get_status(*request, &done, &status) == MPI_SUCCESS && done) {
+    forget_request(MPI_SUCCESS, request);
+    const int failed = copies->deliver();
+    return failed == MPI_SUCCESS ? failed : raise(errors, failed);
+  }
+  if (!operation) {
+    operation = std::make_unique<engine::Operation>();
+    operation->kind = OperationKind::memory;
+  }
+  operation->persistent = persistent;
+  operation->copies = std::move(copies);
+  operation->comm = errors.key;
+  operation->object = errors.object;
+  attach(*request, std::move(operation));
+  return MPI_SUCCESS;
+}
+
 void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation) {
   if (!operation->persistent) {
     // A send that is complete must have no entry: an MPI gives one and the same handle to all sends that complete at once.
@@ -140,12 +161,18 @@ void started(engine::Operation* operation, MPI_Request request) {
   operation->delivered = false;
   operation->bytes = -1;
   operation->error = MPI_SUCCESS;
+  if (operation->copies) operation->copies->begun(true);
   if (!operation->by_ticket && key_of(request) != operation->key) {
     context->operations.erase(operation->key);
     operation->key = key_of(request);
     delete context->operations.insert(operation->key, operation);
   }
   look_after(*operation);
+}
+
+/// Before the MPI would have started it, or after it has not.
+void not_started(const engine::Operation* operation) {
+  if (operation && operation->copies) operation->copies->begun(false);
 }
 
 }  // namespace
@@ -155,7 +182,10 @@ int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request) {
   auto* operation = request ? context->operations.find(key_of(*request)) : nullptr;
   int rc = MPI_SUCCESS;
   if (!prepare(operation, rc)) rc = next(request);
-  if (rc == MPI_SUCCESS && request) started(operation, *request);
+  if (rc != MPI_SUCCESS)
+    not_started(operation);
+  else if (request)
+    started(operation, *request);
   return rc;
 }
 
@@ -173,6 +203,9 @@ int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Reques
     else if (rc == MPI_SUCCESS)
       started(operation, requests[i]);
   }
+  if (rc != MPI_SUCCESS)
+    for (const auto* operation : operations)
+      if (operation && !operation->active) not_started(operation);
   if (rc != MPI_SUCCESS || others.empty()) return rc;
   if (static_cast<int>(others.size()) == count) {
     rc = next(count, requests);
@@ -182,8 +215,10 @@ int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Reques
     rc = next(static_cast<int>(some.size()), some.data());
     for (std::size_t k = 0; k < others.size(); ++k) requests[others[k]] = some[k];
   }
-  for (const int i : others)
-    if (rc == MPI_SUCCESS) started(operations[static_cast<std::size_t>(i)], requests[i]);
+  for (const int i : others) {
+    auto* operation = operations[static_cast<std::size_t>(i)];
+    rc == MPI_SUCCESS ? started(operation, requests[i]) : not_started(operation);
+  }
   return rc;
 }
 

@@ -24,6 +24,9 @@ void repeat_by_ticket(Hook hook, decltype(OwnTable::Isend) begin, MPI_Request re
                       int tag, MPI_Comm comm);
 /// Ties an operation to the request that the MPI has just returned.
 void attach(MPI_Request request, std::unique_ptr<engine::Operation> operation);
+/// Ties copies to the request that the MPI has just returned. Those of what has ended already are delivered at once. Returns what the call is to return. `operation`: what else
+/// is to be done then.
+int follow(std::shared_ptr<engine::Copies> copies, const ErrorsOf& errors, MPI_Request* request, bool persistent, std::unique_ptr<engine::Operation> operation = nullptr);
 /// A request of an operation that is not ours: whatever was known under a recycled handle is void.
 inline void forget_request(int rc, const MPI_Request* request) {
   if (rc != MPI_SUCCESS || context->operations.empty()) return;

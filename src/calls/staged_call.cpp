@@ -181,24 +181,7 @@ int StagedCall::begun(int rc, MPI_Request* request, bool persistent, std::unique
     forget_request(rc, request);
     return rc;
   }
-  // What is complete must have no entry: an MPI gives one and the same handle to all that complete at once.
-  int done = 0;
-  MPI_Status status;
-  if (!persistent && !watched && context->own.Request_get_status(*request, &done, &status) == MPI_SUCCESS && done) {
-    forget_request(rc, request);
-    return ended(rc);
-  }
-  auto operation = std::move(watched);
-  if (!operation) {
-    operation = std::make_unique<engine::Operation>();
-    operation->kind = OperationKind::memory;
-  }
-  operation->persistent = persistent;
-  operation->copies = std::move(copies_);
-  operation->comm = errors_.key;
-  operation->object = errors_.object;
-  attach(*request, std::move(operation));
-  return rc;
+  return follow(std::move(copies_), errors_, request, persistent, std::move(watched));
 }
 
 int StagedCall::until_synchronized(int rc, MPI_Win win, int target) {

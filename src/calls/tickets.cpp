@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "calls/communicators.hpp"
+#include "calls/ibcast.hpp"
 #include "calls/orphans.hpp"
 #include "transport/shm/job.hpp"
 
@@ -15,6 +16,35 @@ using plan::Operation;
 using plan::Reason;
 using transport::Ticket;
 
+namespace {
+
+/// Whether all ranks have Dunnage, as far as anything depends on it.
+bool everyone_is_here(const transport::Member& self) {
+  const bool asked = context->settings.bcast == base::Bcast::automatic || context->settings.streams != base::Streams::off;
+  MPI_Comm parent = MPI_COMM_NULL;
+  // Spawned processes have no roster of their own.
+  return asked && !context->settings.roster.empty() && context->own.Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL &&
+         transport::everyone_is_here(context->settings.roster, self);
+}
+
+void join_host(const transport::Member& self) {
+  const auto job = transport::shm::job();
+  if (context->settings.tickets == base::Tickets::off || !job) return;
+  learn_predefined_sizes();
+  context->several_hosts = !transport::shm::alone_on_host(self.ranks);
+#ifdef DUNNAGE_CUDA
+  const bool brief = device::driver() != nullptr;
+#else
+  constexpr bool brief = false;
+#endif
+  context->world = transport::shm::World::join({*job, self.rank, self.ranks}, context->settings.ticket_memory, context->settings.staging_pool, brief);
+  if (!context->world) return;
+  context->tickets_from = brief ? transport::token_size : transport::host_lengths.least;
+  join_streams();
+}
+
+}  // namespace
+
 void join_world() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -22,27 +52,13 @@ void join_world() {
     if (context->settings.force == base::Force::never || context->own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
         context->own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks < 2)
       return;
-    // Asked where something depends on it. Who means something else by a broadcast is not one of those who are waited for.
-    const bool asked = context->settings.bcast == base::Bcast::automatic || context->settings.streams != base::Streams::off;
+    context->rank = rank;
+    // Who means something else by a broadcast is not one of those who are waited for.
     const auto world = transport::shm::world_key(), how = static_cast<std::uint64_t>(context->settings.bcast);
     const transport::Member self{world == 0 ? 0 : world + how, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)};
-    MPI_Comm parent = MPI_COMM_NULL;
-    // Spawned processes have no roster of their own.
-    context->everyone = asked && !context->settings.roster.empty() && context->own.Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL &&
-                        transport::everyone_is_here(context->settings.roster, self);
-    const auto job = transport::shm::job();
-    if (context->settings.tickets == base::Tickets::off || !job) return;
-    learn_predefined_sizes();
-    context->several_hosts = !transport::shm::alone_on_host(self.ranks);
-#ifdef DUNNAGE_CUDA
-    const bool brief = device::driver() != nullptr;
-#else
-    constexpr bool brief = false;
-#endif
-    context->world = transport::shm::World::join({*job, self.rank, self.ranks}, context->settings.ticket_memory, context->settings.staging_pool, brief);
-    if (!context->world) return;
-    context->tickets_from = brief ? transport::token_size : transport::host_lengths.least;
-    join_streams();
+    context->everyone = everyone_is_here(self);
+    join_host(self);
+    if (Broadcast::possible()) share_memory(ranks);
   });
 }
 
@@ -68,16 +84,11 @@ void avoid_length(std::uint32_t receiver, std::int64_t bytes) {
 
 void let_mpi_progress() {
   // Not of MPI_COMM_SELF: what is sent there MPICH finds without looking at anything else.
-  static const int self = [] {
-    int rank = 0;
-    context->own.Comm_rank(MPI_COMM_WORLD, &rank);
-    return rank;
-  }();
   // And a probe that finds something moves nothing else.
   constexpr int unused_tag = 32012;
   int there = 0;
   MPI_Status status;
-  context->own.Iprobe(self, unused_tag, MPI_COMM_WORLD, &there, &status);
+  context->own.Iprobe(context->rank, unused_tag, MPI_COMM_WORLD, &there, &status);
 }
 
 void leave_world() {

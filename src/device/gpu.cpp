@@ -18,6 +18,10 @@ auto& registry() {
 Gpu& Gpu::current(const Driver& driver) {
   CUcontext context = nullptr;
   check(driver, driver.cuCtxGetCurrent(&context), "cuCtxGetCurrent");
+  return of(driver, context);
+}
+
+Gpu& Gpu::of(const Driver& driver, CUcontext context) {
   const auto id = id_of(driver, context);
   thread_local unsigned long long last_id = 0;
   thread_local Gpu* last = nullptr;

@@ -29,6 +29,7 @@ class Gpu {
  public:
   /// Of the current context. Throws Error.
   static Gpu& current(const Driver& driver);
+  static Gpu& of(const Driver& driver, CUcontext context);
   /// Gives back everything in contexts that still exist. No call may be under way.
   static void release_all(const Driver& driver);
 

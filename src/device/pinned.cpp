@@ -7,18 +7,23 @@ namespace dunnage::device {
 
 int PinnedPool::shelf_of(std::size_t size) { return std::max(static_cast<int>(std::bit_width(std::max<std::size_t>(size, 1) - 1)), smallest); }
 
+char* PinnedPool::take_idle(std::size_t size) {
+  const std::lock_guard lock(mutex_);
+  auto& idle = idle_[static_cast<std::size_t>(shelf_of(size))];
+  if (idle.empty()) return nullptr;
+  auto* data = idle.back();
+  idle.pop_back();
+  return data;
+}
+
 char* PinnedPool::take(std::size_t size, std::size_t limit) {
   if (size > limit) return nullptr;
+  if (auto* data = take_idle(size)) return data;
   const auto shelf = shelf_of(size);
   const auto bytes = std::size_t{1} << shelf;
   {
     const std::lock_guard lock(mutex_);
     auto& idle = idle_[static_cast<std::size_t>(shelf)];
-    if (!idle.empty()) {
-      auto* data = idle.back();
-      idle.pop_back();
-      return data;
-    }
     if (all_ + bytes > limit) return nullptr;
     idle.reserve(++made_[static_cast<std::size_t>(shelf)]);  // so that giving back needs no memory
     all_ += bytes;

@@ -18,6 +18,8 @@ class PinnedPool {
   /// At least `size` bytes, made in the current context; null where the pool would have more than `limit` bytes in all, or where there is
   /// none. Other memory will do then.
   char* take(std::size_t size, std::size_t limit);
+  /// One that is idle, in whatever context; null where there is none.
+  char* take_idle(std::size_t size);
   void give(char* data, std::size_t size);
   /// Frees what is idle, in the current context. What is given back later goes with the context.
   void release();

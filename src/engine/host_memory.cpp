@@ -88,9 +88,13 @@ HostMemory::HostMemory(const device::Driver& driver, const device::Place& place,
     data_ = map_memory(size_);
     return;
   }
-  const device::Scope scope(driver, device::context_for(driver, place));
-  auto& gpu = device::Gpu::current(driver);
-  data_ = gpu.pinned().take(size_, limit);
+  const auto context = device::context_for(driver, place);
+  auto& gpu = device::Gpu::of(driver, context);
+  data_ = gpu.pinned().take_idle(size_);
+  if (!data_ && size_ <= limit) {
+    const device::Scope scope(driver, context);
+    data_ = gpu.pinned().take(size_, limit);
+  }
   if (data_)
     gpu_ = &gpu;
   else

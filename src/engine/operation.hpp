@@ -14,6 +14,8 @@ class Copies {
   virtual ~Copies() = default;
   /// Before the MPI begins: what it reads.
   virtual int gather() = 0;
+  /// After gather(), when the MPI has begun, or has failed to.
+  virtual void begun(bool well) { (void)well; }
   /// After it has ended: what it wrote goes where the program wants it.
   virtual int deliver() = 0;
 };

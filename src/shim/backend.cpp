@@ -12,7 +12,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include "calls/bcast.hpp"
+#include "calls/ibcast.hpp"
 #include "calls/blocking.hpp"
 #include "calls/completion.hpp"
 #include "calls/finalize.hpp"

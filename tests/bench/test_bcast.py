@@ -53,7 +53,7 @@ def test_counts_are_checked():
 
 def test_slower_ones_are_named():
     results = broadcasts(run_of(record(plain=series([10.0]), dunnage=series([5.0])), record(bytes_=2048, plain=series([10.0]), dunnage=series([12.0]))))
-    (ratio, worst), = slower_broadcasts(results, 0.97)
+    (ratio, worst, _, _), = slower_broadcasts(results, 0.97)
     assert worst.bytes == 2048 and ratio == pytest.approx(10 / 12)
     figures = {figure.name: figure for figure in summarize_broadcasts(results, {"dunnage": {"least": 0.97, "mean": {"mpich5": 3}}})}
     assert figures["plain over dunnage, synchronised: worst"].met is False

@@ -22,18 +22,19 @@ def roster():
 CASES = [(flavour, ranks) for flavour in MPIS for ranks in ((1, 2, 5) if flavour in ("openmpi", "mpich") else (3,)) if flavour != "mpi_abi_on_impi"]
 
 
+@pytest.mark.parametrize("program", ["bcast", "ibcast"])
 @pytest.mark.parametrize("how", ["window", "on"])
 @pytest.mark.parametrize("flavour, ranks", CASES)
-def test_broadcasts(launch, flavour, ranks, how):
-    run = launch(flavour, "contract_bcast", ranks=ranks, mode="dunnage", limit=300, DUNNAGE_BCAST=how)
+def test_broadcasts(launch, flavour, ranks, how, program):
+    run = launch(flavour, f"contract_{program}", ranks=ranks, mode="dunnage", limit=300, DUNNAGE_BCAST=how)
     assert run.finished and run.code == 0 and not run.failures, run
 
 
-def accelerated(launch, flavour, report, **variables):
+def accelerated(launch, flavour, report, program="contract_bcast", call="MPI_Bcast", **variables):
     """How many broadcasts Dunnage did."""
-    run = launch(flavour, "contract_bcast", ranks=2, mode="dunnage", limit=300, DUNNAGE_REPORT=str(report), **variables)
+    run = launch(flavour, program, ranks=2, mode="dunnage", limit=300, DUNNAGE_REPORT=str(report), **variables)
     assert run.code == 0, run
-    return json.loads(report.read_text())["calls"]["MPI_Bcast"]["accelerated"]
+    return json.loads(report.read_text())["calls"][call]["accelerated"]
 
 
 @pytest.mark.parametrize("flavour", [flavour for flavour in MPIS if flavour != "mpi_abi_on_impi"])
@@ -43,6 +44,23 @@ def test_whose_they_are(launch, flavour, tmp_path):
     counts = {how: accelerated(launch, flavour, report, **({"DUNNAGE_BCAST": how} if how else {})) for how in ("window", "on", "off", None)}
     assert counts["off"] == counts[None] == 0 < counts["on"] < counts["window"]
     assert counts["window"] > 300
+
+
+@pytest.mark.parametrize("flavour", [flavour for flavour in MPIS if flavour != "mpi_abi_on_impi"])
+def test_whose_nonblocking_ones_are(launch, flavour, tmp_path):
+    """Those that need no comparison: where they are possible, from a size on; where they are forced, all with data among several ranks."""
+    report = tmp_path / "report.json"
+    counts = {how: accelerated(launch, flavour, report, "contract_ibcast", "MPI_Ibcast", **({"DUNNAGE_BCAST": how} if how else {})) for how in ("window", "on", "off", None)}
+    assert counts["off"] == counts[None] == 0 < counts["on"] < counts["window"]
+    assert counts["window"] > 300
+    assert accelerated(launch, flavour, report, "contract_ibcast", "MPI_Ibcast", DUNNAGE_BCAST="window", DUNNAGE_TICKETS="off") == 0
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_copies_beyond_what_is_allowed(launch, flavour):
+    """A root does not wait for memory: it takes more."""
+    run = launch(flavour, "contract_ibcast", ranks=3, mode="dunnage", limit=300, DUNNAGE_BCAST="window", DUNNAGE_TICKET_MEMORY="64K")
+    assert run.finished and run.code == 0 and not run.failures, run
 
 
 @pytest.mark.parametrize("flavour", [flavour for flavour in MPIS if flavour != "mpi_abi_on_impi"])
@@ -66,7 +84,8 @@ def test_without_devices(launch):
     assert run.finished and run.code == 0 and not run.failures, run
 
 
+@pytest.mark.parametrize("program", ["bcast", "ibcast"])
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
-def test_nothing_is_found_by_sanitizers(launch, flavour):
-    run = sanitized(launch, flavour, "bcast", 3, DUNNAGE_BCAST="window")
+def test_nothing_is_found_by_sanitizers(launch, flavour, program):
+    run = sanitized(launch, flavour, program, 3, DUNNAGE_BCAST="window")
     assert run.finished and not run.failures, run

@@ -10,7 +10,7 @@ import pytest
 from installed import MPIS
 
 PROGRAMS = [  # with the numbers of ranks that bring something new
-    ("arguments", 1), ("bcast", 2), ("blocking", 2), ("blocking", 3), ("communicators", 4), ("large", 2), ("large", 5), ("mixed", 2), ("nonblocking", 2), ("nonblocking", 4),
+    ("arguments", 1), ("bcast", 2), ("blocking", 2), ("blocking", 3), ("communicators", 4), ("ibcast", 3), ("large", 2), ("large", 5), ("mixed", 2), ("nonblocking", 2), ("nonblocking", 4),
     ("pack", 1), ("persistent", 2), ("probe", 2), ("threads", 2),
 ]
 SURFACE = [  # calls that Dunnage leaves to the MPI: there is nothing to force

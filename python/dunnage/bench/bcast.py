@@ -8,7 +8,7 @@ from typing import Dict, List
 from tabulate import tabulate
 
 from .bcast_plot import plot_broadcasts
-from .bcast_results import LOOP, SYNCHRONISED, Broadcast, broadcasts, miscounted, slower_broadcasts, summarize_broadcasts
+from .bcast_results import LOOP, PAIRS, SYNCHRONISED, Broadcast, broadcasts, miscounted, slower_broadcasts, summarize_broadcasts
 from .experiment import Experiment
 from .figure import figure_table
 from .report import write_json
@@ -34,13 +34,14 @@ def _tables(results: List[Broadcast]) -> str:
             rows = []
             for one in own:
                 row = {"bytes": size(one.bytes), **{way: _megabytes(one, way, method) for way in ways}}
-                for faster, slower in (("tuned", "native"), ("dunnage", "plain")):
+                for faster, slower in PAIRS:
                     ratio = one.ratio(faster, slower, method)
                     row[f"{slower}/{faster}"] = f"{ratio:.2f}" if ratio else "-"
-                spread = one.spread("dunnage", method)
-                row["spread"] = f"{spread:.0%}" if spread is not None else "-"
+                for way in ("dunnage", "dunnage-ibcast"):
+                    spread = one.spread(way, method)
+                    row[f"spread {way}"] = f"{spread:.0%}" if spread is not None else "-"
                 rows.append(row)
-            title = f"{mpi}, {ranks} ranks, {buffers} buffers, root {roots}, {method}: MB/s; ratios of times; spread of dunnage (p10 to p90)"
+            title = f"{mpi}, {ranks} ranks, {buffers} buffers, root {roots}, {method}: MB/s; ratios of times; spreads (p10 to p90)"
             tables.append(f"{title}\n{tabulate(rows, headers='keys', disable_numparse=True)}")
     return "\n\n".join(tables)
 
@@ -60,8 +61,8 @@ def _slower_table(results: List[Broadcast], least: float) -> str:
     slower = slower_broadcasts(results, least)
     if not slower:
         return f"No broadcast is slower than plain MPI's by more than {1 - least:.0%}."
-    rows = [{"MPI": one.mpi, "broadcast": one.where, "plain/dunnage": f"{ratio:.3f}",
-             "spread plain": f"{one.spread('plain'):.0%}", "spread dunnage": f"{one.spread('dunnage'):.0%}"} for ratio, one in slower]
+    rows = [{"MPI": one.mpi, "broadcast": one.where, "way": way, "plain/dunnage": f"{ratio:.3f}", "spread plain": f"{one.spread(plain):.0%}",
+             "spread dunnage": f"{one.spread(way):.0%}"} for ratio, one, way, plain in slower]
     return f"Slower than plain MPI's by more than {1 - least:.0%}, synchronised\n" + tabulate(rows, headers="keys", disable_numparse=True)
 
 
@@ -86,7 +87,7 @@ def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool
     text = "\n\n".join(part for part in parts if part)
     print("", text, sep="\n")
     stem = write_json(experiment, {**head, "skipped": run.skipped, "lost": run.lost}, figures, output, {
-        "slower": [{"mpi": one.mpi, "where": one.where, "ratio": ratio} for ratio, one in slower_broadcasts(results, least)],
+        "slower": [{"mpi": one.mpi, "where": one.where, "way": way, "ratio": ratio} for ratio, one, way, _ in slower_broadcasts(results, least)],
         "results": [_without_samples(one) for one in results],
     })
     stem.with_suffix(".txt").write_text(f"{experiment.title}\n{head.get('date', '')}\n\n{text}\n")

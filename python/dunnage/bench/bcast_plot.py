@@ -10,7 +10,7 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402  (the backend has to be chosen first)
 
-from .bcast_results import LOOP, SYNCHRONISED, Broadcast  # noqa: E402
+from .bcast_results import LOOP, PAIRS, SYNCHRONISED, Broadcast  # noqa: E402
 
 STYLES = {SYNCHRONISED: "-", LOOP: ":"}
 
@@ -31,7 +31,7 @@ def plot_broadcasts(results: List[Broadcast], title: str, path: Path) -> None:
                     points = [(one.bytes, one.bytes / time / 1e6) for one in own for time in [one.time(way, method)] if time]
                     if points:
                         bandwidth.plot(*zip(*points), style, marker="o", markersize=3, color=f"C{colour}", label=f"{way}, {method}")
-                for colour, (faster, slower) in enumerate((("tuned", "native"), ("dunnage", "plain"))):
+                for colour, (faster, slower) in enumerate(PAIRS):
                     points = [(one.bytes, ratio) for one in own for ratio in [one.ratio(faster, slower, method)] if ratio]
                     if points:
                         speedup.plot(*zip(*points), style, marker="o", markersize=3, color=f"C{colour}", label=f"{slower} over {faster}, {method}")

@@ -31,10 +31,10 @@ void GpuRegions::give_back(Region region, std::int64_t size) {
   idle_[region.size].push_back(region.begin);
 }
 
-std::optional<Region> Regions::take(std::uint64_t size) {
-  if (size > most_) return std::nullopt;
+std::optional<Region> Regions::take(std::uint64_t size, bool must) {
+  if (size > (must ? gpu_regions_begin : most_)) return std::nullopt;
   size = std::bit_ceil(size < smallest ? smallest : size);
-  if (taken_ + size > 2 * most_) return std::nullopt;
+  if (!must && taken_ + size > 2 * most_) return std::nullopt;
   Region region{fresh_, size, 0};
   if (auto& idle = shelves_[static_cast<std::size_t>(std::bit_width(size) - 1)]; !idle.empty()) {
     region = idle.back();

@@ -40,7 +40,8 @@ class Regions {
   /// `most`: bytes that may be taken at a time (twice that, for what rounding up costs). `idle`: bytes of memory that are kept in regions not taken.
   Regions(const Memory& memory, std::uint64_t most, std::uint64_t idle) : memory_(memory), most_(most), idle_limit_(idle) {}
 
-  std::optional<Region> take(std::uint64_t size);
+  /// `must`: whatever has been taken.
+  std::optional<Region> take(std::uint64_t size, bool must = false);
   void give_back(Region region);
 
  private:

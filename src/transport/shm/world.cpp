@@ -316,7 +316,58 @@ bool World::all_received(bool in_doubt) {
     const bool unwanted = slot.state.load(std::memory_order_acquire) == Slot::offered && memory->greeting().leaving.load(std::memory_order_acquire);
     return unwanted || (in_doubt && !memory->alive());
   });
-  return offered_.empty();
+  if (!publications_.collect() && in_doubt && !all_alive()) publications_.forget();
+  return offered_.empty() && publications_.collect();
+}
+
+World::Whereabouts World::whereabouts() const { return {0, own_->greeting().process, own_->file()}; }
+
+bool World::learn(std::vector<Whereabouts> all) {
+  const std::lock_guard lock(mutex_);
+  whereabouts_ = std::move(all);
+  const auto here = whereabouts_[self_.rank].host;
+  for (std::uint32_t i = 1; i < self_.ranks; ++i) {
+    const auto rank = (self_.rank + i) % self_.ranks;
+    const auto& there = whereabouts_[rank];
+    if (there.host == here) return Memory::open({self_.job, rank, self_.ranks}, there.process, there.file) != nullptr;
+  }
+  return true;  // there is none
+}
+
+bool World::all_alive() {
+  for (std::uint32_t rank = 0; rank < self_.ranks; ++rank) {
+    const auto& there = whereabouts_[rank];
+    if (rank == self_.rank || there.host != whereabouts_[self_.rank].host) continue;
+    auto& p = peer(rank);
+    if (!p.memory) p.memory = Memory::open({self_.job, rank, self_.ranks}, there.process, there.file);
+    if (!p.memory || !p.memory->alive()) return false;
+  }
+  return true;
+}
+
+std::optional<World::Published> World::publish(std::int64_t size, std::uint32_t readers) {
+  const std::lock_guard lock(mutex_);
+  const auto serial = next_serial_++;
+  const auto begin = publications_.make(serial, size, readers);
+  if (!begin) return std::nullopt;
+  auto* publication = reinterpret_cast<Publication*>(own_->data() + *begin);
+  return Published{*begin, serial, own_->data() + *begin + Publication::data_begin, &publication->written};
+}
+
+void World::unpublish(const Published& published) {
+  reinterpret_cast<Publication*>(own_->data() + published.begin)->left.store(0, std::memory_order_release);
+}
+
+std::optional<Reading> World::published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial, std::int64_t size) {
+  const std::lock_guard lock(mutex_);
+  if (rank >= whereabouts_.size() || size < 0 || begin >= gpu_regions_begin || static_cast<std::uint64_t>(size) > gpu_regions_begin - begin) return std::nullopt;
+  auto& p = peer(rank);
+  const auto& there = whereabouts_[rank];
+  if (!p.memory) p.memory = Memory::open({self_.job, rank, self_.ranks}, there.process, there.file);
+  if (!p.memory) return std::nullopt;
+  auto* publication = reinterpret_cast<Publication*>(p.memory->data() + begin);
+  if (publication->serial != serial || publication->size != size) return std::nullopt;
+  return Reading(publication, p.memory.get());
 }
 
 }  // namespace dunnage::transport::shm

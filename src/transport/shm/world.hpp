@@ -17,6 +17,7 @@
 
 #include "transport/shm/passing.hpp"
 #include "transport/shm/post.hpp"
+#include "transport/shm/publications.hpp"
 #include "transport/shm/regions.hpp"
 #include "transport/shm/stream.hpp"
 
@@ -84,6 +85,28 @@ class World {
   /// The true size of a message of a ticket's length that can be received but has not been; the length itself if it is no ticket.
   std::int64_t size_of(std::uint32_t sender, std::int64_t length, int tag);
 
+  /// Where a rank's memory is found, and by which host. Plain bytes, for a message.
+  struct Whereabouts {
+    std::uint64_t host = 0;
+    std::uint32_t process = 0, file = 0;
+  };
+  Whereabouts whereabouts() const;
+  /// Those of all ranks. Returns whether this process can read the memory of others on its host, as far as one of them tells.
+  bool learn(std::vector<Whereabouts> all);
+  /// Whether two ranks are on one host; to be asked after learn().
+  bool on_one_host(std::uint32_t a, std::uint32_t b) const { return whereabouts_[a].host == whereabouts_[b].host; }
+  /// Room for data that so many other ranks of this host will read, each once, when they have been told where: by begin and serial. Nothing where there are no more addresses.
+  struct Published {
+    std::uint64_t begin = 0, serial = 0;
+    char* data = nullptr;
+    std::atomic<std::int64_t>* written = nullptr;  // Publication's
+  };
+  std::optional<Published> publish(std::int64_t size, std::uint32_t readers);
+  /// Nobody has been told of it.
+  void unpublish(const Published& published);
+  /// What a rank has published; nothing where it is not to be found.
+  std::optional<Reading> published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial, std::int64_t size);
+
   /// Whether anybody has an operation open to this process that a message of this length may be the ticket of. Looks at no message.
   bool expects(std::int64_t length);
 
@@ -113,7 +136,7 @@ class World {
     std::optional<std::uint32_t> place;  // of memory that it names
   };
   World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle)
-      : self_(self), own_(std::move(own)), regions_(*own_, most, idle), gpu_regions_(*own_, most), peers_(self.ranks) {}
+      : self_(self), own_(std::move(own)), regions_(*own_, most, idle), gpu_regions_(*own_, most), publications_(*own_, regions_), peers_(self.ranks) {}
   static constexpr unsigned most_looks = 64;  // each looks at all processes of the host
   Peer& peer(std::uint32_t rank);
   bool found(Peer& peer, std::uint32_t rank);
@@ -123,12 +146,15 @@ class World {
   std::optional<Outgoing> offer_slot(std::uint32_t receiver, std::int64_t size, int tag, bool gpu, Slot::Kind kind, const std::optional<Allocation>& named,
                                      std::span<const char> head);
   bool all_received(bool in_doubt);
+  bool all_alive();
 
   const Identity self_;
   const std::unique_ptr<Memory> own_;
   std::mutex mutex_;
   Regions regions_;
   GpuRegions gpu_regions_;
+  Publications publications_;
+  std::vector<Whereabouts> whereabouts_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<Offered> offered_;
   std::uint32_t next_slot_ = 0;

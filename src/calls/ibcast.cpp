@@ -1,0 +1,144 @@
+#include "calls/ibcast.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "calls/bcast_data.hpp"
+#include "calls/nonblocking.hpp"
+#include "collective/choose.hpp"
+#include "transport/shm/job.hpp"
+
+namespace dunnage::calls {
+namespace {
+
+/// What the MPI broadcasts in place of the data.
+struct Bulletin {
+  std::uint64_t begin = 0, serial = 0;  // no serial: there are no data
+  std::int64_t bytes = 0;
+  std::int32_t publisher = -1;  // its rank in MPI_COMM_WORLD
+};
+
+/// Bytes that the root writes before it says so: the others read them while they are in a cache.
+constexpr std::int64_t piece = 128 << 10;
+
+/// One rank's part. What fails here is told when the operation ends: the others wait for the bulletin, and for this rank to pass it on.
+class Published : public engine::Copies {
+ public:
+  Published(const BcastGroup& group, int root, std::int64_t bytes) : bytes_(bytes), readers_(static_cast<std::uint32_t>(group.ranks - 1)), root_(group.rank == root) {}
+  void take(void* buffer, std::int64_t count, MPI_Datatype type) {
+    failed_ = guarded([&] { landing_ = Landing::in_place(buffer, count, type); });
+  }
+  Bulletin* bulletin() { return &bulletin_; }
+
+  /// The root's room for its data. They are there after begun().
+  int gather() override {
+    if (!root_) return MPI_SUCCESS;
+    bulletin_ = {};
+    code_ = guarded([&] {
+      room_ = context->world->publish(bytes_, readers_);
+      if (!room_) throw std::bad_alloc();
+      bulletin_ = {room_->begin, room_->serial, bytes_, context->rank};
+    });
+    return MPI_SUCCESS;
+  }
+
+  void begun(bool well) override {
+    const auto room = std::exchange(room_, std::nullopt);
+    if (!room) return;
+    if (!well) return context->world->unpublish(*room);
+    code_ = failed_;
+    Reader read(landing_, bytes_, code_);
+    for (std::int64_t begin = 0; begin < bytes_ && code_ == MPI_SUCCESS; begin += piece) {
+      const auto end = std::min(begin + piece, bytes_);
+      if (read(room->data + begin, begin, end)) room->written->store(end, std::memory_order_release);
+    }
+    if (code_ != MPI_SUCCESS) room->written->store(transport::shm::Publication::lost, std::memory_order_release);
+  }
+
+  int deliver() override {
+    if (root_) return code_;
+    if (bulletin_.serial == 0) return MPI_ERR_OTHER;
+    const auto reading = context->world->published(static_cast<std::uint32_t>(bulletin_.publisher), bulletin_.begin, bulletin_.serial, bulletin_.bytes);
+    if (!reading) return MPI_ERR_OTHER;
+    int code = failed_ == MPI_SUCCESS && bulletin_.bytes > bytes_ ? MPI_ERR_TRUNCATE : failed_;
+    thread_local std::array<pack::StoreChoice, BcastGroup::classes> stores;
+    {
+      Placer place(landing_, bulletin_.bytes, stores[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes_)))], code);
+      for (std::int64_t at = 0; at < bulletin_.bytes && code == MPI_SUCCESS;) {
+        const auto there = reading->more_than(at);
+        if (there) {
+          for (const auto end = *there; at < end; at = std::min(at + piece, end)) place(reading->data() + at, at, std::min(at + piece, end));
+        } else {
+          code = MPI_ERR_OTHER;
+        }
+      }
+    }
+    return code == MPI_SUCCESS ? guarded([&] { landing_.finish(); }) : code;
+  }
+
+ private:
+  const std::int64_t bytes_;
+  const std::uint32_t readers_;
+  const bool root_;
+  Landing landing_;
+  std::optional<transport::shm::World::Published> room_;
+  int failed_ = MPI_SUCCESS;  // here, from the beginning
+  int code_ = MPI_SUCCESS;    // the root's
+  Bulletin bulletin_;
+};
+
+/// The packed bytes of a broadcast that is to be ours; 0 where it is the MPI's.
+std::int64_t bytes_of(std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm, BcastGroup*& group) {
+  MPI_Count size = 0;
+  std::int64_t bytes = 0;
+  if (count <= 0 || type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL || context->own.Type_size_x(type, &size) != MPI_SUCCESS ||
+      __builtin_mul_overflow(static_cast<std::int64_t>(size), count, &bytes) || bytes <= 0 || bytes > collective::most_published)
+    return 0;
+  const bool forced = context->settings.bcast == base::Bcast::window;
+  if (!forced && bytes < collective::least_published) return 0;
+  group = bcast_group(comm);
+  if (!group || !group->possible || root < 0 || root >= group->ranks || !on_one_host(*group, comm)) return 0;
+  return forced || group->trial(bytes).verdict() != collective::Trial::Verdict::theirs ? bytes : 0;
+}
+
+}  // namespace
+
+void share_memory(int ranks) {
+  using Whereabouts = transport::shm::World::Whereabouts;
+  auto mine = context->world ? context->world->whereabouts() : Whereabouts();
+  mine.host = transport::shm::host_key();
+  std::vector<Whereabouts> all(static_cast<std::size_t>(ranks));
+  const auto& own = context->own;
+  const bool heard = own.Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD) == MPI_SUCCESS;
+  const int here = context->world && context->world->learn(std::move(all)) && heard && !foreign_gpus();
+  int everywhere = 0;
+  context->shares = own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && everywhere != 0;
+}
+
+template <class Begin>
+void NonblockingBroadcast::begin(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request, bool persistent, Begin&& begin) {
+  BcastGroup* group = nullptr;
+  const auto bytes = bytes_of(count, type, root, comm, group);
+  if (bytes == 0) return;
+  progress_orphans();
+  const auto published = std::make_shared<Published>(*group, root, bytes);
+  published->take(buffer, count, type);
+  const Accelerated counted(hook, bytes);
+  if (!persistent) published->gather();
+  const int rc = begin(published->bulletin(), static_cast<int>(sizeof(Bulletin)));
+  if (!persistent) published->begun(rc == MPI_SUCCESS);
+  code_ = rc == MPI_SUCCESS ? follow(published, errors_of_comm(comm), request, persistent) : rc;
+}
+
+NonblockingBroadcast::NonblockingBroadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request* request) {
+  begin(hook, buffer, count, type, root, comm, request, false, [&](void* bulletin, int length) { return context->own.Ibcast(bulletin, length, MPI_BYTE, root, comm, request); });
+}
+
+NonblockingBroadcast::NonblockingBroadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  if (context->own.Bcast_init)
+    begin(hook, buffer, count, type, root, comm, request, true, [&](void* bulletin, int length) { return context->own.Bcast_init(bulletin, length, MPI_BYTE, root, comm, info, request); });
+}
+
+}  // namespace dunnage::calls

@@ -1,0 +1,33 @@
+#include "transport/shm/publications.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace dunnage::transport::shm {
+
+std::optional<std::uint64_t> Publications::make(std::uint64_t serial, std::int64_t size, std::uint32_t readers) {
+  collect();
+  out_.reserve(out_.size() + 1);
+  const auto bytes = static_cast<std::uint64_t>(Publication::data_begin + size);
+  auto region = regions_.take(bytes, true);
+  if (!region) return std::nullopt;
+  region->touched = std::max(region->touched, bytes);
+  auto* publication = new (memory_.data() + region->begin) Publication;
+  publication->serial = serial;
+  publication->size = size;
+  publication->left.store(readers, std::memory_order_release);
+  out_.push_back(*region);
+  return region->begin;
+}
+
+bool Publications::collect() {
+  std::erase_if(out_, [&](const Region& region) {
+    const auto& publication = *reinterpret_cast<const Publication*>(memory_.data() + region.begin);
+    if (publication.left.load(std::memory_order_acquire) != 0) return false;
+    regions_.give_back(region);
+    return true;
+  });
+  return out_.empty();
+}
+
+}  // namespace dunnage::transport::shm
