@@ -4,7 +4,7 @@
 # beside a checkout of the same commit:
 #
 #   bin/dunnage  lib/libdunnage.so  lib/dunnage/{backends, kernels, what they need}, the simulated device to try it all with
-#   mpi/<name>/bench_{bcast,cuda_aware,tune}   for the MPIs below (of Intel's the first), and `openmpi`, for Open MPI 4 of that machine
+#   mpi/<name>/bench_{bcast,bcast_device,cuda_aware,tune}   for the MPIs below (of Intel's the first), and `openmpi`, for Open MPI 4 of that machine
 #   wheels/{openmpi5,mpich5,impi}    the MPIs as their wheels have them; bin/mpirun.<name> starts them from where they are
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
 #   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them
@@ -37,7 +37,7 @@ cp -L "$build"/lib/dunnage/libdunnage-{openmpi,mpich}.so "$build"/lib/dunnage/{d
 find "$build/lib/dunnage" -maxdepth 1 -name 'mark-*.so' -exec cp {} "$tree/lib/dunnage/" \;
 cp -L "$build"/lib/dunnage/sim/{libcuda.so.1,libdunnage-kernels-sim.so} "$tree/lib/dunnage/sim/"
 for mpi in openmpi openmpi5 mpich5 impi; do
-  programs=(bench_bcast bench_cuda_aware bench_tune)
+  programs=(bench_bcast bench_bcast_device bench_cuda_aware bench_tune)
   [ "$mpi" != impi ] || programs=(bench_bcast)
   [ -d "$build/mpi/$mpi" ] || { [ "$mpi" = openmpi ] && continue; die "$build/mpi/$mpi is missing"; }
   mkdir -p "$tree/mpi/$mpi"

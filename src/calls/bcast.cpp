@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "calls/bcast_data.hpp"
+#include "calls/gpu_tickets.hpp"
 #include "calls/progress.hpp"
 #include "calls/tickets.hpp"
 #include "collective/choose.hpp"
@@ -22,6 +23,7 @@ enum Tag : int { data_tag, code_tag };
 
 /// One broadcast, on one rank.
 struct Part {
+  Hook hook;
   BcastGroup& group;
   Landing& landing;
   std::int64_t bytes;
@@ -47,7 +49,10 @@ Trial::Verdict judge(const BcastGroup& group, std::size_t size_class) {
 
 int receive_here(Part& part) {
   Placer place(part.landing, part.bytes, part.group.stores[part.size_class], part.code);
-  const auto received = part.group.window->receive(part.bytes, place, let_others_go_on);
+  const auto fetch = [&](const char* head) {
+    if (part.code == MPI_SUCCESS) part.code = gpu_read_published(head, part.landing, let_others_go_on);
+  };
+  const auto received = part.group.window->receive(part.bytes, place, fetch, let_others_go_on);
   part.verdict = static_cast<Trial::Verdict>(received.word);
   if (part.code == MPI_SUCCESS && received.all) part.code = guarded([&] { part.landing.finish(); });
   return received.all ? part.code : MPI_ERR_OTHER;
@@ -58,6 +63,12 @@ int on_one_host(Part& part) {
   if (group.rank != part.root) return receive_here(part);
   auto& trial = group.trials[part.size_class];
   if (trial.undecided()) part.verdict = judge(group, part.size_class);
+  if (part.code == MPI_SUCCESS)
+    if (const auto offer = gpu_publish(part.landing.content(), group.others)) {
+      context->count(part.hook, offer->memory ? plan::GpuWay::direct_packed : plan::GpuWay::direct);
+      group.window->tell(offer->head, static_cast<unsigned>(part.verdict), let_others_go_on);
+      return part.code;
+    }
   group.window->write(part.bytes, static_cast<unsigned>(part.verdict), Reader(part.landing, part.bytes, part.code), let_others_go_on);
   return part.code;
 }
@@ -162,7 +173,7 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
   }
 
   Landing landing;
-  Part part{*group, landing, bytes, size_class, root, MPI_SUCCESS};
+  Part part{hook, *group, landing, bytes, size_class, root, MPI_SUCCESS};
   try {
     landing = Landing::in_place(buffer, count, type);
   } catch (const std::exception&) {

@@ -100,6 +100,7 @@ void set_up(BcastGroup& group, MPI_Comm comm) {
     if (keys[r] != mine) continue;
     ++here;
     if (static_cast<int>(r) < group.rank) ++before;
+    if (static_cast<int>(r) != group.rank) group.others.push_back(static_cast<std::uint32_t>(world_rank(comm, static_cast<int>(r))));
   }
 
   std::vector<Window::Name> names(n);

@@ -145,6 +145,43 @@ std::vector<FetchBatch::Failure> FetchBatch::finish() {
   return std::exchange(failures_, {});
 }
 
+int gpu_read_published(const char* head, Landing& landing, const std::function<void()>& let_go_on) try {
+  GpuSource source;
+  std::memcpy(&source, head, sizeof source);
+  const auto* driver = device::driver();
+  if (!driver) throw std::bad_alloc();
+  if (source.size > landing.capacity()) return MPI_ERR_TRUNCATE;
+  const base::Range range("fetch a broadcast from another GPU", source.size);
+  const auto* to = on_device(landing);
+  if (to && to->place.device != own().place.device && !reads_from(*driver, *to, source)) to = nullptr;
+  const auto place = device::context_for(*driver, to ? to->place : any_place(*driver));
+  std::unique_ptr<engine::Transfers> transfers;
+  {
+    const device::Scope scope(*driver, place);
+    const auto remote = std::make_shared<const engine::Remote>(*driver, source);
+    if (!to) {
+      fetch_to_host(*driver, *remote, landing);
+      landing.finish();
+      return MPI_SUCCESS;
+    }
+    transfers = std::make_unique<engine::Transfers>(std::vector<engine::Transfers::Move>{{remote, *to}}, device_piece());
+  }
+  int code = MPI_SUCCESS;
+  const auto done = [&] {
+    const device::Scope scope(*driver, place);
+    bool there = true;
+    code = guarded([&] { there = transfers->done(); });
+    if (there) transfers.reset();
+    return there;
+  };
+  transport::shm::Patience patience;
+  for (int round = 1; !done(); ++round, patience.wait())
+    if (round % rounds_between == 0) let_go_on();
+  return code;
+} catch (const std::exception&) {
+  return code_of_current_exception();
+}
+
 int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landing& landing) try {
   GpuSource source;
   if (const auto* head = incoming.head())

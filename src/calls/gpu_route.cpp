@@ -71,6 +71,33 @@ std::shared_ptr<const device::Arena::Block> gpu_block(const engine::Content& con
   return nullptr;
 }
 
+std::optional<GpuOffer> gpu_publish(const engine::Content& content, std::span<const std::uint32_t> receivers) try {
+  const auto* data = content.device();
+  const auto path = context->settings.gpu_path;
+  if (!data || !in_one_piece(*data) || !gpu_tickets() || path == base::GpuPath::pass || path == base::GpuPath::staged || content.size() < context->model.gpu.direct) return std::nullopt;
+  const auto& driver = *device::driver();
+  auto& world = *context->world;
+  bool all = true;  // every one of them is to be asked, that they find out at the same time
+  for (const auto receiver : receivers) all &= world.reaches(receiver) && world.reads_gpu(receiver, [&] { return make_proof(driver, data->place); });
+  if (!all || (data->place.memory == device::Memory::device && data->place.device != own().proved)) return std::nullopt;
+  const device::Scope scope(driver, device::context_for(driver, data->place.memory == device::Memory::device ? data->place : any_place(driver)));
+  const auto exported = device::export_of(driver, data->place, context->rank);
+  auto source = exported ? engine::describe(*data, *exported) : std::nullopt;
+  GpuOffer offer;
+  if (!source) {
+    const auto block = device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(content.size()), context->settings.device_arena, context->rank);
+    if (!block) return std::nullopt;
+    content.pack(reinterpret_cast<char*>(block->address), 0, content.size());
+    source = engine::describe(block->exported, content.size());
+    offer.memory = block;
+  }
+  offer.head.resize(sizeof *source);
+  std::memcpy(offer.head.data(), &*source, sizeof *source);
+  return offer;
+} catch (const std::exception&) {
+  return std::nullopt;
+}
+
 GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver) try {
   const auto& driver = *device::driver();
   const auto& data = *content.device();

@@ -12,7 +12,7 @@ inline constexpr std::int64_t least_within_host = 4 << 10, least_between_hosts =
 /// Bytes beyond which none is: what the MPI has to pack must fit its integers.
 inline constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
 /// The same of nonblocking ones within a host. The root's copy of all of it has to be kept until everyone has been there.
-inline constexpr std::int64_t least_published = 32 << 10, most_published = std::int64_t{256} << 20;
+inline constexpr std::int64_t least_published = 16 << 10, most_published = std::int64_t{256} << 20;
 /// Seconds that a broadcast takes among ranks of one host by memory that they share (transport/shm/window.hpp): what 17 to 33 ranks took on 64 cores of a Xeon,
 /// docs/measurements, 2026-11-22. More ranks hardly change it while the data fit the caches.
 inline double window_cost(std::int64_t bytes) { return 3e-6 + static_cast<double>(bytes) / 6e9; }

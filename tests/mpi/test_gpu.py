@@ -219,6 +219,30 @@ def test_calls_of_the_mpi_in_the_report(launch, flavour, tmp_path):
             assert calls[name]["declined"]["device memory, packed by the MPI in host memory"] > 0, name
 
 
+@pytest.mark.parametrize("flavour, ranks", [(f, 2) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 4), ("mpich", 3)])
+def test_broadcasts(launch, flavour, ranks, tmp_path):
+    """From where the root's data are, where all ranks can read that; else by the host's memory."""
+    report = tmp_path / "report.json"
+    run = launch(flavour, "contract_gpu_bcast", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_BCAST="window", DUNNAGE_REPORT=str(report)))
+    assert run.finished and run.code == 0 and not run.failures, run
+    ways = json.loads(report.read_text())["calls"]["MPI_Bcast"]["device memory"]
+    assert {way.partition(":")[0].partition(",")[0] for way in ways} == {"direct"} and sum(ways.values()) > 40
+
+
+@pytest.mark.parametrize("path", ["staged", "off"])
+def test_broadcasts_by_other_ways(launch, path):
+    settings = {"DUNNAGE_GPU_PATH": "staged"} if path == "staged" else {"DUNNAGE_BCAST": "off"}
+    run = launch("openmpi", "contract_gpu_bcast", ranks=3, mode="dunnage", limit=300, **simulated("openmpi", **{"DUNNAGE_BCAST": "window", **settings}))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize("fault", ["cuIpcOpenMemHandle:1", "cuMemcpyAsync:30", "cuLaunchKernel:10", "cuStreamQuery:12"])
+def test_faults_in_broadcasts(launch, fault):
+    run = launch("mpich", "contract_gpu_bcast", ranks=3, mode="dunnage", limit=120,
+                 **simulated("mpich", DUNNAGE_BCAST="window", DUNNAGE_SIM_FAIL=f"{fault}:999", CONTRACT_ERRORS_ARE_FATAL="1"))
+    assert "FAIL contract" not in run.errors and "terminate called" not in run.errors and (run.code != 0 or run.finished), run
+
+
 FAULTS = ["cuIpcGetMemHandle:0", "cuIpcOpenMemHandle:0", "cuIpcOpenMemHandle:2", "cuLaunchKernel:15", "kernel:2", "cuMemcpyAsync:15", "cuEventRecord:2",
           "cuStreamQuery:15", "cuStreamCreate:2", "cuMemHostRegister:0"]
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <random>
 #include <thread>
 #include <vector>
@@ -25,7 +26,11 @@ int take_part(Window& window, std::uint32_t self, std::uint32_t processes, unsig
     if (own() % 8 == 0) usleep(static_cast<useconds_t>(own() % 300));
     std::int64_t next = 0;
     bool right = true;
-    if (self == root) {
+    const bool elsewhere = bytes > 0 && operation % 5 == 0;
+    if (self == root && elsewhere) {
+      window.tell({reinterpret_cast<const char*>(&operation), sizeof operation}, operation % Window::words, [&] { ++waits; });
+      next = bytes;
+    } else if (self == root) {
       window.write(bytes, operation % Window::words, [&](char* to, std::int64_t begin, std::int64_t end) {
         right = right && begin == next;
         for (auto at = begin; at < end; ++at) to[at - begin] = static_cast<char>(byte_of(operation, at));
@@ -37,6 +42,9 @@ int take_part(Window& window, std::uint32_t self, std::uint32_t processes, unsig
         right = right && begin == next;
         for (auto at = begin; at < end; ++at) right = right && static_cast<unsigned char>(from[at - begin]) == byte_of(operation, at);
         next = end;
+      }, [&](const char* head) {
+        right = right && elsewhere && std::memcmp(head, &operation, sizeof operation) == 0;
+        next = bytes;
       }, [&] { ++waits; });
       right = right && received.all && (bytes == 0 || received.word == operation % Window::words);
     }
@@ -44,6 +52,8 @@ int take_part(Window& window, std::uint32_t self, std::uint32_t processes, unsig
   }
   return 0;
 }
+
+void nobody(const char*) { FAIL() << "nothing was told"; }
 
 TEST(Window, ProcessesInRandomOperations) {
   unsigned seed = 1;
@@ -93,7 +103,7 @@ TEST(Window, WriterDoesNotWaitWhileThereIsRoom) {
   for (int i = 0; i < 4; ++i) window->write(128, 0, fill, [] { FAIL() << "waits"; });
   EXPECT_EQ(filled, 8);
   const auto reader = Window::open(window->name(), 1);
-  for (int i = 0; i < 4; ++i) reader->receive(128, [](const char*, std::int64_t, std::int64_t) {}, [] { FAIL() << "waits"; });
+  for (int i = 0; i < 4; ++i) reader->receive(128, [](const char*, std::int64_t, std::int64_t) {}, nobody, [] { FAIL() << "waits"; });
   window->write(512, 0, fill, [] { FAIL() << "waits"; });
   EXPECT_EQ(filled, 16);
 }
@@ -106,9 +116,9 @@ TEST(Window, LostCells) {
   window->write(64, 0, [](char*, std::int64_t, std::int64_t) { return true; }, [] {});
   int drained = 0;
   const auto drain = [&](const char*, std::int64_t, std::int64_t) { ++drained; };
-  EXPECT_FALSE(reader->receive(192, drain, [] {}).all);
+  EXPECT_FALSE(reader->receive(192, drain, nobody, [] {}).all);
   EXPECT_EQ(drained, 2);
-  EXPECT_TRUE(reader->receive(64, drain, [] {}).all);
+  EXPECT_TRUE(reader->receive(64, drain, nobody, [] {}).all);
 }
 
 TEST(Window, Notes) {

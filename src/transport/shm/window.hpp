@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "transport/shm/patience.hpp"
 
@@ -56,27 +57,42 @@ class Window {
     each_cell(bytes, [&](std::uint64_t at, std::int64_t begin, std::int64_t end) {
       wait([&] { return at < free_until_ || at < (free_until_ = slowest() + name_.shape.cells); }, let_go_on);
       const bool lost = !fill(cell(at), begin, end);
-      written(at).store(mark(at) + word * 2 + lost, std::memory_order_release);
+      written(at).store(mark(at) + word * kinds + (lost ? lost_data : data), std::memory_order_release);
+      return true;
     });
     read(self_).store(next_, std::memory_order_release);
+  }
+  /// In place of write(), where the data go another way: the others get `head`, of a cell at most, instead of them. Returns when all have got what it tells of.
+  template <class LetGoOn>
+  void tell(std::span<const char> head, unsigned word, LetGoOn&& let_go_on) {
+    const auto at = next_++;
+    wait([&] { return at < free_until_ || at < (free_until_ = slowest() + name_.shape.cells); }, let_go_on);
+    std::copy(head.begin(), head.end(), cell(at));
+    written(at).store(mark(at) + word * kinds + told, std::memory_order_release);
+    read(self_).store(next_, std::memory_order_release);
+    wait([&] { return slowest() >= next_; }, let_go_on);
   }
   struct Received {
     bool all = true;  // false: some of it could not be put into the window, and was left out
     unsigned word = 0;
   };
-  /// `drain(from, begin, end)` takes ranges of the data out of the window, in order.
-  template <class Drain, class LetGoOn>
-  Received receive(std::int64_t bytes, Drain&& drain, LetGoOn&& let_go_on) {
+  /// `drain(from, begin, end)` takes ranges of the data out of the window, in order; or `fetch(head)` all of them from where that says.
+  template <class Drain, class Fetch, class LetGoOn>
+  Received receive(std::int64_t bytes, Drain&& drain, Fetch&& fetch, LetGoOn&& let_go_on) {
     Received received;
     each_cell(bytes, [&](std::uint64_t at, std::int64_t begin, std::int64_t end) {
       std::uint64_t found = 0;
       wait([&] { return (found = written(at).load(std::memory_order_acquire)) >= mark(at); }, let_go_on);
-      received.word = static_cast<unsigned>((found - mark(at)) / 2);
-      if ((found - mark(at)) % 2 == 0)
+      received.word = static_cast<unsigned>((found - mark(at)) / kinds);
+      const auto kind = (found - mark(at)) % kinds;
+      if (kind == data)
         drain(static_cast<const char*>(cell(at)), begin, end);
+      else if (kind == told)
+        fetch(static_cast<const char*>(cell(at)));
       else
         received.all = false;
       read(self_).store(at + 1, std::memory_order_release);
+      return kind != told;
     });
     return received;
   }
@@ -90,7 +106,8 @@ class Window {
     Shape shape;
   };
   /// A cell's number, with room for what is said of it.
-  static std::uint64_t mark(std::uint64_t at) { return (at + 1) * words * 2; }
+  static std::uint64_t mark(std::uint64_t at) { return (at + 1) * words * kinds; }
+  enum Kind : std::uint64_t { data, lost_data, told, kinds = 4 };
 
   Window(char* base, const Name& name, std::uint32_t self) : base_(base), name_(name), self_(self) {}
   static std::size_t marks_begin() { return (sizeof(Head) + 63) / 64 * 64; }
@@ -121,10 +138,12 @@ class Window {
       if (turn % often == 0) let_go_on();
     }
   }
+  /// Until f() says that there is no more.
   template <class F>
   void each_cell(std::int64_t bytes, F&& f) {
     const auto size = static_cast<std::int64_t>(name_.shape.cell);
-    for (std::int64_t begin = 0; begin < bytes; begin += size) f(next_++, begin, std::min(begin + size, bytes));
+    for (std::int64_t begin = 0; begin < bytes && f(next_++, begin, std::min(begin + size, bytes)); begin += size) {
+    }
   }
 
   char* const base_;
