@@ -64,7 +64,7 @@ int on_one_host(Part& part) {
   auto& trial = group.trials[part.size_class];
   if (trial.undecided()) part.verdict = judge(group, part.size_class);
   if (part.code == MPI_SUCCESS)
-    if (const auto offer = gpu_publish(part.landing.content(), group.others)) {
+    if (const auto offer = gpu_publish(part.landing.content(), group.others, false)) {
       context->count(part.hook, offer->memory ? plan::GpuWay::direct_packed : plan::GpuWay::direct);
       group.window->tell(offer->head, static_cast<unsigned>(part.verdict), let_others_go_on);
       return part.code;

@@ -77,6 +77,8 @@ bool on_one_host(BcastGroup& group, MPI_Comm comm) {
     const auto in_world = [&](int rank) { return static_cast<std::uint32_t>(world_rank(comm, rank)); };
     group.one_host = true;
     for (int rank = 1; rank < group.ranks; ++rank) group.one_host = *group.one_host && context->world->on_one_host(in_world(0), in_world(rank));
+    for (int rank = 0; *group.one_host && !group.ready && rank < group.ranks; ++rank)
+      if (rank != group.rank) group.others.push_back(in_world(rank));
   }
   return *group.one_host;
 }
@@ -85,6 +87,7 @@ void set_up(BcastGroup& group, MPI_Comm comm) {
   const auto& own = context->own;
   const auto n = static_cast<std::size_t>(group.ranks);
   group.ready = true;
+  group.others.clear();
   std::vector<std::uint64_t> keys(n);
   std::uint64_t mine = transport::shm::host_key();
   bool good = own.Allgather(&mine, sizeof mine, MPI_BYTE, keys.data(), sizeof mine, MPI_BYTE, comm) == MPI_SUCCESS;

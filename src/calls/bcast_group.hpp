@@ -22,10 +22,11 @@ struct BcastGroup {
   std::optional<bool> one_host;  // on_one_host() has found that out
   bool counted = false;  // among those of this process that have what it takes
 
+  std::vector<std::uint32_t> others;                   // on this host, their ranks in MPI_COMM_WORLD; after on_one_host(), where that is so, or set_up()
+
   // By set_up():
   std::vector<int> host_of;                            // of each rank; hosts are numbered by their first ranks
   std::vector<int> leaders;                            // of each host the first rank
-  std::vector<std::uint32_t> others;                   // on this host, their ranks in MPI_COMM_WORLD
   std::unique_ptr<transport::shm::Window> window;      // of the ranks of this host; null where this one is alone there
   MPI_Comm between = MPI_COMM_NULL;                    // for messages between hosts
 

@@ -71,7 +71,7 @@ std::shared_ptr<const device::Arena::Block> gpu_block(const engine::Content& con
   return nullptr;
 }
 
-std::optional<GpuOffer> gpu_publish(const engine::Content& content, std::span<const std::uint32_t> receivers) try {
+std::optional<GpuOffer> gpu_publish(const engine::Content& content, std::span<const std::uint32_t> receivers, bool copy) try {
   const auto* data = content.device();
   const auto path = context->settings.gpu_path;
   if (!data || !in_one_piece(*data) || !gpu_tickets() || path == base::GpuPath::pass || path == base::GpuPath::staged || content.size() < context->model.gpu.direct) return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<GpuOffer> gpu_publish(const engine::Content& content, std::span<co
   for (const auto receiver : receivers) all &= world.reaches(receiver) && world.reads_gpu(receiver, [&] { return make_proof(driver, data->place); });
   if (!all || (data->place.memory == device::Memory::device && data->place.device != own().proved)) return std::nullopt;
   const device::Scope scope(driver, device::context_for(driver, data->place.memory == device::Memory::device ? data->place : any_place(driver)));
-  const auto exported = device::export_of(driver, data->place, context->rank);
+  const auto exported = copy ? std::nullopt : device::export_of(driver, data->place, context->rank);
   auto source = exported ? engine::describe(*data, *exported) : std::nullopt;
   GpuOffer offer;
   if (!source) {

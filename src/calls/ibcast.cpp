@@ -18,6 +18,7 @@ struct Bulletin {
   std::uint64_t begin = 0, serial = 0;  // no serial: there are no data
   std::int64_t bytes = 0;
   std::int32_t publisher = -1;  // its rank in MPI_COMM_WORLD
+  std::int32_t on_gpu = 0;      // what stands there tells of a copy in its GPU's memory; how many bytes, else 0
 };
 
 /// Bytes that the root writes before it says so: the others read them while they are in a cache.
@@ -26,7 +27,9 @@ constexpr std::int64_t piece = 128 << 10;
 /// One rank's part. What fails here is told when the operation ends: the others wait for the bulletin, and for this rank to pass it on.
 class Published : public engine::Copies {
  public:
-  Published(const BcastGroup& group, int root, std::int64_t bytes) : bytes_(bytes), readers_(static_cast<std::uint32_t>(group.ranks - 1)), root_(group.rank == root) {}
+  Published(const BcastGroup& group, int root, std::int64_t bytes) : bytes_(bytes), root_(group.rank == root) {
+    if (root_) readers_ = group.others;
+  }
   void take(void* buffer, std::int64_t count, MPI_Datatype type) {
     failed_ = guarded([&] { landing_ = Landing::in_place(buffer, count, type); });
   }
@@ -37,9 +40,18 @@ class Published : public engine::Copies {
     if (!root_) return MPI_SUCCESS;
     bulletin_ = {};
     code_ = guarded([&] {
-      room_ = context->world->publish(bytes_, readers_);
+      const auto readers = static_cast<std::uint32_t>(readers_.size());
+      if (failed_ == MPI_SUCCESS)
+        if (auto offer = gpu_publish(landing_.content(), readers_, true)) {
+          head_ = std::move(offer->head);
+          room_ = context->world->publish(static_cast<std::int64_t>(head_.size()), readers, std::move(offer->memory));
+        }
+      if (!room_) {
+        head_.clear();
+        room_ = context->world->publish(bytes_, readers);
+      }
       if (!room_) throw std::bad_alloc();
-      bulletin_ = {room_->begin, room_->serial, bytes_, context->rank};
+      bulletin_ = {room_->begin, room_->serial, bytes_, context->rank, static_cast<std::int32_t>(head_.size())};
     });
     return MPI_SUCCESS;
   }
@@ -48,6 +60,11 @@ class Published : public engine::Copies {
     const auto room = std::exchange(room_, std::nullopt);
     if (!room) return;
     if (!well) return context->world->unpublish(*room);
+    if (!head_.empty()) {
+      std::copy(head_.begin(), head_.end(), room->data);
+      room->written->store(static_cast<std::int64_t>(head_.size()), std::memory_order_release);
+      return;
+    }
     code_ = failed_;
     Reader read(landing_, bytes_, code_);
     for (std::int64_t begin = 0; begin < bytes_ && code_ == MPI_SUCCESS; begin += piece) {
@@ -60,9 +77,10 @@ class Published : public engine::Copies {
   int deliver() override {
     if (root_) return code_;
     if (bulletin_.serial == 0) return MPI_ERR_OTHER;
-    const auto reading = context->world->published(static_cast<std::uint32_t>(bulletin_.publisher), bulletin_.begin, bulletin_.serial, bulletin_.bytes);
+    const auto reading = context->world->published(static_cast<std::uint32_t>(bulletin_.publisher), bulletin_.begin, bulletin_.serial, bulletin_.on_gpu ? bulletin_.on_gpu : bulletin_.bytes);
     if (!reading) return MPI_ERR_OTHER;
     int code = failed_ == MPI_SUCCESS && bulletin_.bytes > bytes_ ? MPI_ERR_TRUNCATE : failed_;
+    if (bulletin_.on_gpu) return code != MPI_SUCCESS ? code : reading->more_than(bulletin_.on_gpu - 1) ? gpu_read_published(reading->data(), landing_, let_mpi_progress) : MPI_ERR_OTHER;
     thread_local std::array<pack::StoreChoice, BcastGroup::classes> stores;
     {
       Placer place(landing_, bulletin_.bytes, stores[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes_)))], code);
@@ -80,8 +98,9 @@ class Published : public engine::Copies {
 
  private:
   const std::int64_t bytes_;
-  const std::uint32_t readers_;
   const bool root_;
+  std::vector<std::uint32_t> readers_;  // the root's, in MPI_COMM_WORLD
+  std::vector<char> head_;              // of a copy in a GPU's memory
   Landing landing_;
   std::optional<transport::shm::World::Published> room_;
   int failed_ = MPI_SUCCESS;  // here, from the beginning
@@ -129,6 +148,7 @@ void NonblockingBroadcast::begin(Hook hook, void* buffer, std::int64_t count, MP
   if (!persistent) published->gather();
   const int rc = begin(published->bulletin(), static_cast<int>(sizeof(Bulletin)));
   if (!persistent) published->begun(rc == MPI_SUCCESS);
+  if (published->bulletin()->on_gpu) context->count(hook, plan::GpuWay::direct_packed);
   code_ = rc == MPI_SUCCESS ? follow(published, errors_of_comm(comm), request, persistent) : rc;
 }
 

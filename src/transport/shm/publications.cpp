@@ -5,7 +5,7 @@
 
 namespace dunnage::transport::shm {
 
-std::optional<std::uint64_t> Publications::make(std::uint64_t serial, std::int64_t size, std::uint32_t readers) {
+std::optional<std::uint64_t> Publications::make(std::uint64_t serial, std::int64_t size, std::uint32_t readers, std::shared_ptr<const void> kept) {
   collect();
   out_.reserve(out_.size() + 1);
   const auto bytes = static_cast<std::uint64_t>(Publication::data_begin + size);
@@ -16,15 +16,15 @@ std::optional<std::uint64_t> Publications::make(std::uint64_t serial, std::int64
   publication->serial = serial;
   publication->size = size;
   publication->left.store(readers, std::memory_order_release);
-  out_.push_back(*region);
+  out_.push_back({*region, std::move(kept)});
   return region->begin;
 }
 
 bool Publications::collect() {
-  std::erase_if(out_, [&](const Region& region) {
-    const auto& publication = *reinterpret_cast<const Publication*>(memory_.data() + region.begin);
+  std::erase_if(out_, [&](const Out& out) {
+    const auto& publication = *reinterpret_cast<const Publication*>(memory_.data() + out.region.begin);
     if (publication.left.load(std::memory_order_acquire) != 0) return false;
-    regions_.give_back(region);
+    regions_.give_back(out.region);
     return true;
   });
   return out_.empty();

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -55,8 +56,8 @@ class Publications {
   /// `regions`: of that memory.
   Publications(const Memory& memory, Regions& regions) : memory_(memory), regions_(regions) {}
   /// Room for `size` bytes that so many will read, 1 and more, also beyond what the regions are allowed; nothing where there are no more addresses.
-  /// What is returned is where the publication begins in the memory's data.
-  std::optional<std::uint64_t> make(std::uint64_t serial, std::int64_t size, std::uint32_t readers);
+  /// What is returned is where the publication begins in the memory's data. `kept`: what must live until all have read.
+  std::optional<std::uint64_t> make(std::uint64_t serial, std::int64_t size, std::uint32_t readers, std::shared_ptr<const void> kept = nullptr);
   /// Takes back what has been read by all. Whether nothing is left.
   bool collect();
   /// Nobody will read any more.
@@ -65,7 +66,11 @@ class Publications {
  private:
   const Memory& memory_;
   Regions& regions_;
-  std::vector<Region> out_;
+  struct Out {
+    Region region;
+    std::shared_ptr<const void> kept;
+  };
+  std::vector<Out> out_;
 };
 
 }  // namespace dunnage::transport::shm

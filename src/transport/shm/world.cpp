@@ -345,10 +345,10 @@ bool World::all_alive() {
   return true;
 }
 
-std::optional<World::Published> World::publish(std::int64_t size, std::uint32_t readers) {
+std::optional<World::Published> World::publish(std::int64_t size, std::uint32_t readers, std::shared_ptr<const void> kept) {
   const std::lock_guard lock(mutex_);
   const auto serial = next_serial_++;
-  const auto begin = publications_.make(serial, size, readers);
+  const auto begin = publications_.make(serial, size, readers, std::move(kept));
   if (!begin) return std::nullopt;
   auto* publication = reinterpret_cast<Publication*>(own_->data() + *begin);
   return Published{*begin, serial, own_->data() + *begin + Publication::data_begin, &publication->written};

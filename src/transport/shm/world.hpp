@@ -95,13 +95,14 @@ class World {
   bool learn(std::vector<Whereabouts> all);
   /// Whether two ranks are on one host; to be asked after learn().
   bool on_one_host(std::uint32_t a, std::uint32_t b) const { return whereabouts_[a].host == whereabouts_[b].host; }
-  /// Room for data that so many other ranks of this host will read, each once, when they have been told where: by begin and serial. Nothing where there are no more addresses.
+  /// Room for data that so many other ranks of this host will read, each once, when they have been told where: by begin and serial. Nothing where there are no more addresses. `kept`: what
+  /// must live until then.
   struct Published {
     std::uint64_t begin = 0, serial = 0;
     char* data = nullptr;
     std::atomic<std::int64_t>* written = nullptr;  // Publication's
   };
-  std::optional<Published> publish(std::int64_t size, std::uint32_t readers);
+  std::optional<Published> publish(std::int64_t size, std::uint32_t readers, std::shared_ptr<const void> kept = nullptr);
   /// Nobody has been told of it.
   void unpublish(const Published& published);
   /// What a rank has published; nothing where it is not to be found.
