@@ -12,10 +12,17 @@ namespace dunnage::calls {
 /// Bytes from which it may pay to store past the caches.
 constexpr std::int64_t least_streamed = 256 << 10;
 
+namespace {
+
+/// What is somewhere else than the host can go, and that no kernel of ours packs: the MPI packs all of it, whatever is asked for.
+bool all_at_once(const Landing& landing) { return landing.content().elsewhere() && !landing.content().device(); }
+
+}  // namespace
+
 bool Reader::operator()(char* to, std::int64_t begin, std::int64_t end) {
   if (code_ != MPI_SUCCESS) return false;
   code_ = guarded([&] {
-    if (landing_.contiguous() || landing_.content()) return landing_.read(to, begin, end);
+    if (landing_.contiguous() || (landing_.content() && !all_at_once(landing_))) return landing_.read(to, begin, end);
     if (packed_.empty()) {  // what the MPI packs it packs at once
       packed_.resize(static_cast<std::size_t>(bytes_));
       landing_.read(packed_.data(), 0, bytes_);
@@ -26,7 +33,7 @@ bool Reader::operator()(char* to, std::int64_t begin, std::int64_t end) {
 }
 
 Placer::Placer(Landing& landing, std::int64_t bytes, pack::StoreChoice& stores, int& code)
-    : landing_(landing), stores_(stores), code_(code), streams_(bytes >= least_streamed && landing.contiguous()) {}
+    : landing_(landing), bytes_(bytes), stores_(stores), code_(code), streams_(bytes >= least_streamed && landing.contiguous()) {}
 
 Placer::~Placer() {
   if (streams_) pack::kernels().fence();
@@ -34,6 +41,13 @@ Placer::~Placer() {
 
 void Placer::operator()(const char* from, std::int64_t begin, std::int64_t end) {
   if (code_ != MPI_SUCCESS) return;
+  if (all_at_once(landing_)) {
+    code_ = guarded([&] {
+      packed_.insert(packed_.end(), from, from + (end - begin));
+      if (end == bytes_) landing_.place(packed_.data(), 0, bytes_);
+    });
+    return;
+  }
   if (!streams_) {
     code_ = guarded([&] { landing_.place(from, begin, end); });
     return;

@@ -33,9 +33,11 @@ class Placer {
 
  private:
   Landing& landing_;
+  const std::int64_t bytes_;
   pack::StoreChoice& stores_;
   int& code_;
   const bool streams_;
+  std::vector<char> packed_;
 };
 
 }  // namespace dunnage::calls

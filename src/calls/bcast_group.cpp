@@ -43,6 +43,7 @@ void try_to(F&& f) {
 }  // namespace
 
 BcastGroup::~BcastGroup() {
+  gone->store(true, std::memory_order_relaxed);
   if (counted) windows.fetch_sub(1, std::memory_order_relaxed);
   if (between != MPI_COMM_NULL && !ending.load(std::memory_order_relaxed)) context->own.Comm_free(&between);
 }
@@ -60,7 +61,16 @@ BcastGroup* bcast_group(MPI_Comm comm) {
 }
 
 bool foreign_gpus() {
-  return dl_iterate_phdr([](dl_phdr_info* object, std::size_t, void*) {
+  // What was loaded when last looked at, how many objects had been by then, and whether one of them was such a runtime.
+  static std::atomic<unsigned long long> looked_at{0};
+  static std::atomic<bool> found{false};
+  unsigned long long now = 0;
+  dl_iterate_phdr([](dl_phdr_info* object, std::size_t, void* adds) {
+    *static_cast<unsigned long long*>(adds) = object->dlpi_adds;
+    return 1;
+  }, &now);
+  if (now != 0 && looked_at.load(std::memory_order_acquire) == now) return found.load(std::memory_order_relaxed);
+  const bool some = dl_iterate_phdr([](dl_phdr_info* object, std::size_t, void*) {
     const std::string_view name(object->dlpi_name);
     for (const std::string_view runtime : {"libamdhip64.so", "libhsa-runtime64.so", "libze_loader.so",
 #ifndef DUNNAGE_CUDA
@@ -70,6 +80,9 @@ bool foreign_gpus() {
       if (name.find(runtime) != name.npos) return 1;
     return 0;
   }, nullptr) != 0;
+  found.store(some, std::memory_order_relaxed);
+  looked_at.store(now, std::memory_order_release);
+  return some;
 }
 
 bool on_one_host(BcastGroup& group, MPI_Comm comm) {

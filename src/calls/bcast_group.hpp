@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <memory>
 #include <optional>
@@ -37,6 +38,9 @@ struct BcastGroup {
   collective::Trial& trial(std::int64_t bytes) { return trials[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)))]; }
   int hosts() const { return static_cast<int>(leaders.size()); }
   int my_host() const { return host_of[static_cast<std::size_t>(rank)]; }
+  /// Shared with what is under way and may outlive the communicator.
+  const std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
+  std::int64_t published = 0;  // bytes of nonblocking broadcasts since one was the MPI's
   ~BcastGroup();
 };
 

@@ -19,7 +19,9 @@ struct ErrorsOf {
 inline ErrorsOf errors_of_comm(MPI_Comm comm) { return {engine::Operation::Object::comm, key_of(comm)}; }
 inline ErrorsOf errors_of_win(MPI_Win win) { return {engine::Operation::Object::win, key_of(win)}; }
 inline ErrorsOf errors_of_file(MPI_File file) { return {engine::Operation::Object::file, key_of(file)}; }
-inline ErrorsOf errors_of(const engine::Operation& operation) { return {operation.object, operation.comm}; }
+inline ErrorsOf errors_of(const engine::Operation& operation) {
+  return operation.copies && operation.copies->orphaned() ? errors_of_comm(MPI_COMM_WORLD) : ErrorsOf{operation.object, operation.comm};
+}
 
 inline int raise(const ErrorsOf& errors, int code) {
   using Object = engine::Operation::Object;

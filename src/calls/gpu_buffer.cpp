@@ -1,6 +1,7 @@
 #include "calls/gpu_buffer.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 namespace dunnage::calls {
 
@@ -37,8 +38,10 @@ bool any_on_gpu(const device::Driver& driver, const UserBuffer& user, const devi
 }
 
 std::shared_ptr<const engine::GpuRecipe> contiguous_recipe(std::int64_t size) {
-  // Most messages are as long as the last one.
-  thread_local std::shared_ptr<const engine::GpuRecipe> last;
+  // Most messages are as long as the last one. Never destroyed: calls may come from destructors at exit.
+  static auto& mutex = *new std::mutex;
+  static auto& last = *new std::shared_ptr<const engine::GpuRecipe>;
+  const std::lock_guard lock(mutex);
   if (!last || last->recipe.size() != size) last = std::make_shared<const engine::GpuRecipe>(type::layout_of(type::block(0, size)), 1);
   return last;
 }

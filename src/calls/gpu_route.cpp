@@ -85,6 +85,7 @@ std::optional<GpuOffer> gpu_publish(const engine::Content& content, std::span<co
   auto source = exported ? engine::describe(*data, *exported) : std::nullopt;
   GpuOffer offer;
   if (!source) {
+    world.take_back();  // what it holds of the arena
     const auto block = device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(content.size()), context->settings.device_arena, context->rank);
     if (!block) return std::nullopt;
     content.pack(reinterpret_cast<char*>(block->address), 0, content.size());
@@ -117,6 +118,7 @@ GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver) try {
   if (!source) {
     if (transport::token_length(content.size())) return {};  // staged in less time
     if (!scope) enter();
+    context->world->take_back();
     const auto block = device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(content.size()), context->settings.device_arena, context->rank);
     if (!block) return {};
     source = engine::describe(block->exported, content.size());

@@ -27,11 +27,12 @@ constexpr std::int64_t piece = 128 << 10;
 /// One rank's part. What fails here is told when the operation ends: the others wait for the bulletin, and for this rank to pass it on.
 class Published : public engine::Copies {
  public:
-  Published(const BcastGroup& group, int root, std::int64_t bytes) : bytes_(bytes), root_(group.rank == root) {
+  Published(const BcastGroup& group, int root, std::int64_t bytes) : bytes_(bytes), root_(group.rank == root), gone_(group.gone) {
     if (root_) readers_ = group.others;
   }
+  bool orphaned() const override { return gone_->load(std::memory_order_relaxed); }
   void take(void* buffer, std::int64_t count, MPI_Datatype type) {
-    failed_ = guarded([&] { landing_ = Landing::in_place(buffer, count, type); });
+    failed_ = guarded([&] { landing_ = foreign_gpus() ? Landing::by_mpi(buffer, count, type) : Landing::in_place(buffer, count, type); });
   }
   Bulletin* bulletin() { return &bulletin_; }
 
@@ -59,24 +60,26 @@ class Published : public engine::Copies {
   void begun(bool well) override {
     const auto room = std::exchange(room_, std::nullopt);
     if (!room) return;
-    if (!well) return context->world->unpublish(*room);
-    if (!head_.empty()) {
+    code_ = well ? failed_ : MPI_ERR_OTHER;  // then some may have heard of it all the same
+    if (!head_.empty() && well) {
       std::copy(head_.begin(), head_.end(), room->data);
       room->written->store(static_cast<std::int64_t>(head_.size()), std::memory_order_release);
-      return;
-    }
-    code_ = failed_;
-    Reader read(landing_, bytes_, code_);
-    for (std::int64_t begin = 0; begin < bytes_ && code_ == MPI_SUCCESS; begin += piece) {
-      const auto end = std::min(begin + piece, bytes_);
-      if (read(room->data + begin, begin, end)) room->written->store(end, std::memory_order_release);
+    } else {
+      Reader read(landing_, bytes_, code_);
+      for (std::int64_t begin = 0; begin < bytes_ && code_ == MPI_SUCCESS; begin += piece) {
+        const auto end = std::min(begin + piece, bytes_);
+        if (read(room->data + begin, begin, end)) room->written->store(end, std::memory_order_release);
+      }
     }
     if (code_ != MPI_SUCCESS) room->written->store(transport::shm::Publication::lost, std::memory_order_release);
+    context->world->end_publishing(*room);
   }
 
   int deliver() override {
     if (root_) return code_;
+    answer_letters();
     if (bulletin_.serial == 0) return MPI_ERR_OTHER;
+    landing_.restart();
     const auto reading = context->world->published(static_cast<std::uint32_t>(bulletin_.publisher), bulletin_.begin, bulletin_.serial, bulletin_.on_gpu ? bulletin_.on_gpu : bulletin_.bytes);
     if (!reading) return MPI_ERR_OTHER;
     int code = failed_ == MPI_SUCCESS && bulletin_.bytes > bytes_ ? MPI_ERR_TRUNCATE : failed_;
@@ -99,6 +102,7 @@ class Published : public engine::Copies {
  private:
   const std::int64_t bytes_;
   const bool root_;
+  const std::shared_ptr<const std::atomic<bool>> gone_;
   std::vector<std::uint32_t> readers_;  // the root's, in MPI_COMM_WORLD
   std::vector<char> head_;              // of a copy in a GPU's memory
   Landing landing_;
@@ -119,7 +123,11 @@ std::int64_t bytes_of(std::int64_t count, MPI_Datatype type, int root, MPI_Comm 
   if (!forced && bytes < collective::least_published) return 0;
   group = bcast_group(comm);
   if (!group || !group->possible || root < 0 || root >= group->ranks || !on_one_host(*group, comm)) return 0;
-  return forced || group->trial(bytes).verdict() != collective::Trial::Verdict::theirs ? bytes : 0;
+  if (!forced && group->trial(bytes).verdict() == collective::Trial::Verdict::theirs) return 0;
+  // Now and then the MPI's, so that a root does not run ahead of the others for ever.
+  if (group->published > collective::most_published) return group->published = 0;
+  group->published += bytes;
+  return bytes;
 }
 
 }  // namespace
@@ -142,6 +150,7 @@ void NonblockingBroadcast::begin(Hook hook, void* buffer, std::int64_t count, MP
   const auto bytes = bytes_of(count, type, root, comm, group);
   if (bytes == 0) return;
   progress_orphans();
+  answer_letters();
   const auto published = std::make_shared<Published>(*group, root, bytes);
   published->take(buffer, count, type);
   const Accelerated counted(hook, bytes);

@@ -46,6 +46,17 @@ Landing Landing::in_place(void* user, std::int64_t count, MPI_Datatype type) {
   return landing;
 }
 
+Landing Landing::by_mpi(void* user, std::int64_t count, MPI_Datatype type) {
+  Landing landing;
+  landing.user_ = static_cast<char*>(user);
+  MPI_Count size = 0;
+  context->own.Type_size_x(type, &size);
+  landing.element_ = std::max<std::int64_t>(size, 1);
+  landing.capacity_ = type::times(count, size);
+  landing.keep(type);
+  return landing;
+}
+
 void Landing::keep(MPI_Datatype type) {
   // Not a duplicate, which would call the program's attribute functions.
   if (context->own.Type_contiguous(1, type, &type_) != MPI_SUCCESS || context->own.Type_commit(&type_) != MPI_SUCCESS) throw std::bad_alloc();
@@ -120,7 +131,6 @@ void Landing::finish() {
   // Of the last element what did not come stays as it is.
   if (size < elements * element_) read(packed_.data() + size, size, elements * element_);
   context->own.Unpack(packed_.data(), static_cast<int>(packed_.size()), &at, user_, static_cast<int>(elements), type_, MPI_COMM_SELF);
-  packed_.clear();
 }
 
 }  // namespace dunnage::calls

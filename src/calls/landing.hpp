@@ -16,6 +16,8 @@ class Landing {
   Landing() = default;
   /// In the user's buffer. Nothing of it is touched. Throws std::bad_alloc.
   static Landing in_place(void* user, std::int64_t count, MPI_Datatype type);
+  /// The same, but packed and unpacked by the MPI, whatever the datatype is.
+  static Landing by_mpi(void* user, std::int64_t count, MPI_Datatype type);
   /// In a parcel, which must live as long.
   static Landing staged(const engine::Parcel& parcel, engine::Content content);
   Landing(Landing&& other) noexcept { *this = std::move(other); }
@@ -34,7 +36,9 @@ class Landing {
   void place(const char* from, std::int64_t begin, std::int64_t end);
   /// What came in the message itself is in its place up to `end`, once this has returned.
   void settle(std::int64_t end);
-  /// After the last bytes. The next message may be put there from the first one on.
+  /// The next message is put there from its first byte on, whatever became of the last one.
+  void restart() { packed_.clear(); }
+  /// After the last bytes.
   void finish();
 
  private:

@@ -49,10 +49,12 @@ void join_world() {
   static std::once_flag once;
   std::call_once(once, [] {
     int rank = 0, ranks = 0;
-    if (context->settings.force == base::Force::never || context->own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
-        context->own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks < 2)
-      return;
+    if (context->own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || context->own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS || ranks < 2) return;
     context->rank = rank;
+    if (context->settings.force == base::Force::never) {
+      if (Broadcast::possible()) share_memory(ranks);  // the others do
+      return;
+    }
     // Who means something else by a broadcast is not one of those who are waited for.
     const auto world = transport::shm::world_key(), how = static_cast<std::uint64_t>(context->settings.bcast);
     const transport::Member self{world == 0 ? 0 : world + how, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks)};

@@ -18,6 +18,8 @@ class Copies {
   virtual void begun(bool well) { (void)well; }
   /// After it has ended: what it wrote goes where the program wants it.
   virtual int deliver() = 0;
+  /// Whether the communicator has gone whose errors these would be.
+  virtual bool orphaned() const { return false; }
 };
 
 /// Lives beside the MPI's own request. Not thread-safe: MPI lets one thread complete a request.

@@ -1,4 +1,4 @@
-"""MPI_Bcast by a window that the ranks of a host share (DUNNAGE_BCAST)."""
+"""MPI_Bcast by a window that the ranks of a host share, MPI_Ibcast and MPI_Bcast_init by copies there (DUNNAGE_BCAST)."""
 import contextlib
 import json
 import subprocess

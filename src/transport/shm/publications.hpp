@@ -19,7 +19,7 @@ struct Publication {
   static constexpr std::int64_t lost = -1;
   std::uint64_t serial = 0;  // which a publisher uses once
   std::int64_t size = 0;
-  std::atomic<std::uint32_t> left{0};    // readers that have not been there
+  std::atomic<std::uint32_t> left{0};    // readers that have not been there, and the publisher until it has written
   std::atomic<std::int64_t> written{0};  // bytes of the data, from the beginning; or lost
   static constexpr std::int64_t data_begin = 64;
 };
@@ -58,6 +58,8 @@ class Publications {
   /// Room for `size` bytes that so many will read, 1 and more, also beyond what the regions are allowed; nothing where there are no more addresses.
   /// What is returned is where the publication begins in the memory's data. `kept`: what must live until all have read.
   std::optional<std::uint64_t> make(std::uint64_t serial, std::int64_t size, std::uint32_t readers, std::shared_ptr<const void> kept = nullptr);
+  /// The publisher has written all, or what it will.
+  void written(std::uint64_t begin) { reinterpret_cast<Publication*>(memory_.data() + begin)->left.fetch_sub(1, std::memory_order_release); }
   /// Takes back what has been read by all. Whether nothing is left.
   bool collect();
   /// Nobody will read any more.

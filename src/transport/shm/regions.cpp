@@ -31,10 +31,11 @@ void GpuRegions::give_back(Region region, std::int64_t size) {
   idle_[region.size].push_back(region.begin);
 }
 
-std::optional<Region> Regions::take(std::uint64_t size, bool must) {
-  if (size > (must ? gpu_regions_begin : most_)) return std::nullopt;
-  size = std::bit_ceil(size < smallest ? smallest : size);
-  if (!must && taken_ + size > 2 * most_) return std::nullopt;
+std::uint64_t Regions::whole(std::uint64_t size) { return std::bit_ceil(size < smallest ? smallest : size); }
+
+std::optional<Region> Regions::take_any(std::uint64_t size) {
+  if (size > gpu_regions_begin) return std::nullopt;
+  size = whole(size);
   Region region{fresh_, size, 0};
   if (auto& idle = shelves_[static_cast<std::size_t>(std::bit_width(size) - 1)]; !idle.empty()) {
     region = idle.back();
@@ -44,12 +45,10 @@ std::optional<Region> Regions::take(std::uint64_t size, bool must) {
     if (gpu_regions_begin - fresh_ < size) return std::nullopt;
     fresh_ += size;
   }
-  taken_ += size;
   return region;
 }
 
-void Regions::give_back(Region region) {
-  taken_ -= region.size;
+void Regions::give_back_any(Region region) {
   if (idle_ + region.touched > idle_limit_) {
     memory_.empty(region.begin, region.size);
     region.touched = 0;

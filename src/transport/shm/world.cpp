@@ -154,6 +154,7 @@ void World::open_passed(std::uint32_t rank) {
 }
 
 void World::collect() {
+  publications_.collect();
   std::erase_if(offered_, [&](Offered& o) {
     auto& slot = own_->greeting().slots[o.slot];
     if (slot.state.load(std::memory_order_acquire) != Slot::done || !slot.packed.load(std::memory_order_acquire)) return false;
@@ -316,7 +317,7 @@ bool World::all_received(bool in_doubt) {
     const bool unwanted = slot.state.load(std::memory_order_acquire) == Slot::offered && memory->greeting().leaving.load(std::memory_order_acquire);
     return unwanted || (in_doubt && !memory->alive());
   });
-  if (!publications_.collect() && in_doubt && !all_alive()) publications_.forget();
+  if (!publications_.collect() && in_doubt && nobody_reads()) publications_.forget();
   return offered_.empty() && publications_.collect();
 }
 
@@ -325,22 +326,21 @@ World::Whereabouts World::whereabouts() const { return {0, own_->greeting().proc
 bool World::learn(std::vector<Whereabouts> all) {
   const std::lock_guard lock(mutex_);
   whereabouts_ = std::move(all);
-  const auto here = whereabouts_[self_.rank].host;
-  for (std::uint32_t i = 1; i < self_.ranks; ++i) {
-    const auto rank = (self_.rank + i) % self_.ranks;
-    const auto& there = whereabouts_[rank];
-    if (there.host == here) return Memory::open({self_.job, rank, self_.ranks}, there.process, there.file) != nullptr;
+  for (std::uint32_t rank = 0; rank < self_.ranks; ++rank) {
+    if (!beside(rank)) continue;
+    // Now, as a program may take away what it needs later: file descriptors, addresses.
+    auto& p = peer(rank);
+    if (!p.memory) p.memory = Memory::open({self_.job, rank, self_.ranks}, whereabouts_[rank].process, whereabouts_[rank].file);
+    if (!p.memory) return false;
   }
-  return true;  // there is none
+  return true;
 }
 
-bool World::all_alive() {
+bool World::nobody_reads() {
   for (std::uint32_t rank = 0; rank < self_.ranks; ++rank) {
-    const auto& there = whereabouts_[rank];
-    if (rank == self_.rank || there.host != whereabouts_[self_.rank].host) continue;
-    auto& p = peer(rank);
-    if (!p.memory) p.memory = Memory::open({self_.job, rank, self_.ranks}, there.process, there.file);
-    if (!p.memory || !p.memory->alive()) return false;
+    if (!beside(rank)) continue;
+    const auto& memory = peer(rank).memory;
+    if (memory && !memory->greeting().leaving.load(std::memory_order_acquire) && memory->alive()) return false;
   }
   return true;
 }
@@ -354,20 +354,14 @@ std::optional<World::Published> World::publish(std::int64_t size, std::uint32_t 
   return Published{*begin, serial, own_->data() + *begin + Publication::data_begin, &publication->written};
 }
 
-void World::unpublish(const Published& published) {
-  reinterpret_cast<Publication*>(own_->data() + published.begin)->left.store(0, std::memory_order_release);
-}
-
 std::optional<Reading> World::published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial, std::int64_t size) {
   const std::lock_guard lock(mutex_);
   if (rank >= whereabouts_.size() || size < 0 || begin >= gpu_regions_begin || static_cast<std::uint64_t>(size) > gpu_regions_begin - begin) return std::nullopt;
-  auto& p = peer(rank);
-  const auto& there = whereabouts_[rank];
-  if (!p.memory) p.memory = Memory::open({self_.job, rank, self_.ranks}, there.process, there.file);
-  if (!p.memory) return std::nullopt;
-  auto* publication = reinterpret_cast<Publication*>(p.memory->data() + begin);
+  const auto& memory = peer(rank).memory;
+  if (!memory) return std::nullopt;
+  auto* publication = reinterpret_cast<Publication*>(memory->data() + begin);
   if (publication->serial != serial || publication->size != size) return std::nullopt;
-  return Reading(publication, p.memory.get());
+  return Reading(publication, memory.get());
 }
 
 }  // namespace dunnage::transport::shm

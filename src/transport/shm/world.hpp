@@ -91,7 +91,7 @@ class World {
     std::uint32_t process = 0, file = 0;
   };
   Whereabouts whereabouts() const;
-  /// Those of all ranks. Returns whether this process can read the memory of others on its host, as far as one of them tells.
+  /// Those of all ranks. Returns whether this process can read the memory of all on its host.
   bool learn(std::vector<Whereabouts> all);
   /// Whether two ranks are on one host; to be asked after learn().
   bool on_one_host(std::uint32_t a, std::uint32_t b) const { return whereabouts_[a].host == whereabouts_[b].host; }
@@ -103,8 +103,13 @@ class World {
     std::atomic<std::int64_t>* written = nullptr;  // Publication's
   };
   std::optional<Published> publish(std::int64_t size, std::uint32_t readers, std::shared_ptr<const void> kept = nullptr);
-  /// Nobody has been told of it.
-  void unpublish(const Published& published);
+  /// All has been written, or is lost.
+  void end_publishing(const Published& published) { publications_.written(published.begin); }
+  /// Takes back what all have read.
+  void take_back() {
+    const std::lock_guard lock(mutex_);
+    publications_.collect();
+  }
   /// What a rank has published; nothing where it is not to be found.
   std::optional<Reading> published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial, std::int64_t size);
 
@@ -147,7 +152,8 @@ class World {
   std::optional<Outgoing> offer_slot(std::uint32_t receiver, std::int64_t size, int tag, bool gpu, Slot::Kind kind, const std::optional<Allocation>& named,
                                      std::span<const char> head);
   bool all_received(bool in_doubt);
-  bool all_alive();
+  bool beside(std::uint32_t rank) const { return rank != self_.rank && on_one_host(rank, self_.rank); }
+  bool nobody_reads();
 
   const Identity self_;
   const std::unique_ptr<Memory> own_;

@@ -207,6 +207,21 @@ void handles_end_early() {
   }
 }
 
+/// So much that a root must be held back at some time.
+void a_root_ahead() {
+  constexpr int n = 1 << 21;  // 16 MiB
+  std::vector<double> data(n);
+  for (int i = 0; i < 20; ++i) {
+    const auto what = "a root ahead, " + std::to_string(i);
+    contract().section(what);
+    data.front() = data[n / 2] = data.back() = contract().rank == 0 ? i : -1;
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_ok(MPI_Ibcast(data.data(), n, MPI_DOUBLE, 0, MPI_COMM_WORLD, &request), what);
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), what);
+    check(data.front() == i && data[n / 2] == i && data.back() == i, what);
+  }
+}
+
 void persistent(MPI_Comm comm, const std::string& name) {
 #if CONTRACT_PERSISTENT_COLLECTIVES
   std::mt19937 chance(unsigned(contract().rank) + 70);
@@ -262,6 +277,7 @@ int main(int argc, char** argv) {
   persistent(comm, "half");
   MPI_Comm_free(&comm);
   handles_end_early();
+  a_root_ahead();
   persistent(MPI_COMM_WORLD, "world");
   bad_arguments();
   all_roots(MPI_COMM_SELF, "self");
