@@ -134,7 +134,7 @@ class Ours {
       // What has come is begun with at once where nothing is under way, else a few at a time.
       bool come = false;
       for (int n = 0; !waiting.empty() && there(0); come = true)
-        if (++n % 8 == 0 || batch.rests()) batch.go_on();
+        if (++n % 4 == 0 || batch.rests()) batch.go_on();
       if (waiting.size() > 1) come |= there(1 + turn++ % (waiting.size() - 1));
       batch.go_on();
       progress_receives();  // others: these are in no table now
