@@ -9,9 +9,9 @@
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
 #   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them
 #
-# Needs a build with the wheels of the MPIs (MPI_WHEELS=yes make) and pip. --packages makes two archives more, for machines whose
-# python3 lacks CuPy or Numba: ARCHIVE with -cupy (32 MB; CUDA's own libraries and headers must be there) and -numba (42 MB) before
-# .tar.xz.
+# Needs a build with the wheels of the MPIs (MPI_WHEELS=yes make) and pip. --packages makes three archives more, for machines whose
+# python3 lacks CuPy or Numba, or has a NumPy that its Numba does not go with: ARCHIVE with -cupy (32 MB; CUDA's own libraries and
+# headers must be there), -numba (42 MB) and -numpy (10 MB) before .tar.xz.
 set -euo pipefail
 . "$(dirname "$0")/../env.sh"
 archive=$root/build/gpu.tar.xz packages=no
@@ -93,11 +93,12 @@ ls -l "$archive"
 rm -rf "${tree:?}"/*
 fetch "$tree/cupy/site" cupy-cuda13x
 fetch "$tree/numba/site" numba numba-cuda llvmlite
+fetch "$tree/numpy/site" 'numpy==2.3.5'
 find "$tree" -type d -name tests -prune -exec rm -rf {} +
 find "$tree/cupy" -name '*.so' -exec strip --strip-unneeded {} + # some of Numba's do not load any more after that
 # Numba finds its part for CUDA by a .pth file, which folders on PYTHONPATH may not have.
 printf 'import pathlib\nimport site\n\nsite.addsitedir(str(pathlib.Path(__file__).parent))\n' > "$tree/numba/site/sitecustomize.py"
-for name in cupy numba; do
+for name in cupy numba numpy; do
   tar -C "$tree/$name" -c . | xz -T2 -9 > "${archive%.tar.xz}-$name.tar.xz"
   ls -l "${archive%.tar.xz}-$name.tar.xz"
 done
