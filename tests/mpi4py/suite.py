@@ -63,11 +63,11 @@ def launch(mpi, words, through=False, timeout=TIMEOUT, variables=()):
     return subprocess.CompletedProcess(command, process.returncode, output)
 
 
-def outcomes(mpi, ranks, modules, through):
+def outcomes(mpi, ranks, modules, through, variables=()):
     """{(rank, test): outcome} of one run, and its output. A test that only started did not pass."""
     with tempfile.TemporaryDirectory() as folder:
         recorder = pathlib.Path(__file__).with_name("record.py")
-        run = launch(mpi, ["mpiexec", "-n", str(ranks), "python", recorder, suite_folder(), folder, *modules], through)
+        run = launch(mpi, ["mpiexec", "-n", str(ranks), "python", recorder, suite_folder(), folder, *modules], through, variables=variables)
         found = {}
         for file in pathlib.Path(folder).glob("rank-*"):
             for line in file.read_text(encoding="utf-8").splitlines():
@@ -83,14 +83,14 @@ def passed(found):
     return {where for where, outcome in found.items() if outcome == "passed"}
 
 
-def compare(mpi, ranks, modules):
-    """Runs both sides until they agree or the attempts are used up.
+def compare(mpi, ranks, modules, variables=()):
+    """Runs both sides until they agree or the attempts are used up. `variables`: of the environment, with Dunnage.
 
     Returns {"passed": n, "failed": n, "differ": [[rank, test, plain outcome, outcome with Dunnage]...], "output": text}.
     """
     for _ in range(ATTEMPTS):
         plain, plain_output = outcomes(mpi, ranks, modules, through=False)
-        ours, output = outcomes(mpi, ranks, modules, through=True)
+        ours, output = outcomes(mpi, ranks, modules, through=True, variables=variables)
         differ = [[*where, plain.get(where, "absent"), ours.get(where, "absent")]
                   for where in sorted(passed(plain) ^ passed(ours))]
         if not differ and plain:

@@ -54,3 +54,14 @@ def test_numpy_buffers_are_accelerated(mpi, tmp_path):
     assert sent["accelerated"] == received["accelerated"] == 2, calls
     broadcast = calls.get("MPI_Bcast_c") or calls["MPI_Bcast"]
     assert broadcast["declined"] == {"this call is left to the MPI": 2}, calls
+
+
+@pytest.mark.parametrize("mpi", suite.MPIS)
+@pytest.mark.parametrize("call, module", [("MPI_Bcast", "test_cco_buf"), ("MPI_Ibcast", "test_cco_nb_buf"), ("MPI_Bcast_init", "test_cco_pr_buf")])
+def test_broadcasts_by_dunnage(mpi, call, module, tmp_path):
+    """All of them, however small. On Open MPI 5 the persistent ones are in no header that the contract programs are compiled with."""
+    report = tmp_path / "report.json"
+    result = suite.compare(mpi, 3, [module], {"DUNNAGE_BCAST": "window", "DUNNAGE_REPORT": str(report)})
+    assert not result["differ"], f"{result['differ']}\n{result['output']}"
+    calls = json.loads(report.read_text())["calls"]
+    assert (calls.get(f"{call}_c") or calls[call])["accelerated"] > 1000, calls
