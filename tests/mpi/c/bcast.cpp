@@ -1,5 +1,6 @@
 // MPI_Bcast: every root, layouts that differ from rank to rank, communicators that come and go, and messages that are under way meanwhile. DUNNAGE_BCAST=window
 // takes a communicator's broadcasts from the fourth on, so each case is done often enough.
+#include "doubles.hpp"
 #include "samples.hpp"
 
 namespace {
@@ -12,21 +13,11 @@ int world_size() {
   return ranks;
 }
 
-/// n doubles, each rank in its own way.
-MPI_Datatype layout(int rank, int n) {
-  switch (rank % 4) {
-    case 0: return make::contiguous(n, MPI_DOUBLE);
-    case 1: return make::vector(n, 1, 2, MPI_DOUBLE);
-    case 2: return make::indexed({n / 2, n - n / 2}, {n, 0}, MPI_DOUBLE);
-    default: return make::hvector(n, 1, 24, MPI_DOUBLE);
-  }
-}
-
 /// One broadcast, with the bytes checked on all ranks.
 void one(MPI_Comm comm, int root, int n, unsigned seed, const std::string& what) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
-  Region data(layout(rank, n), 1, "data"), sent(make::contiguous(n, MPI_DOUBLE), 1, "sent");
+  Region data(doubles(unsigned(rank), n), 1, "data"), sent(make::contiguous(n, MPI_DOUBLE), 1, "sent");
   sent.fill(seed);
   const Bytes expected = sent.packed();
   data.poison();

@@ -1,26 +1,17 @@
 // MPI_Bcast and MPI_Ibcast with buffers in every kind of memory, another on each rank, layouts that differ too: every root, often enough that GPUs have found out whose memory they can read.
 #include <random>
 
+#include "doubles.hpp"
 #include "mirror.hpp"
 
 namespace {
 
 constexpr Kind memories[] = {Kind::device, Kind::device, Kind::managed, Kind::other_device, Kind::host, Kind::device, Kind::pool, Kind::pinned};
 
-/// n doubles, in one of four ways.
-MPI_Datatype layout(unsigned which, int n) {
-  switch (which % 4) {
-    case 0: return make::contiguous(n, MPI_DOUBLE);
-    case 1: return make::vector(n, 1, 2, MPI_DOUBLE);
-    case 2: return make::indexed({n / 2, n - n / 2}, {n, 0}, MPI_DOUBLE);
-    default: return make::hvector(n, 1, 24, MPI_DOUBLE);
-  }
-}
-
 /// What a rank has for one broadcast.
 struct Part {
   Part(unsigned way, Kind kind, int n, int root, unsigned seed)
-      : region(layout(way, n), 1, "data"), sent(make::contiguous(n, MPI_DOUBLE), 1, "sent"), mirror(region, there(kind) ? kind : Kind::device) {
+      : region(doubles(way, n), 1, "data"), sent(make::contiguous(n, MPI_DOUBLE), 1, "sent"), mirror(region, there(kind) ? kind : Kind::device) {
     sent.fill(seed);
     expected = sent.packed();
     region.poison();

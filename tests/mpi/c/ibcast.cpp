@@ -3,6 +3,7 @@
 #include <numeric>
 #include <random>
 
+#include "doubles.hpp"
 #include "samples.hpp"
 
 // Open MPI 5 has them, and calls itself MPI 3.
@@ -14,22 +15,12 @@
 
 namespace {
 
-/// n doubles, each rank in its own way.
-MPI_Datatype layout(int rank, int n) {
-  switch (rank % 4) {
-    case 0: return make::contiguous(n, MPI_DOUBLE);
-    case 1: return make::vector(n, 1, 2, MPI_DOUBLE);
-    case 2: return make::indexed({n / 2, n - n / 2}, {n, 0}, MPI_DOUBLE);
-    default: return make::hvector(n, 1, 24, MPI_DOUBLE);
-  }
-}
-
 /// One broadcast's buffer on this rank, and what is to be there in the end.
 class Message {
  public:
   Message(MPI_Comm comm, int root, int n) : comm_(comm), root_(root), n_(n) {
     MPI_Comm_rank(comm, &rank_);
-    data_ = std::make_unique<Region>(layout(rank_, n), 1, "data");
+    data_ = std::make_unique<Region>(doubles(unsigned(rank_), n), 1, "data");
   }
   void fill(unsigned seed) {
     Region sent(make::contiguous(n_, MPI_DOUBLE), 1, "sent");
