@@ -89,4 +89,4 @@ def test_a_run_of_it(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads((tmp_path / "bcast.json").read_text())
     assert all(way["verified"] for one in found["results"] for way in one["series"].values())
-    assert {"plain", "dunnage", "native", "tuned", "copy"} == set(found["results"][0]["series"])
+    assert {"plain", "dunnage", "plain-ibcast", "dunnage-ibcast", "native", "tuned", "copy"} == set(found["results"][0]["series"])
