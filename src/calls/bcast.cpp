@@ -141,13 +141,11 @@ Trial::Verdict agree(const BcastGroup& group, MPI_Comm comm, std::size_t size_cl
 }  // namespace
 
 Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm) {
-  if (count <= 0 || type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return;
-  MPI_Count size = 0;
-  std::int64_t bytes = 0;
-  if (context->own.Type_size_x(type, &size) != MPI_SUCCESS || __builtin_mul_overflow(static_cast<std::int64_t>(size), count, &bytes) || bytes <= 0 || bytes > collective::most_bytes) return;
+  const auto bytes = broadcast_bytes(count, type, comm);
+  if (bytes == 0 || bytes > collective::most_bytes) return;
   auto* group = bcast_group(comm);
   if (!group || !group->possible || root < 0 || root >= group->ranks || (group->hosts() > 1 && bytes < collective::least_between_hosts)) return;
-  const auto size_class = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)));
+  const auto size_class = BcastGroup::class_of(bytes);
   auto& trial = group->trials[size_class];
   const bool tried = context->settings.bcast != base::Bcast::window;
   if (tried && bytes < collective::least_within_host) return;

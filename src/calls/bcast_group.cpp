@@ -48,6 +48,13 @@ BcastGroup::~BcastGroup() {
   if (between != MPI_COMM_NULL && !ending.load(std::memory_order_relaxed)) context->own.Comm_free(&between);
 }
 
+std::int64_t broadcast_bytes(std::int64_t count, MPI_Datatype type, MPI_Comm comm) {
+  MPI_Count size = 0;
+  std::int64_t bytes = 0;
+  const bool told = count > 0 && type != MPI_DATATYPE_NULL && comm != MPI_COMM_NULL && context->own.Type_size_x(type, &size) == MPI_SUCCESS;
+  return told && size > 0 && !__builtin_mul_overflow(static_cast<std::int64_t>(size), count, &bytes) ? bytes : 0;
+}
+
 BcastGroup* bcast_group(MPI_Comm comm) {
   const auto& own = context->own;
   if (ending.load(std::memory_order_relaxed)) return nullptr;

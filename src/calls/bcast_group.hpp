@@ -35,7 +35,7 @@ struct BcastGroup {
   std::array<collective::Trial, classes> trials;       // by size class
   std::array<pack::StoreChoice, classes> stores;       // how this rank puts data of such a size in place
 
-  collective::Trial& trial(std::int64_t bytes) { return trials[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)))]; }
+  static std::size_t class_of(std::int64_t bytes) { return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes))); }
   int hosts() const { return static_cast<int>(leaders.size()); }
   int my_host() const { return host_of[static_cast<std::size_t>(rank)]; }
   /// Shared with what is under way and may outlive the communicator.
@@ -44,6 +44,8 @@ struct BcastGroup {
   ~BcastGroup();
 };
 
+/// The packed bytes of a broadcast; 0 where there are none, more than an integer has, or the arguments are wrong.
+std::int64_t broadcast_bytes(std::int64_t count, MPI_Datatype type, MPI_Comm comm);
 /// That of a communicator. Null where there can be none. A communicator's broadcasts come one at a time.
 BcastGroup* bcast_group(MPI_Comm comm);
 /// Whether all of its ranks are on one host, as MPI_Init has found out: to be asked where context->shares. The same on all ranks.

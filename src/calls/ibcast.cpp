@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <utility>
 
 #include "calls/bcast_data.hpp"
@@ -86,7 +85,7 @@ class Published : public engine::Copies {
     if (bulletin_.on_gpu) return code != MPI_SUCCESS ? code : reading->more_than(bulletin_.on_gpu - 1) ? gpu_read_published(reading->data(), landing_, let_mpi_progress) : MPI_ERR_OTHER;
     thread_local std::array<pack::StoreChoice, BcastGroup::classes> stores;
     {
-      Placer place(landing_, bulletin_.bytes, stores[static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes_)))], code);
+      Placer place(landing_, bulletin_.bytes, stores[BcastGroup::class_of(bytes_)], code);
       for (std::int64_t at = 0; at < bulletin_.bytes && code == MPI_SUCCESS;) {
         const auto there = reading->more_than(at);
         if (there) {
@@ -114,16 +113,13 @@ class Published : public engine::Copies {
 
 /// The packed bytes of a broadcast that is to be ours; 0 where it is the MPI's.
 std::int64_t bytes_of(std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm, BcastGroup*& group) {
-  MPI_Count size = 0;
-  std::int64_t bytes = 0;
-  if (count <= 0 || type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL || context->own.Type_size_x(type, &size) != MPI_SUCCESS ||
-      __builtin_mul_overflow(static_cast<std::int64_t>(size), count, &bytes) || bytes <= 0 || bytes > collective::most_published)
-    return 0;
+  const auto bytes = broadcast_bytes(count, type, comm);
+  if (bytes == 0 || bytes > collective::most_published) return 0;
   const bool forced = context->settings.bcast == base::Bcast::window;
   if (!forced && bytes < collective::least_published) return 0;
   group = bcast_group(comm);
   if (!group || !group->possible || root < 0 || root >= group->ranks || !on_one_host(*group, comm)) return 0;
-  if (!forced && group->trial(bytes).verdict() == collective::Trial::Verdict::theirs) return 0;
+  if (!forced && group->trials[BcastGroup::class_of(bytes)].verdict() == collective::Trial::Verdict::theirs) return 0;
   // Now and then the MPI's, so that a root does not run ahead of the others for ever.
   if (group->published > collective::most_published) return group->published = 0;
   group->published += bytes;

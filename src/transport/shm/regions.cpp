@@ -5,6 +5,8 @@
 namespace dunnage::transport::shm {
 namespace {
 constexpr std::uint64_t smallest = 64 << 10;
+
+std::uint64_t whole(std::uint64_t size) { return std::bit_ceil(size < smallest ? smallest : size); }
 }
 
 std::optional<Region> GpuRegions::take(std::int64_t size, bool must) {
@@ -31,7 +33,17 @@ void GpuRegions::give_back(Region region, std::int64_t size) {
   idle_[region.size].push_back(region.begin);
 }
 
-std::uint64_t Regions::whole(std::uint64_t size) { return std::bit_ceil(size < smallest ? smallest : size); }
+std::optional<Region> Regions::take(std::uint64_t size) {
+  if (size > most_ || taken_ + whole(size) > 2 * most_) return std::nullopt;
+  const auto region = take_any(size);
+  if (region) taken_ += region->size;
+  return region;
+}
+
+void Regions::give_back(Region region) {
+  taken_ -= region.size;
+  give_back_any(region);
+}
 
 std::optional<Region> Regions::take_any(std::uint64_t size) {
   if (size > gpu_regions_begin) return std::nullopt;

@@ -40,21 +40,13 @@ class Regions {
   /// `most`: bytes that may be taken at a time (twice that, for what rounding up costs). `idle`: bytes of memory that are kept in regions not taken.
   Regions(const Memory& memory, std::uint64_t most, std::uint64_t idle) : memory_(memory), most_(most), idle_limit_(idle) {}
 
-  std::optional<Region> take(std::uint64_t size) { return size > most_ || taken_ + whole(size) > 2 * most_ ? std::nullopt : count(take_any(size)); }
-  void give_back(Region region) {
-    taken_ -= region.size;
-    give_back_any(region);
-  }
+  std::optional<Region> take(std::uint64_t size);
+  void give_back(Region region);
   /// Whatever has been taken, and not counted in that.
   std::optional<Region> take_any(std::uint64_t size);
   void give_back_any(Region region);
 
  private:
-  static std::uint64_t whole(std::uint64_t size);
-  std::optional<Region> count(std::optional<Region> region) {
-    if (region) taken_ += region->size;
-    return region;
-  }
   const Memory& memory_;
   std::uint64_t most_, idle_limit_, taken_ = 0, idle_ = 0, fresh_ = 0;
   std::array<std::vector<Region>, 64> shelves_;

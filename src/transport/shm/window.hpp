@@ -55,7 +55,7 @@ class Window {
   template <class Fill, class LetGoOn>
   void write(std::int64_t bytes, unsigned word, Fill&& fill, LetGoOn&& let_go_on) {
     each_cell(bytes, [&](std::uint64_t at, std::int64_t begin, std::int64_t end) {
-      wait([&] { return at < free_until_ || at < (free_until_ = slowest() + name_.shape.cells); }, let_go_on);
+      wait_for_room(at, let_go_on);
       const bool lost = !fill(cell(at), begin, end);
       written(at).store(mark(at) + word * kinds + (lost ? lost_data : data), std::memory_order_release);
       return true;
@@ -66,7 +66,7 @@ class Window {
   template <class LetGoOn>
   void tell(std::span<const char> head, unsigned word, LetGoOn&& let_go_on) {
     const auto at = next_++;
-    wait([&] { return at < free_until_ || at < (free_until_ = slowest() + name_.shape.cells); }, let_go_on);
+    wait_for_room(at, let_go_on);
     std::copy(head.begin(), head.end(), cell(at));
     written(at).store(mark(at) + word * kinds + told, std::memory_order_release);
     read(self_).store(next_, std::memory_order_release);
@@ -137,6 +137,11 @@ class Window {
       patience.wait();
       if (turn % often == 0) let_go_on();
     }
+  }
+  /// Until that cell may be written.
+  template <class LetGoOn>
+  void wait_for_room(std::uint64_t at, LetGoOn&& let_go_on) {
+    wait([&] { return at < free_until_ || at < (free_until_ = slowest() + name_.shape.cells); }, let_go_on);
   }
   /// Until f() says that there is no more.
   template <class F>
