@@ -57,6 +57,12 @@ def test_whose_nonblocking_ones_are(launch, flavour, tmp_path):
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_several_threads(launch, flavour):
+    run = launch(flavour, "contract_bcast_threads", ranks=3, mode="dunnage", limit=120, DUNNAGE_BCAST="window")
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_copies_beyond_what_is_allowed(launch, flavour):
     """A root does not wait for memory: it takes more."""
     run = launch(flavour, "contract_ibcast", ranks=3, mode="dunnage", limit=300, DUNNAGE_BCAST="window", DUNNAGE_TICKET_MEMORY="64K")
