@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "calls/bcast_data.hpp"
-#include "calls/gpu_tickets.hpp"
+#include "calls/gpu_broadcast.hpp"
 #include "calls/progress.hpp"
 #include "calls/tickets.hpp"
 #include "collective/choose.hpp"
+#include "collective/gather.hpp"
 #include "collective/run.hpp"
 
 namespace dunnage::calls {
@@ -19,7 +20,7 @@ using transport::shm::Window;
 
 /// DUNNAGE_BCAST=window: of a communicator's broadcasts so many are left to the MPI, communicators that live for a few need no window.
 constexpr int left_alone = 3;
-enum Tag : int { data_tag, code_tag };
+enum Tag : int { data_tag, word_tag, note_tag };
 
 /// One broadcast, on one rank.
 struct Part {
@@ -40,17 +41,23 @@ void let_others_go_on() {
   answer_letters();
 }
 
-/// What all ranks of this host have measured. None before they have.
-Trial::Verdict judge(const BcastGroup& group, std::size_t size_class) {
+/// What all ranks of this host have measured.
+Trial::Judge judge(const BcastGroup& group, std::size_t size_class) {
   Trial::Judge judge;
-  for (std::uint32_t p = 0; p < group.window->processes(); ++p) judge.hear(group.window->note(p, size_class).load(std::memory_order_relaxed));
-  return judge.verdict();
+  if (!group.window) judge.hear(group.trials[size_class].note());
+  for (std::uint32_t p = 0; group.window && p < group.window->processes(); ++p) judge.hear(group.window->note(p, size_class).load(std::memory_order_relaxed));
+  return judge;
 }
+
+WindowRanks ranks_of(const BcastGroup& group) { return {*group.window, group.others}; }
 
 int receive_here(Part& part) {
   Placer place(part.landing, part.bytes, part.group.stores[part.size_class], part.code);
-  const auto fetch = [&](const char* head) {
-    if (part.code == MPI_SUCCESS) part.code = gpu_read_published(head, part.landing, let_others_go_on);
+  const auto fetch = [&](const char* head, std::uint64_t at) {
+    const auto fetched = gpu_receive_told(head, at, ranks_of(part.group), part.landing, let_others_go_on);
+    if (part.code == MPI_SUCCESS) part.code = fetched.code;
+    if (fetched.along) context->count(part.hook, plan::GpuWay::direct_chain);
+    return fetched.read_from;
   };
   const auto received = part.group.window->receive(part.bytes, place, fetch, let_others_go_on);
   part.verdict = static_cast<Trial::Verdict>(received.word);
@@ -62,18 +69,25 @@ int on_one_host(Part& part) {
   auto& group = part.group;
   if (group.rank != part.root) return receive_here(part);
   auto& trial = group.trials[part.size_class];
-  if (trial.undecided()) part.verdict = judge(group, part.size_class);
+  if (trial.undecided()) part.verdict = judge(group, part.size_class).verdict();
   if (part.code == MPI_SUCCESS)
-    if (const auto offer = gpu_publish(part.landing.content(), group.others, false)) {
+    if (const auto offer = gpu_publish(part.landing.content(), group.others, Publish::anyhow)) {
       context->count(part.hook, offer->memory ? plan::GpuWay::direct_packed : plan::GpuWay::direct);
-      group.window->tell(offer->head, static_cast<unsigned>(part.verdict), let_others_go_on);
+      group.window->tell(gpu_tell(part.landing.content(), *offer, ranks_of(group)), static_cast<unsigned>(part.verdict), let_others_go_on);
       return part.code;
     }
   group.window->write(part.bytes, static_cast<unsigned>(part.verdict), Reader(part.landing, part.bytes, part.code), let_others_go_on);
   return part.code;
 }
 
-/// The rank of a host that sends and receives for it gives to the others of its host what has come. An error code of the root's comes before the data.
+/// What goes from the root to one rank of each other host before the data are given to anybody.
+struct Word {
+  std::int64_t code;     // the root's
+  std::int64_t verdict;  // a Trial::Verdict
+};
+
+/// The rank of a host that sends and receives for it gives to the others of its host what has come. While nobody has judged, what the hosts have measured comes to the root up the tree that the
+/// word goes down.
 int on_several_hosts(Part& part) {
   auto& group = part.group;
   const auto root_host = group.host_of[static_cast<std::size_t>(part.root)];
@@ -92,11 +106,19 @@ int on_several_hosts(Part& part) {
   collective::Bcast among{static_cast<std::int32_t>(group.hosts()), root_host, part.bytes, 0};
   const auto choice = collective::choose_bcast(among, collective::between_hosts);
   among.segment = choice.segment;
-  std::int64_t code = part.code;
-  const auto code_schedule = collective::bcast(collective::BcastAlgorithm::binomial, {among.ranks, among.root, sizeof code, 0}, group.my_host());
+  Word word{part.code, 0};
+  std::vector<std::uint64_t> notes;  // of the hosts from the root's on
+  collective::Schedule note_schedule;
+  if (group.trials[part.size_class].undecided()) {
+    notes.resize(leaders.size());
+    notes[static_cast<std::size_t>(group.my_host() - root_host + group.hosts()) % leaders.size()] = judge(group, part.size_class).note();
+    note_schedule = collective::gather({among.ranks, among.root, sizeof notes[0], 0}, group.my_host());
+  }
+  const auto word_schedule = collective::bcast(collective::BcastAlgorithm::binomial, {among.ranks, among.root, sizeof word, 0}, group.my_host());
   const auto data_schedule = collective::bcast(choice.algorithm, among, group.my_host());
   using Run = collective::Run<OwnTable>;
-  Run codes(context->own, code_schedule, reinterpret_cast<char*>(&code), group.between, code_tag, root ? sizeof code : 0, leaders);
+  Run gathered(context->own, note_schedule, reinterpret_cast<char*>(notes.data()), group.between, note_tag, 0, leaders);
+  Run words(context->own, word_schedule, reinterpret_cast<char*>(&word), group.between, word_tag, root ? sizeof word : 0, leaders);
   Run run(context->own, data_schedule, data, group.between, data_tag, root ? part.bytes : 0, leaders);
   bool done = run.advance();
   const auto until = [&](auto&& enough) {
@@ -105,11 +127,18 @@ int on_several_hosts(Part& part) {
       let_others_go_on();
     }
   };
-  until([&] { return codes.advance(); });
+  until([&] { return gathered.advance(); });
+  if (root && !notes.empty()) {
+    Trial::Judge all;
+    for (const auto note : notes) all.hear(note);
+    word.verdict = static_cast<std::int64_t>(all.verdict());
+  }
+  until([&] { return words.advance(); });
+  part.verdict = static_cast<Trial::Verdict>(word.verdict);
   if (group.window)
-    group.window->write(part.bytes, 0, [&](char* to, std::int64_t begin, std::int64_t end) {
+    group.window->write(part.bytes, static_cast<unsigned>(part.verdict), [&](char* to, std::int64_t begin, std::int64_t end) {
       until([&] { return done || run.prefix() >= end; });
-      const bool good = code == MPI_SUCCESS && codes.code() == MPI_SUCCESS && run.code() == MPI_SUCCESS && run.prefix() >= end;
+      const bool good = word.code == MPI_SUCCESS && words.code() == MPI_SUCCESS && run.code() == MPI_SUCCESS && run.prefix() >= end;
       if (good) std::memcpy(to, data + begin, static_cast<std::size_t>(end - begin));
       if (!done) done = run.advance();
       return good;
@@ -120,22 +149,13 @@ int on_several_hosts(Part& part) {
   until([&] { return done; });
   if (run.code() != MPI_SUCCESS && !packed.empty()) new std::vector<char>(std::move(packed));  // never freed: the MPI may still be at it
   if (root) return part.code;
-  if (part.code == MPI_SUCCESS) part.code = run.code() != MPI_SUCCESS ? run.code() : codes.code() != MPI_SUCCESS ? codes.code() : code != MPI_SUCCESS ? MPI_ERR_OTHER : MPI_SUCCESS;
+  if (part.code == MPI_SUCCESS) part.code = run.code() != MPI_SUCCESS ? run.code() : words.code() != MPI_SUCCESS ? words.code() : word.code != MPI_SUCCESS ? MPI_ERR_OTHER : MPI_SUCCESS;
   if (part.code == MPI_SUCCESS && !packed.empty())
     part.code = guarded([&] {
       part.landing.place(packed.data(), 0, part.bytes);
       part.landing.finish();
     });
   return part.code;
-}
-
-/// On several hosts nobody sees all notes.
-Trial::Verdict agree(const BcastGroup& group, MPI_Comm comm, std::size_t size_class) {
-  const auto times = group.trials[size_class].times();
-  const float mine[] = {times.theirs, times.ours};
-  float all[2] = {};
-  if (context->own.Allreduce(mine, all, 2, MPI_FLOAT, MPI_MAX, comm) != MPI_SUCCESS) return Trial::Verdict::theirs;
-  return Trial::Times{all[0], all[1]}.verdict();
 }
 
 }  // namespace
@@ -165,10 +185,6 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
   }
   start_ = Clock::now();
   const bool several = group->hosts() > 1;
-  if (tried && several && trial.undecided()) {
-    trial.decide(agree(*group, comm, size_class));
-    if (trial.verdict() == Trial::Verdict::theirs) return;
-  }
 
   Landing landing;
   Part part{hook, *group, landing, bytes, size_class, root, MPI_SUCCESS};
@@ -185,7 +201,7 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
     trial.decide(part.verdict);
     if (turn_ == Trial::Turn::measured_ours) {
       trial.took(turn_, std::chrono::duration<float>(Clock::now() - start_).count());
-      if (!several) group->window->note(group->window->self(), size_class).store(trial.note(), std::memory_order_relaxed);
+      if (group->window) group->window->note(group->window->self(), size_class).store(trial.note(), std::memory_order_relaxed);
     }
   }
   code_ = code == MPI_SUCCESS ? MPI_SUCCESS : raise(comm, code);

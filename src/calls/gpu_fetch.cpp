@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "calls/content.hpp"
+#include "calls/gpu_landing.hpp"
 #include "calls/gpu_own.hpp"
 #include "calls/gpu_pack.hpp"
 #include "calls/gpu_tickets.hpp"
@@ -15,22 +16,6 @@ using engine::GpuSource;
 
 namespace {
 
-/// Host memory that is no contiguous buffer is filled by way of so many bytes at a time.
-constexpr std::int64_t host_piece = 4 << 20;
-
-/// By way of host memory: what the receiver's layout is is its own affair.
-void fetch_to_host(const Driver& driver, const engine::Remote& remote, Landing& landing) {
-  const auto piece = context->settings.device_piece;
-  if (auto* to = landing.contiguous()) return remote.pack(to, device::known_place(driver, to), piece, 0, remote.size());
-  const auto buffer = context->staging.take(std::min(remote.size(), host_piece));
-  if (!buffer) throw std::bad_alloc();
-  for (std::int64_t begin = 0; begin < remote.size(); begin += host_piece) {
-    const auto end = std::min(begin + host_piece, remote.size());
-    remote.pack(reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(buffer.data()) - static_cast<std::uintptr_t>(begin)), device::Place(), piece, begin, end);
-    landing.place(buffer.data(), begin, end);
-  }
-}
-
 thread_local FetchBatch* batch = nullptr;
 
 /// Under way at a time: one that moves data, and one that is being begun. What comes meanwhile goes together in the next; so much of it that moving
@@ -40,23 +25,6 @@ constexpr std::int64_t worth_a_flight = 2 << 20;
 
 /// Data that take longer than an MPI may be left alone: what this process has sent may need its help to arrive.
 constexpr std::int64_t long_fetch = 256 << 10;
-constexpr int rounds_between = 64;  // a look into the MPI takes 8 us where messages have come, one at our own flights less than 1 us
-
-
-/// Where the data are to go if that is device memory in one piece.
-const engine::Described* on_device(const Landing& landing) {
-  const auto* to = landing.content().device();
-  return to && in_one_piece(*to) && to->place.memory == device::Memory::device ? to : nullptr;
-}
-
-/// Whether the device of such data reads those. Only the first one of this process has been proved to.
-bool reads_from(const Driver& driver, const engine::Described& to, const GpuSource& source) try {
-  const device::Scope scope(driver, device::context_for(driver, to.place));
-  const engine::Remote remote(driver, source);
-  return true;
-} catch (const std::exception&) {
-  return false;
-}
 
 }  // namespace
 
@@ -71,16 +39,7 @@ struct FetchBatch::Pending {
 /// Of one context.
 struct FetchBatch::Flight {
   std::vector<Pending> messages;
-  CUcontext context;
-  std::unique_ptr<engine::Transfers> transfers;
-  ~Flight() {
-    try {
-      const device::Scope scope(*device::driver(), context);
-      transfers.reset();
-    } catch (const std::exception&) {
-      (void)transfers.release();  // the context has gone, and all of it with it
-    }
-  }
+  ScopedTransfers transfers;
 };
 
 FetchBatch::FetchBatch() : outer_(batch) { batch = this; }
@@ -105,28 +64,22 @@ void FetchBatch::end(const std::vector<Pending>& group, int code) {
 void FetchBatch::go_on() {
   std::erase_if(flights_, [&](const auto& flight) {
     bool done = true;
-    const int code = guarded([&] {
-      const device::Scope scope(*device::driver(), flight->context);
-      done = flight->transfers->done();
-    });
+    const int code = guarded([&] { done = flight->transfers.done(); });
     if (done) end(flight->messages, code);
     return done;
   });
   while (!pending_.empty() && (flights_.size() < few_flights || (flights_.size() < most_flights && bytes_of(pending_) >= worth_a_flight))) {
     const auto first = pending_.front().context;
     const auto others = std::stable_partition(pending_.begin(), pending_.end(), [&](const auto& p) { return p.context == first; });
-    auto flight = std::make_unique<Flight>();
-    flight->context = first;
-    flight->messages.assign(std::make_move_iterator(pending_.begin()), std::make_move_iterator(others));
+    std::vector<Pending> messages(std::make_move_iterator(pending_.begin()), std::make_move_iterator(others));
     pending_.erase(pending_.begin(), others);
     try {
-      const device::Scope scope(*device::driver(), first);
       std::vector<engine::Transfers::Move> moves;
-      for (const auto& p : flight->messages) moves.push_back({p.remote, p.to});
-      flight->transfers = std::make_unique<engine::Transfers>(moves, device_piece());
-      flights_.push_back(std::move(flight));
+      for (const auto& p : messages) moves.push_back({p.remote, p.to});
+      ScopedTransfers transfers(first, moves);
+      flights_.push_back(std::make_unique<Flight>(Flight{std::move(messages), std::move(transfers)}));
     } catch (const std::exception&) {
-      end(flight->messages, code_of_current_exception());
+      end(messages, code_of_current_exception());
     }
   }
 }
@@ -143,43 +96,6 @@ std::vector<FetchBatch::Failure> FetchBatch::finish() {
     if (bytes >= long_fetch && round % rounds_between == 0) let_mpi_progress();
   }
   return std::exchange(failures_, {});
-}
-
-int gpu_read_published(const char* head, Landing& landing, const std::function<void()>& let_go_on) try {
-  GpuSource source;
-  std::memcpy(&source, head, sizeof source);
-  const auto* driver = device::driver();
-  if (!driver) throw std::bad_alloc();
-  if (source.size > landing.capacity()) return MPI_ERR_TRUNCATE;
-  const base::Range range("fetch a broadcast from another GPU", source.size);
-  const auto* to = on_device(landing);
-  if (to && to->place.device != own().place.device && !reads_from(*driver, *to, source)) to = nullptr;
-  const auto place = device::context_for(*driver, to ? to->place : any_place(*driver));
-  std::unique_ptr<engine::Transfers> transfers;
-  {
-    const device::Scope scope(*driver, place);
-    const auto remote = std::make_shared<const engine::Remote>(*driver, source);
-    if (!to) {
-      fetch_to_host(*driver, *remote, landing);
-      landing.finish();
-      return MPI_SUCCESS;
-    }
-    transfers = std::make_unique<engine::Transfers>(std::vector<engine::Transfers::Move>{{remote, *to}}, device_piece());
-  }
-  int code = MPI_SUCCESS;
-  const auto done = [&] {
-    const device::Scope scope(*driver, place);
-    bool there = true;
-    code = guarded([&] { there = transfers->done(); });
-    if (there) transfers.reset();
-    return there;
-  };
-  transport::shm::Patience patience;
-  for (int round = 1; !done(); ++round, patience.wait())
-    if (round % rounds_between == 0) let_go_on();
-  return code;
-} catch (const std::exception&) {
-  return code_of_current_exception();
 }
 
 int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landing& landing) try {
@@ -201,9 +117,7 @@ int gpu_fetch(const transport::shm::Incoming& incoming, std::int64_t size, Landi
   }
   const auto* driver = device::driver();
   if (!driver || source.size != size) throw std::bad_alloc();
-  const auto* to = on_device(landing);
-  if (to && to->place.device != own().place.device && !reads_from(*driver, *to, source)) to = nullptr;
-  const auto place = device::context_for(*driver, to ? to->place : any_place(*driver));
+  const auto [to, place] = destination(*driver, landing, source);
   std::shared_ptr<const engine::Remote> remote;
   {
     const device::Scope scope(*driver, place);

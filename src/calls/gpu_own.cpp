@@ -28,6 +28,29 @@ device::Place any_place(const Driver& driver) {
   return place;
 }
 
+CUcontext context_of(const Driver& driver, const device::Place& place) {
+  return device::context_for(driver, place.memory == device::Memory::device ? place : any_place(driver));
+}
+
+std::shared_ptr<const device::Arena::Block> take_block(const Driver& driver, std::int64_t size) {
+  return device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(size), context->settings.device_arena, context->rank);
+}
+
+void say(GpuOffer& offer, const engine::GpuSource& source) {
+  offer.head.resize(sizeof source);
+  std::memcpy(offer.head.data(), &source, sizeof source);
+}
+
+bool offer_block(const Driver& driver, GpuOffer& offer, std::int64_t size) {
+  context->world->take_back();  // what it holds of the arena
+  const auto block = take_block(driver, size);
+  if (!block) return false;
+  say(offer, engine::describe(block->exported, size));
+  offer.address = static_cast<std::uintptr_t>(block->address);
+  offer.memory = block;
+  return true;
+}
+
 bool in_one_piece(const engine::Described& data) {
   const auto& recipe = data.recipe->recipe;
   const auto address = reinterpret_cast<std::uintptr_t>(data.buffer);

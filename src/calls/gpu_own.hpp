@@ -9,9 +9,11 @@
 #include <span>
 
 #include "calls/context.hpp"
+#include "calls/gpu_tickets.hpp"
 #include "device/arena.hpp"
 #include "device/pins.hpp"
 #include "engine/gpu_pipe.hpp"
+#include "engine/gpu_remote.hpp"
 
 namespace dunnage::calls {
 
@@ -28,6 +30,16 @@ Own& own();
 
 /// Where to work if the data do not say.
 device::Place any_place(const device::Driver& driver);
+
+/// Where to work on what is there. Throws device::Error.
+CUcontext context_of(const device::Driver& driver, const device::Place& place);
+
+/// Device memory of ours, of the current context; null where there is none.
+std::shared_ptr<const device::Arena::Block> take_block(const device::Driver& driver, std::int64_t size);
+/// The offer's head says where the data are.
+void say(GpuOffer& offer, const engine::GpuSource& source);
+/// Takes device memory of ours for an offer, that says so and keeps it. Whether there is some.
+bool offer_block(const device::Driver& driver, GpuOffer& offer, std::int64_t size);
 
 /// A buffer of which all bytes are in one allocation.
 bool in_one_piece(const engine::Described& data);

@@ -64,39 +64,10 @@ plan::GpuWay way_without_ticket(Hook hook, const engine::Content& content, int p
 
 std::shared_ptr<const device::Arena::Block> gpu_block(const engine::Content& content, std::int64_t size) try {
   const auto& driver = *device::driver();
-  const auto& place = content.device()->place;
-  const device::Scope scope(driver, device::context_for(driver, place.memory == device::Memory::device ? place : any_place(driver)));
-  return device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(size), context->settings.device_arena, context->rank);
+  const device::Scope scope(driver, context_of(driver, content.device()->place));
+  return take_block(driver, size);
 } catch (const std::exception&) {
   return nullptr;
-}
-
-std::optional<GpuOffer> gpu_publish(const engine::Content& content, std::span<const std::uint32_t> receivers, bool copy) try {
-  const auto* data = content.device();
-  const auto path = context->settings.gpu_path;
-  if (!data || !in_one_piece(*data) || !gpu_tickets() || path == base::GpuPath::pass || path == base::GpuPath::staged || content.size() < context->model.gpu.direct) return std::nullopt;
-  const auto& driver = *device::driver();
-  auto& world = *context->world;
-  bool all = true;  // every one of them is to be asked, that they find out at the same time
-  for (const auto receiver : receivers) all &= world.reaches(receiver) && world.reads_gpu(receiver, [&] { return make_proof(driver, data->place); });
-  if (!all || (data->place.memory == device::Memory::device && data->place.device != own().proved)) return std::nullopt;
-  const device::Scope scope(driver, device::context_for(driver, data->place.memory == device::Memory::device ? data->place : any_place(driver)));
-  const auto exported = copy ? std::nullopt : device::export_of(driver, data->place, context->rank);
-  auto source = exported ? engine::describe(*data, *exported) : std::nullopt;
-  GpuOffer offer;
-  if (!source) {
-    world.take_back();  // what it holds of the arena
-    const auto block = device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(content.size()), context->settings.device_arena, context->rank);
-    if (!block) return std::nullopt;
-    content.pack(reinterpret_cast<char*>(block->address), 0, content.size());
-    source = engine::describe(block->exported, content.size());
-    offer.memory = block;
-  }
-  offer.head.resize(sizeof *source);
-  std::memcpy(offer.head.data(), &*source, sizeof *source);
-  return offer;
-} catch (const std::exception&) {
-  return std::nullopt;
 }
 
 GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver) try {
@@ -105,7 +76,7 @@ GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver) try {
   std::optional<GpuSource> source;
   GpuOffer offer;
   std::optional<device::Scope> scope;  // known exports need none
-  const auto enter = [&] { scope.emplace(driver, device::context_for(driver, data.place.memory == device::Memory::device ? data.place : any_place(driver))); };
+  const auto enter = [&] { scope.emplace(driver, context_of(driver, data.place)); };
   if (const auto exported = device::export_of(driver, data.place, context->rank)) {
     source = engine::describe(data, *exported);
   } else if (enter(); const auto mapping = device::mapping_of(driver, data.place, context->rank)) {
@@ -115,18 +86,13 @@ GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver) try {
     else
       source.reset();
   }
-  if (!source) {
-    if (transport::token_length(content.size())) return {};  // staged in less time
-    if (!scope) enter();
-    context->world->take_back();
-    const auto block = device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(content.size()), context->settings.device_arena, context->rank);
-    if (!block) return {};
-    source = engine::describe(block->exported, content.size());
-    offer.address = static_cast<std::uintptr_t>(block->address);
-    offer.memory = block;
+  if (source) {
+    say(offer, *source);
+    return offer;
   }
-  offer.head.resize(sizeof *source);
-  std::memcpy(offer.head.data(), &*source, sizeof *source);
+  if (transport::token_length(content.size())) return {};  // staged in less time
+  if (!scope) enter();
+  if (!offer_block(driver, offer, content.size())) return {};
   return offer;
 } catch (const std::exception&) {
   return {};

@@ -5,7 +5,6 @@
 // that are no nest, virtual memory that the receiver does not hold yet) is packed into device memory of our own first.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <optional>
@@ -50,16 +49,6 @@ struct GpuOffer {
   std::optional<transport::shm::Allocation> named;  // of the program's, which the receiver must go on holding
 };
 GpuOffer gpu_offer(const engine::Content& content, std::uint32_t receiver);
-/// For several receivers of one content, who all read the root's data where they are: what gpu_read_published() needs, and what must live until all have them. Nothing where the data are not in
-/// a GPU's memory that all can read, as far as that is known; goes a step towards it. `copy`: the program's buffer may change before they have read.
-#ifdef DUNNAGE_CUDA
-std::optional<GpuOffer> gpu_publish(const engine::Content& content, std::span<const std::uint32_t> receivers, bool copy);
-/// Brings such data to their place, wherever that is. Calls let_go_on() while it waits. Returns an error code of the MPI.
-int gpu_read_published(const char* head, Landing& landing, const std::function<void()>& let_go_on);
-#else
-inline std::optional<GpuOffer> gpu_publish(const engine::Content&, std::span<const std::uint32_t>, bool) { return std::nullopt; }
-inline int gpu_read_published(const char*, Landing&, const std::function<void()>&) { return MPI_ERR_OTHER; }
-#endif
 /// When the ticket is on its way: from now on the data can be read. Returns an error code of the MPI; then there is nothing to finish.
 int gpu_ready(const transport::shm::Outgoing& outgoing, const engine::Content& content, const GpuOffer& offer);
 /// Packs them into shared memory, which World::make_room() has made room in. `request`: the ticket's, or null. The same.

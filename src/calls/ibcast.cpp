@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "calls/bcast_data.hpp"
+#include "calls/gpu_broadcast.hpp"
 #include "calls/nonblocking.hpp"
 #include "collective/choose.hpp"
 #include "transport/shm/job.hpp"
@@ -42,7 +43,7 @@ class Published : public engine::Copies {
     code_ = guarded([&] {
       const auto readers = static_cast<std::uint32_t>(readers_.size());
       if (failed_ == MPI_SUCCESS)
-        if (auto offer = gpu_publish(landing_.content(), readers_, true)) {
+        if (auto offer = gpu_publish(landing_.content(), readers_, Publish::copy)) {
           head_ = std::move(offer->head);
           room_ = context->world->publish(static_cast<std::int64_t>(head_.size()), readers, std::move(offer->memory));
         }

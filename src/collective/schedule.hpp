@@ -55,4 +55,12 @@ class Schedule {
   std::vector<std::uint32_t> ends_;  // of the steps
 };
 
+/// The way back: what has been received is sent, and the other way round, the last step first. No send is synchronous.
+inline Schedule reversed(const Schedule& there) {
+  Schedule back;
+  for (auto i = there.steps(); i-- > 0; back.end_step())
+    for (const auto& t : there.step(i)) back.add(t.receives() ? Transfer::Kind::send : Transfer::Kind::receive, t.peer, t.range);
+  return back;
+}
+
 }  // namespace dunnage::collective

@@ -41,15 +41,13 @@ class Trial {
   Verdict verdict() const { return verdict_; }
 
   /// What this rank has measured, in one word for the others; 0 before all of it is there.
-  std::uint64_t note() const {
-    return calls_ < all ? 0 : std::uint64_t{std::bit_cast<std::uint32_t>(their_time_)} << 32 | std::bit_cast<std::uint32_t>(our_time_);
-  }
+  std::uint64_t note() const { return calls_ < all ? 0 : Times{their_time_, our_time_}.note(); }
   /// Seconds; of several ranks, of the slowest, since an operation takes as long as it takes that one.
   struct Times {
     float theirs = 0, ours = 0;
     Verdict verdict() const { return ours * least_gain <= theirs ? Verdict::ours : Verdict::theirs; }
+    std::uint64_t note() const { return std::uint64_t{std::bit_cast<std::uint32_t>(theirs)} << 32 | std::bit_cast<std::uint32_t>(ours); }
   };
-  Times times() const { return {their_time_, our_time_}; }
   /// Collects the notes of all ranks.
   class Judge {
    public:
@@ -59,6 +57,8 @@ class Trial {
       slowest_.ours = std::max(slowest_.ours, std::bit_cast<float>(static_cast<std::uint32_t>(note)));
     }
     Verdict verdict() const { return complete_ ? slowest_.verdict() : Verdict::none; }
+    /// All that it has heard in one note, for another judge.
+    std::uint64_t note() const { return complete_ ? slowest_.note() : 0; }
 
    private:
     bool complete_ = true;

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "base/hash.hpp"
+
 namespace dunnage::device {
 namespace {
 
@@ -136,6 +138,12 @@ unsigned long long id_of(const Driver& driver, CUcontext context) {
   unsigned long long id = 0;
   if (driver.cuCtxGetId && driver.cuCtxGetId(context, &id) == CUDA_SUCCESS) return id;
   return reinterpret_cast<std::uintptr_t>(context);
+}
+
+std::uint64_t identity_of(const Driver& driver, int device) {
+  CUuuid uuid{};
+  if (device < 0 || !driver.cuDeviceGetUuid || driver.cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS) return 0;
+  return base::hash({uuid.bytes, sizeof uuid.bytes});
 }
 
 CUcontext context_for(const Driver& driver, const Place& place) {

@@ -49,6 +49,9 @@ class Scope {
 /// A number that no other context has, now or later; where the driver is older than 12.0, its address.
 unsigned long long id_of(const Driver& driver, CUcontext context);
 
+/// A number that tells a device from all others of the host, the same in all processes, whatever ordinals they know it by; 0 where the driver does not tell.
+std::uint64_t identity_of(const Driver& driver, int device);
+
 /// The context to work on a place in: its own, or the current one of its device, or that device's primary context if it is
 /// active. Throws Error where there is none.
 CUcontext context_for(const Driver& driver, const Place& place);

@@ -81,6 +81,21 @@ GpuSource describe(const device::Exported& allocation, std::int64_t size) {
   return source;
 }
 
+GpuSource part_of(const GpuSource& source, std::int64_t begin, std::int64_t end) {
+  auto part = source;
+  part.offset += begin;
+  part.size = part.block = end - begin;
+  return part;
+}
+
+Described contiguous_at(std::uintptr_t address, std::int64_t size, const device::Place& place) {
+  GpuSource contiguous{};
+  contiguous.size = contiguous.block = size;
+  auto there = place;
+  there.address = address;
+  return {reinterpret_cast<const void*>(address), recipes().of(contiguous), nullptr, there};
+}
+
 Remote::Remote(const device::Driver& driver, const GpuSource& source)
     : driver_(driver), source_(source), gpu_(device::Gpu::current(driver)), import_(gpu_.imports().open(driver, source.allocation)),
       recipe_(recipes().of(source)) {}

@@ -22,12 +22,17 @@ struct GpuSource {
   std::int64_t block;   // bytes of each contiguous block
   std::int32_t levels, unused;
   std::int64_t count[most_levels], stride[most_levels];  // from the outermost; bytes
+  bool contiguous() const { return levels == 0; }
 };
 
 /// Of a buffer in an allocation; nothing where its layout is no nest of so few loops.
 std::optional<GpuSource> describe(const Described& user, const device::Exported& allocation);
 /// Of contiguous bytes at the beginning of an allocation.
 GpuSource describe(const device::Exported& allocation, std::int64_t size);
+/// Bytes [begin, end) of contiguous data.
+GpuSource part_of(const GpuSource& source, std::int64_t begin, std::int64_t end);
+/// Contiguous bytes of this process', in memory of the kind that `place` says.
+Described contiguous_at(std::uintptr_t address, std::int64_t size, const device::Place& place);
 
 /// Such data, mapped into the current context.
 class Remote {

@@ -18,6 +18,7 @@ enum class GpuWay : unsigned char {
   // By ticket: the receiver's GPU reads the data.
   direct,
   direct_packed,
+  direct_chain,
   // Packed into page-locked rings in shared memory.
   shared_forced,
   shared_unread,
@@ -38,6 +39,7 @@ enum class GpuWay : unsigned char {
 inline constexpr std::array gpu_way_text = {
     std::string_view("direct: the receiver's GPU reads the sender's buffer"),
     std::string_view("direct, from a packed copy: the buffer's memory cannot be exported, or the receiver does not hold it yet, or its layout is no nest of loops"),
+    std::string_view("direct, from a rank that is receiving the same broadcast: several would read over the root's link"),
     std::string_view("rings in shared memory: by DUNNAGE_GPU_PATH=staged or the model file"),
     std::string_view("rings in shared memory: the receiver cannot read this GPU, or has not tried yet"),
     std::string_view("staged in host memory: by DUNNAGE_GPU_PATH=staged or the model file"),

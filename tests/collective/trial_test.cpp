@@ -37,6 +37,22 @@ TEST(Trial, TheFasterIsKept) {
   EXPECT_EQ(judged({&fast, &slow}), Verdict::ours) << "the slowest rank of each counts: 201 and 101";
 }
 
+TEST(Trial, WhatSomeHaveMeasuredIsOneNote) {
+  Trial fast, slow, begun;
+  go_through(fast, 1.0f, 100.0f);
+  go_through(slow, 200.0f, 1.0f);
+  Trial::Judge here, there, all, early;
+  here.hear(fast.note());
+  there.hear(slow.note());
+  all.hear(here.note());
+  EXPECT_EQ(all.verdict(), Verdict::theirs);
+  all.hear(there.note());
+  EXPECT_EQ(all.verdict(), Verdict::ours);
+  early.hear(fast.note());
+  early.hear(begun.note());
+  EXPECT_EQ(early.note(), 0u);
+}
+
 TEST(Trial, NobodyIsJudgedBeforeAllHaveMeasured) {
   Trial done, begun;
   go_through(done, 1.0f, 2.0f);

@@ -199,11 +199,12 @@ def test_broadcasts_cross_the_link_once(hosts, name):
     assert broadcasts * bytes_each <= crossed < (broadcasts + 3 * 3 + 0.5) * bytes_each, run
 
 
+@pytest.mark.parametrize("how", ["window", "on"])  # on: some of each size are the MPI's, and then one rank of all judges
 @pytest.mark.parametrize("name", SEVERAL)
-def test_broadcasts_on_two_hosts(hosts, name):
+def test_broadcasts_on_two_hosts(hosts, name, how):
     path = BUILD / "mpi" / MPIS[name].programs / "contract_bcast"
     if not path.exists():
         pytest.skip(f"{path} is not built")
-    run = hosts([*words(name, "--rate", "none", "--ranks-per-host", "2", "--env", f"LD_PRELOAD={PRELOAD}", "--env", "DUNNAGE_BCAST=window",
+    run = hosts([*words(name, "--rate", "none", "--ranks-per-host", "2", "--env", f"LD_PRELOAD={PRELOAD}", "--env", f"DUNNAGE_BCAST={how}",
                         "--env", "MPIR_CVAR_CH4_PROGRESS_THROTTLE=1"), "--", path], 200)
     assert run.code == 0 and ", 0 failed" in run.output, run

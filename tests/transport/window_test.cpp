@@ -15,6 +15,22 @@ namespace {
 
 unsigned char byte_of(unsigned operation, std::int64_t at) { return static_cast<unsigned char>(operation * 131u + static_cast<unsigned>(at) * 7u + static_cast<unsigned>(at >> 8)); }
 
+/// Of some operations every other process but the root offers something to the one behind it, which sees just that. Whether this one does. What is wrong ends the process.
+bool ask_the_next(Window& window, std::uint32_t root, std::uint64_t at, unsigned operation) {
+  const auto self = window.self(), before = (self + window.processes() - 1) % window.processes();
+  const auto offers = [&](std::uint32_t process) { return (operation + process) % 2 == 0; };
+  const std::uint32_t head[] = {operation, self};
+  window.offer(at, {reinterpret_cast<const char*>(head), offers(self) ? sizeof head : 0});
+  window.post(self).there.store(static_cast<std::int64_t>(operation), std::memory_order_release);
+  if (before == root) return offers(self);
+  const auto* theirs = window.offered(before, at, [] {});
+  const std::uint32_t expected[] = {operation, before};
+  const bool right = offers(before) ? theirs && std::memcmp(theirs, expected, sizeof expected) == 0 : !theirs;
+  if (!right) _exit(201);
+  while (offers(before) && window.post(before).there.load(std::memory_order_acquire) != static_cast<std::int64_t>(operation)) usleep(1);
+  return offers(self);
+}
+
 /// The same operations in all processes: random roots and sizes, some of several windows, some that find readers late. Returns what is wrong.
 int take_part(Window& window, std::uint32_t self, std::uint32_t processes, unsigned seed, int operations, std::int64_t most) {
   std::mt19937 random(seed), own(seed + self + 1);
@@ -42,9 +58,10 @@ int take_part(Window& window, std::uint32_t self, std::uint32_t processes, unsig
         right = right && begin == next;
         for (auto at = begin; at < end; ++at) right = right && static_cast<unsigned char>(from[at - begin]) == byte_of(operation, at);
         next = end;
-      }, [&](const char* head) {
+      }, [&](const char* head, std::uint64_t at) {
         right = right && elsewhere && std::memcmp(head, &operation, sizeof operation) == 0;
         next = bytes;
+        return ask_the_next(window, root, at, operation);
       }, [&] { ++waits; });
       right = right && received.all && (bytes == 0 || received.word == operation % Window::words);
     }
@@ -53,7 +70,10 @@ int take_part(Window& window, std::uint32_t self, std::uint32_t processes, unsig
   return 0;
 }
 
-void nobody(const char*) { FAIL() << "nothing was told"; }
+bool nobody(const char*, std::uint64_t) {
+  ADD_FAILURE() << "nothing was told";
+  return false;
+}
 
 TEST(Window, ProcessesInRandomOperations) {
   unsigned seed = 1;

@@ -7,7 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
-#include <string_view>
+
+#include "base/hash.hpp"
 
 namespace dunnage::transport::shm {
 namespace {
@@ -15,13 +16,6 @@ namespace {
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
-}
-
-/// FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo), of 64 bits.
-std::uint64_t hash(std::string_view text) {
-  std::uint64_t h = 0xcbf29ce484222325;
-  for (const unsigned char c : text) h = (h ^ c) * 0x100000001b3;
-  return h;
 }
 
 /// When a process began, in the kernel's ticks: process numbers are used again.
@@ -53,23 +47,23 @@ std::string space() {
 }  // namespace
 
 std::optional<std::uint64_t> job() {
-  if (const auto name = variable("PMIX_NAMESPACE"); !name.empty()) return hash("pmix " + name + ' ' + space() + ' ' + variable("PMIX_SERVER_TMPDIR"));
-  if (const auto maker = proxy(); !maker.empty()) return hash("pmi " + maker + ' ' + space());
+  if (const auto name = variable("PMIX_NAMESPACE"); !name.empty()) return base::hash("pmix " + name + ' ' + space() + ' ' + variable("PMIX_SERVER_TMPDIR"));
+  if (const auto maker = proxy(); !maker.empty()) return base::hash("pmi " + maker + ' ' + space());
   const auto number = variable("SLURM_JOB_ID"), step = variable("SLURM_STEP_ID");
-  if (!number.empty() && !step.empty()) return hash("slurm " + number + ' ' + step + ' ' + space());
+  if (!number.empty() && !step.empty()) return base::hash("slurm " + number + ' ' + step + ' ' + space());
   return std::nullopt;
 }
 
 std::uint64_t world_key() {
   const auto name = variable("PMIX_NAMESPACE");
-  return name.empty() ? 0 : hash(name);
+  return name.empty() ? 0 : base::hash(name);
 }
 
 std::uint64_t host_key() {
   std::string boot, name(256, '\0');
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   gethostname(name.data(), name.size() - 1);  // where that file says nothing
-  return hash(boot + ' ' + name.c_str() + ' ' + space());
+  return base::hash(boot + ' ' + name.c_str() + ' ' + space());
 }
 
 bool alone_on_host(std::uint32_t ranks) {

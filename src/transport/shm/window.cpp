@@ -35,6 +35,8 @@ std::unique_ptr<Window> Window::make(const Shape& shape) {
   for (std::uint32_t i = 0; i < shape.processes + shape.cells; ++i) new (marks + i) Mark;
   auto* notes_of_all = reinterpret_cast<std::atomic<std::uint64_t>*>(base + notes_begin(shape));
   for (std::size_t i = 0; i < shape.processes * notes; ++i) new (notes_of_all + i) std::atomic<std::uint64_t>(0);
+  auto* posts = reinterpret_cast<Post*>(base + posts_begin(shape));
+  for (std::size_t i = 0; i < shape.processes; ++i) new (posts + i) Post;
   name.file = file.release();
   return std::unique_ptr<Window>(new Window(base, name, 0));
 }

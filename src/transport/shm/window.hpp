@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "transport/shm/patience.hpp"
@@ -47,6 +48,35 @@ class Window {
   std::uint32_t processes() const { return name_.shape.processes; }
   std::uint32_t self() const { return self_; }
 
+  /// What a process lets others know in operations that are told, beside the root. `device`: which GPU its buffer was in, or 0. `there`: how many bytes from the beginning can be read from it.
+  static constexpr std::size_t most_offered = 512;
+  struct alignas(64) Post {
+    static constexpr std::int64_t lost = -1;
+    std::atomic<std::uint64_t> device{0};
+    std::atomic<std::int64_t> there{0};
+
+   private:
+    friend class Window;
+    std::atomic<std::uint64_t> said{0};  // of which operation, twice, and 1 where there is an offer
+    char head[most_offered];
+  };
+  Post& post(std::uint32_t process) const { return reinterpret_cast<Post*>(base_ + posts_begin(name_.shape))[process]; }
+  /// This process says in operation `at` that others may read the data where `head` tells, of which nothing is there yet; or, with an empty head, that they may not.
+  void offer(std::uint64_t at, std::span<const char> head) {
+    auto& mine = post(self_);
+    std::copy(head.begin(), head.end(), mine.head);
+    mine.there.store(0, std::memory_order_relaxed);
+    mine.said.store(2 * at + (head.empty() ? 0 : 1), std::memory_order_release);
+  }
+  /// What another process has said, when it has. Null: not to be read from there.
+  template <class LetGoOn>
+  const char* offered(std::uint32_t process, std::uint64_t at, LetGoOn&& let_go_on) const {
+    const auto& theirs = post(process);
+    std::uint64_t said = 0;
+    wait([&] { return (said = theirs.said.load(std::memory_order_acquire)) >= 2 * at; }, let_go_on);
+    return said == 2 * at + 1 ? theirs.head : nullptr;  // it may be further where it has offered nothing
+  }
+
   /// Every process calls one of the two for each operation, all with the same `bytes`, one of them write(). They call let_go_on() while they wait.
   ///
   /// `fill(to, begin, end)` puts ranges of the data into the window, in order, and returns whether it could. Returns when all is in the window.
@@ -76,7 +106,8 @@ class Window {
     bool all = true;  // false: some of it could not be put into the window, and was left out
     unsigned word = 0;
   };
-  /// `drain(from, begin, end)` takes ranges of the data out of the window, in order; or `fetch(head)` all of them from where that says.
+  /// `drain(from, begin, end)` takes ranges of the data out of the window, in order; or `fetch(head, at)` all of them from where that says, in operation `at`, and returns whether others
+  /// may still be reading from here: then all wait for each other.
   template <class Drain, class Fetch, class LetGoOn>
   Received receive(std::int64_t bytes, Drain&& drain, Fetch&& fetch, LetGoOn&& let_go_on) {
     Received received;
@@ -85,13 +116,15 @@ class Window {
       wait([&] { return (found = written(at).load(std::memory_order_acquire)) >= mark(at); }, let_go_on);
       received.word = static_cast<unsigned>((found - mark(at)) / kinds);
       const auto kind = (found - mark(at)) % kinds;
+      bool read_from = false;
       if (kind == data)
         drain(static_cast<const char*>(cell(at)), begin, end);
       else if (kind == told)
-        fetch(static_cast<const char*>(cell(at)));
+        read_from = fetch(static_cast<const char*>(cell(at)), at + 1);
       else
         received.all = false;
       read(self_).store(at + 1, std::memory_order_release);
+      if (read_from) wait([&] { return slowest() > at; }, let_go_on);
       return kind != told;
     });
     return received;
@@ -112,7 +145,8 @@ class Window {
   Window(char* base, const Name& name, std::uint32_t self) : base_(base), name_(name), self_(self) {}
   static std::size_t marks_begin() { return (sizeof(Head) + 63) / 64 * 64; }
   static std::size_t notes_begin(const Shape& s) { return marks_begin() + (s.processes + s.cells) * sizeof(Mark); }
-  static std::size_t data_begin(const Shape& s) { return (notes_begin(s) + s.processes * notes * sizeof(std::uint64_t) + 4095) / 4096 * 4096; }
+  static std::size_t posts_begin(const Shape& s) { return (notes_begin(s) + s.processes * notes * sizeof(std::uint64_t) + 63) / 64 * 64; }
+  static std::size_t data_begin(const Shape& s) { return (posts_begin(s) + s.processes * sizeof(Post) + 4095) / 4096 * 4096; }
   static std::size_t size_of(const Shape& s) { return data_begin(s) + s.cells * s.cell; }
   static char* map(int file, std::size_t size);
 
