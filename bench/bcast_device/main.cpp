@@ -1,10 +1,12 @@
-// Broadcasts from one GPU's memory to others', a rank each: MPI_Bcast and MPI_Ibcast on device memory through the preload, and what a program does that copies by itself around a plain MPI_Bcast,
-// from and to page-locked memory. In turn, after a barrier; the slowest rank counts. The limit beside them is one copy from the next GPU by the copy engine, where there is another.
+// Broadcasts from one GPU's memory to others', a rank each: MPI_Bcast and MPI_Ibcast on device memory through the preload, what a program does that copies by itself around a plain MPI_Bcast,
+// from and to page-locked memory, and NCCL's broadcast where its library is there and each rank has a GPU. In turn, after a barrier; the slowest rank counts. The limit beside them is one copy from the next GPU by the copy engine, where there is another.
 // Writes one JSON object per line. Exit status 0: done; 1: wrong bytes; 3: no GPU.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <iostream>
+#include <optional>
 
 #include "bcast/buffers.hpp"
 #include "bcast/clock.hpp"
@@ -13,6 +15,7 @@
 #include "common/record.hpp"
 #include "cuda_aware/gpu.hpp"
 #include "cuda_aware/memory.hpp"
+#include "cuda_aware/nccl_comm.hpp"
 
 namespace {
 
@@ -21,6 +24,7 @@ using namespace bench;
 struct Options {
   std::vector<std::int64_t> bytes{4096, 65536, 1048576, 16777216, 67108864, 268435456};
   int rounds = 5, each = 20;
+  std::string nccl = "libnccl.so.2";
 };
 
 struct Ranks {
@@ -51,11 +55,16 @@ class Broadcasts {
     if (at_.rank != root) upload(data_.place().device(), host_.place().at, size());
   }
 
-  bool right(void (Broadcasts::*way)(int), int root) {
+  void by_nccl(const NcclComm& nccl, int root) {
+    nccl.broadcast(data_.place().at, size(), root, stream_.get());
+    stream_.wait();
+  }
+
+  bool right(const std::function<void(int)>& way, int root) {
     const auto salt = ++salt_;
     fill(model_.data(), bytes_, at_.rank == root ? salt : salt + 1000);
     put(data_.place(), reinterpret_cast<const std::byte*>(model_.data()), size());
-    (this->*way)(root);
+    way(root);
     get(reinterpret_cast<std::byte*>(model_.data()), data_.place(), size());
     return holds(model_.data(), bytes_, salt);
   }
@@ -68,6 +77,7 @@ class Broadcasts {
   Memory data_, host_;
   Pinned pinned_;
   std::vector<char> model_;
+  Stream stream_;
 };
 
 /// Of one copy by the copy engine, from the next GPU.
@@ -92,31 +102,41 @@ double peer_copy(const Gpu& gpu, std::size_t bytes) {
 bool run(const Options& o, const Gpu& gpu) {
   const Ranks at;
   const bool preloaded = header()["dunnage"];
+  std::optional<NcclComm> nccl;
+  try {
+    nccl.emplace(o.nccl, at.rank, at.ranks);
+  } catch (const std::runtime_error& error) {
+    if (at.rank == 0) print({{"record", "note"}, {"nccl", error.what()}});
+  }
   struct Way {
     const char* name;
-    void (Broadcasts::*run)(int);
+    std::function<void(int)> run;
     std::vector<double> seconds;
     bool right = true;
   };
   bool all = true;
   for (const auto bytes : o.bytes) {
     Broadcasts broadcasts(gpu, bytes);
-    std::vector<Way> ways{{"staged by the program", &Broadcasts::staged, {}}};
-    if (preloaded) ways.push_back({"dunnage", &Broadcasts::preloaded, {}}), ways.push_back({"dunnage-ibcast", &Broadcasts::nonblocking, {}});
+    std::vector<Way> ways{{"staged by the program", [&](int root) { broadcasts.staged(root); }, {}}};
+    if (nccl) ways.push_back({"nccl", [&](int root) { broadcasts.by_nccl(*nccl, root); }, {}});
+    if (preloaded) {
+      ways.push_back({"dunnage", [&](int root) { broadcasts.preloaded(root); }, {}});
+      ways.push_back({"dunnage-ibcast", [&](int root) { broadcasts.nonblocking(root); }, {}});
+    }
     const auto check = [&] {
       for (auto& way : ways)
         for (const int root : {0, at.ranks - 1}) way.right &= broadcasts.right(way.run, root);
     };
     check();
     for (auto& way : ways)
-      for (int i = 0; i < 10; ++i) (broadcasts.*way.run)(0);  // what a library finds out at the first calls
+      for (int i = 0; i < 10; ++i) way.run(0);  // what a library finds out at the first calls
     for (int round = 0; round < o.rounds; ++round)
       for (std::size_t k = 0; k < ways.size(); ++k) {
         auto& way = ways[(k + static_cast<std::size_t>(round)) % ways.size()];
         for (int i = 0; i < o.each; ++i) {
           MPI_Barrier(MPI_COMM_WORLD);
           const double before = now();
-          (broadcasts.*way.run)(0);
+          way.run(0);
           double mine = now() - before, slowest = 0;
           MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
           way.seconds.push_back(slowest);
@@ -145,6 +165,7 @@ int main(int argc, char** argv) try {
   app.add_option("--bytes", options.bytes, "of the messages")->delimiter(',')->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
   app.add_option("--rounds", options.rounds, "times round all ways")->check(CLI::Range(1, 1000));
   app.add_option("--each", options.each, "broadcasts of each way in a round")->check(CLI::Range(1, 10000));
+  app.add_option("--nccl", options.nccl, "NCCL's library");
   CLI11_PARSE(app, argc, argv);
   const Gpu gpu(rank_before_init());
   MPI_Init(&argc, &argv);

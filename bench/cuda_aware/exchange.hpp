@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cuda_aware/buffers.hpp"
+#include "cuda_aware/nccl_comm.hpp"
 
 namespace bench {
 
@@ -42,13 +43,11 @@ std::unique_ptr<Exchange> mpi_exchange(Operation operation, int rank, const Buff
 class Nccl {
  public:
   /// Throws std::runtime_error where the library `path` cannot be used, on both ranks.
-  Nccl(const std::string& path, int rank);
-  ~Nccl();
+  Nccl(const std::string& path, int rank) : comm_(path, rank, 2), rank_(rank) {}
   std::unique_ptr<Exchange> exchange(Operation operation, const Buffers& buffers, const Window& window);
 
  private:
-  struct Library;
-  std::unique_ptr<Library> library_;
+  const NcclComm comm_;
   const int rank_;
 };
 
