@@ -1,20 +1,21 @@
 #include "collective/choose.hpp"
 
+#include <algorithm>
+
 namespace dunnage::collective {
 
-Choice choose_bcast(const Bcast& b, const LogGP& network) {
-  Choice best;
-  bool first = true;
+std::vector<Choice> bcast_choices(const Bcast& b, const LogGP& network) {
+  std::vector<Choice> choices;
   for (const auto a : all_bcast_algorithms) {
-    // The closed ring does what the opened one does, and more.
     if (!possible(a, b) || a == BcastAlgorithm::scatter_ring) continue;
     Bcast one = b;
     one.segment = best_segment(a, b, network);
-    const Choice choice{a, one.segment, cost(a, one, network)};
-    if (first || choice.seconds < best.seconds) best = choice;
-    first = false;
+    choices.push_back({a, one.segment, cost(a, one, network)});
   }
-  return best;
+  std::ranges::stable_sort(choices, {}, &Choice::seconds);
+  return choices;
 }
+
+Choice choose_bcast(const Bcast& b, const LogGP& network) { return bcast_choices(b, network).front(); }
 
 }  // namespace dunnage::collective

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "plan/bcast_figures.hpp"
 #include "plan/gpu_way.hpp"
 #include "plan/library.hpp"
 #include "plan/reason.hpp"
@@ -56,6 +57,7 @@ struct Model {
   Cost ticket;                // it does where the other ways cost the sender more than this
   std::int64_t least_stream;  // bytes from which one gains by a ticket between hosts
   GpuSizes gpu;               // of messages on device memory
+  BcastFigures bcast;
   // What the MPI does, not what it costs.
   std::int64_t most_contiguous_send;  // bytes; a larger packed message must not look contiguous to this MPI
   bool contiguous_receives;           // whether this MPI never writes past the end of a contiguous receive buffer

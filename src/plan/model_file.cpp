@@ -85,6 +85,24 @@ void each_figure_of_side(const Visit& visit, S& side) {
   visit("library_eager_block", side.library_eager_block);
 }
 
+template <class Visit, class N>
+void each_figure_of_network(const Visit& visit, N& network) {
+  visit("latency", network.latency);
+  visit("overhead", network.overhead);
+  visit("byte", network.byte);
+}
+
+template <class Visit, class B>
+void each_figure_of_bcast(const Visit& visit, B& bcast) {
+  each_figure_of_network(visit[class_names[static_cast<int>(Peers::same_host)]], bcast.same_host);
+  each_figure_of_network(visit[class_names[static_cast<int>(Peers::other_host)]], bcast.other_host);
+  const auto window = visit["window"];
+  window("call", bcast.window.call);
+  window("byte", bcast.window.byte);
+  window("reader", bcast.window.reader);
+  visit("least_window", bcast.least_window);
+}
+
 /// Every figure of a model that stands in a file, in its place there.
 template <class Visit, class M>
 void each_figure(const Visit& visit, M& model) {
@@ -98,6 +116,7 @@ void each_figure(const Visit& visit, M& model) {
   gpu("direct", model.gpu.direct);
   gpu("shared", model.gpu.shared);
   gpu("passed", model.gpu.passed);
+  each_figure_of_bcast(visit["bcast"], model.bcast);
   const auto messages = visit["messages"];
   for (std::size_t i = 0; i < peer_classes; ++i) {
     auto& costs = model.messages[i];

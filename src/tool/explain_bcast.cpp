@@ -1,9 +1,14 @@
 #include "tool/explain_bcast.hpp"
 
+#include <vector>
+
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/format.hpp"
+#include "base/settings.hpp"
 #include "collective/choose.hpp"
+#include "plan/machine_model.hpp"
 #include "tool/process.hpp"
 
 namespace dunnage::tool {
@@ -14,6 +19,7 @@ using namespace dunnage::collective;
 /// Schedules of more ranks than that are not counted message by message: rings have the square of it.
 constexpr int most_counted = 4096;
 
+std::string bytes_text(std::int64_t bytes) { return base::format_bytes(static_cast<std::uint64_t>(bytes)); }
 std::string microseconds(double seconds) { return fmt::format("{:.1f} us", 1e6 * seconds); }
 
 /// Messages and bytes of all ranks.
@@ -28,7 +34,7 @@ std::string counted(BcastAlgorithm a, const Bcast& b) {
             bytes += one.range.size();
         }
     }
-    return fmt::format("{:>10} {:>12}", messages, base::format_bytes(static_cast<std::uint64_t>(bytes)));
+    return fmt::format("{:>10} {:>12}", messages, bytes_text(bytes));
 }
 
 void print_algorithms(const Bcast& b, const LogGP& network) {
@@ -37,11 +43,100 @@ void print_algorithms(const Bcast& b, const LogGP& network) {
         if (!possible(a, b)) continue;
         Bcast one = b;
         one.segment = best_segment(a, b, network);
-        const auto segment = in_segments(a) ? base::format_bytes(static_cast<std::uint64_t>(one.segment)) : "-";
+        const auto segment = in_segments(a) ? bytes_text(one.segment) : "-";
         fmt::print("  {:<17} {} {:>12} {:>14}\n", text(a), counted(a, one), segment, microseconds(cost(a, one, network)));
     }
     if (b.ranks > 1) {
         fmt::print("  the opened ring saves {} of the {} messages of the ring\n", saved_messages(b.ranks), ring_messages(b.ranks));
+    }
+}
+
+/// What is to be broadcast among whom.
+struct Question {
+    std::int32_t ranks, hosts;
+    std::int64_t bytes;
+
+    bool alone() const { return hosts == 1; }
+    /// Ranks of a host that read what one of them writes, where there are most.
+    std::int32_t readers() const { return (ranks + hosts - 1) / hosts - 1; }
+    Bcast by_messages() const { return {alone() ? ranks : hosts, 0, bytes, 0}; }
+};
+
+/// The first beside the second.
+std::string compared(double seconds, double other) {
+    constexpr double clear = 1.005;
+    if (other >= clear * seconds) return fmt::format("{:.2f} times faster than", other / seconds);
+    if (seconds >= clear * other) return fmt::format("{:.2f} times slower than", seconds / other);
+    return "as fast as";
+}
+
+std::string said(const Choice& choice) { return fmt::format("{} ({})", text(choice.algorithm), microseconds(choice.seconds)); }
+
+/// The parts of the formula, as they stand in the model file.
+void print_window(const Question& q, const plan::WindowCosts& window) {
+    fmt::print("  the window: call {:.2f} us + {} x (byte {:.4g} ns + {} reader{} x {:.4g} ns) = {}\n", 1e-3 * window.call, bytes_text(q.bytes), window.byte, q.readers(),
+               q.readers() == 1 ? "" : "s", window.reader, microseconds(1e-9 * window.time(q.bytes, q.readers())));
+}
+
+void print_alone(const Question& q, const plan::BcastFigures& figures) {
+    const double seconds = 1e-9 * figures.window.time(q.bytes, q.readers());
+    const auto best = choose_bcast(q.by_messages(), network(figures.same_host));
+    fmt::print("\nDunnage: memory that the ranks share, no messages, predicted {}\n", microseconds(seconds));
+    print_window(q, figures.window);
+    fmt::print("  reason: within a host Dunnage has one way; predicted {} the best by messages, {}\n", compared(seconds, best.seconds), said(best));
+}
+
+void print_between(const Question& q, const plan::BcastFigures& figures) {
+    const auto choices = bcast_choices(q.by_messages(), network(figures.other_host));
+    const auto& best = choices.front();
+    fmt::print("\nDunnage: {} among one rank of each host, predicted {}, and inside a host memory that its ranks share\n", text(best.algorithm), microseconds(best.seconds));
+    if (q.readers() > 0) print_window(q, figures.window);
+    if (choices.size() > 1) {
+        fmt::print("  reason: {} is predicted {} the next, {}\n", text(best.algorithm), compared(best.seconds, choices[1].seconds), said(choices[1]));
+    }
+}
+
+/// By the figures of one MPI.
+void print_choice(const Question& q, const plan::BcastFigures& figures) {
+    const auto least = q.alone() ? figures.least_window : least_between_hosts;
+    if (q.bytes > most_bytes) {
+        fmt::print("\nDunnage: left to the MPI, since it is more than {}\n", bytes_text(most_bytes));
+    } else if (least > most_bytes) {
+        fmt::print("\nDunnage: left to the MPI, which was as fast with every length that `dunnage tune` measured\n");
+    } else if (q.bytes < least) {
+        fmt::print("\nDunnage: left to the MPI, since it is less than {}\n", bytes_text(least));
+    } else if (q.alone()) {
+        print_alone(q, figures);
+    } else {
+        print_between(q, figures);
+    }
+    fmt::print("\n{}:\n", q.alone() ? "by messages within a host (not used; for comparison)" : "between hosts");
+    print_algorithms(q.by_messages(), network(q.alone() ? figures.same_host : figures.other_host));
+}
+
+/// Which of the figures that the answer depends on are not the built-in ones.
+std::string origin(const Question& q, const plan::BcastFigures& figures, const plan::MachineModel& model) {
+    const plan::BcastFigures built_in;
+    std::vector<std::string> parts;
+    if (q.readers() > 0 && figures.window != built_in.window) parts.emplace_back("the window");
+    if (q.alone() && figures.same_host != built_in.same_host) parts.emplace_back("messages within a host");
+    if (!q.alone() && figures.other_host != built_in.other_host) parts.emplace_back("messages between hosts");
+    if (parts.empty()) return fmt::format("figures built in; {} has none of these broadcasts", model.path);
+    return fmt::format("figures of {} measured: {}, {}", fmt::join(parts, " and "), model.path, model.file.date);
+}
+
+/// With the MPIs that the model file has, else by the built-in figures.
+void print_choices(const Question& q) {
+    std::vector<std::string> complaints;  // `dunnage info` shows them
+    const auto model = plan::machine_model(base::Settings::from_environment(environ, complaints).model);
+    if (!model.complaint.empty()) fmt::print(stderr, "dunnage explain: {}\n", model.complaint);
+    if (model.file.models.empty()) {
+        fmt::print("  figures built in; `dunnage tune --collective bcast` measures this machine's\n");
+        return print_choice(q, plan::BcastFigures());
+    }
+    for (const auto& [library, figures] : model.file.models) {
+        fmt::print("\n{}: {}\n", plan::describe(library), origin(q, figures.bcast, model));
+        print_choice(q, figures.bcast);
     }
 }
 
@@ -51,31 +146,14 @@ int explain_bcast(const ExplainBcastOptions& options) {
     const auto bytes = options.bytes;
     if (bytes > (std::uint64_t{1} << 40)) return fail(fmt::format("explain: --bytes cannot be {}; at most 1 TiB", bytes));
     if (options.hosts > options.ranks) return fail(fmt::format("explain: {} ranks cannot be on {} hosts", options.ranks, options.hosts));
-    const auto size = static_cast<std::int64_t>(bytes);
     fmt::print("broadcast of {} among {} ranks on {} host{}\n", base::format_bytes(bytes), options.ranks, options.hosts, options.hosts == 1 ? "" : "s");
     if (options.ranks < 2 || bytes == 0) {
         fmt::print("  nothing to do: left to the MPI\n");
         return 0;
     }
-    const Bcast all{options.ranks, 0, size, 0}, among{options.hosts, 0, size, 0};
-    const bool alone = options.hosts == 1;
-    const auto least = alone ? least_within_host : least_between_hosts;
-    if (size < least) {
-        fmt::print("\nDunnage: left to the MPI, since it is less than {}\n", base::format_bytes(static_cast<std::uint64_t>(least)));
-    } else if (size > most_bytes) {
-        fmt::print("\nDunnage: left to the MPI, since it is more than {}\n", base::format_bytes(static_cast<std::uint64_t>(most_bytes)));
-    } else if (alone) {
-        fmt::print("\nDunnage: memory that the ranks share, no messages, predicted {}\n", microseconds(window_cost(size)));
-    } else {
-        const auto choice = choose_bcast(among, between_hosts);
-        fmt::print("\nDunnage: {} among one rank of each host, predicted {}, and inside a host memory that its ranks share\n", text(choice.algorithm),
-                   microseconds(choice.seconds));
-    }
-    fmt::print("\n{}:\n", alone ? "by messages within a host (not used; for comparison)" : "between hosts");
-    print_algorithms(alone ? all : among, alone ? within_host : between_hosts);
-    fmt::print("\nThe figures are built in, not measured here. Who does it is not decided by them: where all ranks have Dunnage, the first four\n"
-               "broadcasts of a size on a communicator are the MPI's, the next four Dunnage's, and then it is the MPI's again unless\n"
-               "Dunnage was at least 5 % faster (DUNNAGE_BCAST).\n");
+    print_choices({options.ranks, options.hosts, static_cast<std::int64_t>(bytes)});
+    fmt::print("\nWho does it is not decided by these figures alone: where all ranks have Dunnage, the first four broadcasts of a size on a\n"
+               "communicator are the MPI's, the next four Dunnage's, and then it is the MPI's again unless Dunnage was at least 5 % faster (DUNNAGE_BCAST).\n");
     return 0;
 }
 

@@ -42,7 +42,7 @@ TEST(ModelFile, EveryFigureIsTaken) {
   std::int64_t n = 1;
   const auto flat = asked.flatten();
   for (const auto& figure : flat.items()) asked[json::json_pointer(figure.key())] = n++;
-  EXPECT_EQ(n, 61);  // three prices, three sizes and three of GPUs; of each of two classes a size, and of each side two prices and two figures
+  EXPECT_EQ(n, 71);  // three prices, three sizes, three of GPUs and ten of broadcasts; of each of two classes a size, and of each side two prices and two figures
   EXPECT_EQ(figures(read(with(asked))), asked);
 }
 
@@ -60,6 +60,15 @@ TEST(ModelFile, WhatIsNotThereStaysBuiltIn) {
   ASSERT_EQ(one.size(), 1u);
   EXPECT_EQ(one[0]["path"], "/messages/other_host/send/library/block");
   EXPECT_EQ(one[0]["value"], 2.5);
+}
+
+TEST(ModelFile, FiguresOfBroadcasts) {
+  const auto bcast = read(with({{"bcast", {{"window", {{"reader", 0.25}}}, {"other_host", {{"latency", 7}}}, {"date", "today"}}}})).bcast;
+  const BcastFigures built_in;
+  EXPECT_EQ(bcast.window, (WindowCosts{built_in.window.call, built_in.window.byte, 0.25}));
+  EXPECT_EQ(bcast.other_host, (NetworkCosts{7, built_in.other_host.overhead, built_in.other_host.byte}));
+  EXPECT_EQ(bcast.same_host, built_in.same_host);
+  EXPECT_EQ(bcast.least_window, built_in.least_window);
 }
 
 TEST(ModelFile, CurvesAndWhatElseItHoldsDoNotMatter) {
@@ -126,6 +135,9 @@ const Bad bad_files[] = {
     {"no number", with({{"engine_pack", {{"call", "fast"}}}}).dump(), "has \"fast\" for /engine_pack/call"},
     {"null", with({{"engine_pack", {{"call", nullptr}}}}).dump(), "has null"},
     {"a part of a byte", with({{"least_ticket", 0.5}}).dump(), "whole number"},
+    {"negative bytes of a window", with({{"bcast", {{"least_window", -1}}}}).dump(), "has -1 for /bcast/least_window"},
+    {"a network that is none", with({{"bcast", {{"same_host", {{"overhead", "none"}}}}}}).dump(), "has \"none\" for /bcast/same_host/overhead"},
+    {"a reader too dear", with({{"bcast", {{"window", {{"reader", 1e9}}}}}}).dump(), "/bcast/window/reader"},
     {"one bad class", with({{"messages", {{"same_host", {{"eager_limit", -1}}}}}}).dump(), "/messages/same_host/eager_limit"},
 };
 

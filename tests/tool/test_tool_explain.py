@@ -5,6 +5,8 @@ import pytest
 
 from model import prices, write
 
+NAMES = ("binomial", "scatter-ring", "scatter-open-ring", "scatter-doubling", "chain", "binary-tree", "circulant")  # of broadcasts
+
 
 def test_device_memory(dunnage):
     out = dunnage("explain", "--memory", "device", "subarray([64,64,64],[64,64,1],[0,0,3],C,double)").stdout
@@ -82,6 +84,61 @@ def test_a_broadcast_on_one_host(dunnage):
     assert f"saves {saved} of the {129 * 128} messages" in out
     assert rows["binomial"][1:4] == ["128", "128", "MiB"]
     assert "scatter-doubling" not in rows, "129 is no power of two"
+
+
+def test_why_a_broadcast_goes_as_it_does(dunnage, tmp_path):
+    def lines(*words):
+        out = dunnage("explain", "bcast", *words, XDG_CACHE_HOME=tmp_path).stdout
+        return [line.strip() for line in out.splitlines()]
+
+    def predicted(rows):
+        return {row.split()[0]: float(row.split()[-2]) for row in rows if row.endswith(" us") and row.split()[0] in NAMES}
+
+    alone = lines("--ranks", "129", "--bytes", "1MiB")
+    assert "figures built in; `dunnage tune --collective bcast` measures this machine's" in alone
+    assert "the window: call 3.00 us + 1 MiB x (byte 0.1667 ns + 128 readers x 0 ns) = 177.8 us" in alone
+    best = min((time, name) for name, time in predicted(alone).items())
+    assert f"reason: within a host Dunnage has one way; predicted {best[0] / 177.8:.2f} times faster than the best by messages, {best[1]} ({best[0]} us)" in alone
+
+    several = lines("--ranks", "16", "--hosts", "16", "--bytes", "256K")
+    times = predicted(several)
+    times.pop("scatter-ring")  # never chosen
+    [first, second] = sorted(times.items(), key=lambda one: one[1])[:2]
+    assert f"reason: {first[0]} is predicted {second[1] / first[1]:.2f} times faster than the next, {second[0]} ({second[1]} us)" in several
+    assert not [line for line in several if "window" in line], "a rank for each host needs none"
+
+
+def broadcasts(**changed):
+    """Figures that nobody would build in."""
+    return {"window": {"call": 1000, "byte": 0.5, "reader": 0.125}, "least_window": 32768, "same_host": {"latency": 100, "overhead": 10, "byte": 0.01},
+            "other_host": {"latency": 1e6, "overhead": 1e5, "byte": 1e-6}, **changed}
+
+
+def test_a_broadcast_by_measured_figures(dunnage, tmp_path):
+    file = write(tmp_path / "m.json", [("Open MPI", 4, 1), ("MPICH", 4, 0)], bcast=broadcasts())
+    out = dunnage("explain", "bcast", "--ranks", "9", "--bytes", "1M", DUNNAGE_MODEL=file).stdout
+    for mpi in ("Open MPI 4.1", "MPICH 4.0"):
+        assert f"{mpi}: figures of the window and messages within a host measured: {file}, 2026-11-21T20:00:00+00:00" in out
+    assert out.count("call 1.00 us + 1 MiB x (byte 0.5 ns + 8 readers x 0.125 ns) = 1573.9 us") == out.count("times slower than the best by messages") == 2
+    out = dunnage("explain", "bcast", "--ranks", "9", "--bytes", "16K", DUNNAGE_MODEL=file).stdout
+    assert "left to the MPI, since it is less than 32 KiB" in out
+    # Where only messages cost, the whole message goes down a tree; by the built-in figures it does not.
+    words = ["explain", "bcast", "--ranks", "32", "--hosts", "16", "--bytes", "1M"]
+    out = dunnage(*words, DUNNAGE_MODEL=file).stdout
+    assert "figures of the window and messages between hosts measured" in out and "Dunnage: binomial among" in out
+    assert "1 reader x 0.125 ns" in out
+    assert "Dunnage: binomial" not in dunnage(*words, DUNNAGE_MODEL="none").stdout
+
+
+def test_a_broadcast_and_a_file_without_such_figures(dunnage, tmp_path):
+    file = write(tmp_path / "m.json", [("Open MPI", 4, 1)], **prices(0, 1000))
+    run = dunnage("explain", "bcast", "--ranks", "9", "--bytes", "1M", DUNNAGE_MODEL=file)
+    assert f"Open MPI 4.1: figures built in; {file} has none of these broadcasts" in run.stdout and "= 177.8 us" in run.stdout
+    write(file, [("Open MPI", 4, 1)], bcast=broadcasts(least_window=1 << 40))
+    assert "left to the MPI, which was as fast" in dunnage("explain", "bcast", "--ranks", "9", "--bytes", "1M", DUNNAGE_MODEL=file).stdout
+    file.write_text("{")
+    run = dunnage("explain", "bcast", "--ranks", "9", "--bytes", "1M", DUNNAGE_MODEL=file)
+    assert "figures built in" in run.stdout and str(file) in run.stderr
 
 
 def test_a_broadcast_on_several_hosts(dunnage):
