@@ -53,4 +53,7 @@ void add_packs(Cases& cases, const Memory& memory, int rank, long most);
 /// `seconds`. `all`: not only strided senders. Returns whether all bytes were right.
 bool add_messages(Cases& cases, const Memory& memory, int rank, long least, long most, double seconds, bool all);
 
+/// The MPI's own messages, past Dunnage: one at a time and many in a row.
+void add_network(Cases& cases, const Memory& memory, int rank, long most);
+
 }  // namespace bench::tune

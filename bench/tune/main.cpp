@@ -1,7 +1,7 @@
 // Measures for `dunnage tune`, on two ranks: copies, packing, and messages in every size and block length that tell prices apart.
 // Writes one JSON object per line, the progress among them; docs/guide/tune.md.
 //
-//   bench_tune [--seconds S] [--least BYTES] [--most BYTES] [--tickets]
+//   bench_tune [--seconds S] [--least BYTES] [--most BYTES] [--tickets|--network]
 //
 // What Dunnage does with the messages is set from outside (DUNNAGE_FORCE, DUNNAGE_TICKETS).
 #include <mpi.h>
@@ -28,7 +28,7 @@ constexpr int fewest_rounds = 3, most_rounds = 500;
 struct Options {
   double seconds = 5;
   long least = 1 << 10, most = 2 << 20;
-  bool tickets = false;
+  bool tickets = false, network = false;
 };
 
 /// Of both ranks: text of at most 255 characters.
@@ -85,10 +85,11 @@ bool run(const Options& o, int rank) {
   const Memory memory(static_cast<std::size_t>(std::max(o.most, pack_most)));
   Cases cases;
   bool right = true;
-  add_copies(cases, memory, rank);
-  if (!o.tickets) add_packs(cases, memory, rank, pack_most);
+  if (o.network) add_network(cases, memory, rank, o.most);
+  if (!o.network) add_copies(cases, memory, rank);
+  if (!o.network && !o.tickets) add_packs(cases, memory, rank, pack_most);
   for (const auto& one : cases) right &= one->right();
-  right &= add_messages(cases, memory, rank, o.least, o.most, o.seconds / 3, !o.tickets);
+  if (!o.network) right &= add_messages(cases, memory, rank, o.least, o.most, o.seconds / 3, !o.tickets);
   sample(cases, o.seconds, start, rank);
   for (const auto& one : cases) {
     right &= one->right();
@@ -111,6 +112,7 @@ int main(int argc, char** argv) {
   app.add_option("--least", options.least, "smallest message in bytes")->check(payload);
   app.add_option("--most", options.most, "largest message in bytes")->check(payload);
   app.add_flag("--tickets", options.tickets, "only what may go by ticket: strided senders");
+  app.add_flag("--network", options.network, "only the MPI's own messages, one at a time and many in a row");
   if (const auto code = bench::begin_on_two_ranks(app, argc, argv, "bench_tune")) return *code;
   const nlohmann::json first = header(rank);
   if (rank == 0) bench::print(first);

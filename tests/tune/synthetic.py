@@ -21,7 +21,9 @@ def figures():
     one = side(cost(60, 0.3, 0.012, 0.03), cost(0, 1.35, 0, 0), 0.01, 2.2)
     messages = {"send": one, "receive": one, "eager_limit": 4096}
     return {"engine_pack": cost(45, 1, 0.018, 0.075), "library_pack": cost(25, 1.7, 0.018, 0.13), "far_message": 512 << 10,
-            "least_ticket": 128 << 10, "ticket": cost(0, 0, 0, 0), "messages": {"same_host": messages, "other_host": messages}}
+            "least_ticket": 128 << 10, "ticket": cost(0, 0, 0, 0), "messages": {"same_host": messages, "other_host": messages},
+            "bcast": {"window": {"call": 3000, "byte": 1 / 6, "reader": 0}, "least_window": 4096,
+                      "same_host": {"latency": 600, "overhead": 300, "byte": 0.2}, "other_host": {"latency": 20000, "overhead": 3000, "byte": 1 / 1.2}}}
 
 
 def header(**changes):
@@ -30,13 +32,16 @@ def header(**changes):
             "machine": {"processor": "P", "cores": 2, "second_level_cache": 1 << 20}, "model_file": "", **changes}
 
 
+def series(time, noise=0.0):
+    """Of a time in nanoseconds, disturbed by a factor of 1 +- noise."""
+    median = 1e-9 * time * random.uniform(1 - noise, 1 + noise)
+    return {"median": median, "samples": [0.98 * median, median, 1.02 * median]}
+
+
 def record(kind, size, block, far, noise, direction=None, **times):
     """Times in nanoseconds, each disturbed by a factor of 1 +- noise."""
-    def series(time):
-        median = 1e-9 * time * random.uniform(1 - noise, 1 + noise)
-        return {"median": median, "samples": [0.98 * median, median, 1.02 * median]}
     found = {"record": "result", "kind": kind, "bytes": size, "block": block, "far": far,
-             "series": {name: series(time) for name, time in times.items()}}
+             "series": {name: series(time, noise) for name, time in times.items()}}
     return {**found, "direction": direction} if direction else found
 
 

@@ -41,6 +41,15 @@ def test_the_program_measures_what_it_should(mpi):
         assert set(one["series"]) == ways and all(min(series["samples"]) > 0 for series in one["series"].values())
 
 
+def test_it_measures_the_messages_of_the_mpi():
+    header, *records = launch_program(home, PROGRAM, built[0], ["--network", "--seconds", "0.2", "--most", "65536"], 2, settings=STAGED, limit=100)
+    assert header["built_in"]["bcast"]["other_host"]["latency"] == 20000 and records[-1] == {"record": "end", "right": True}
+    results = [record for record in records if record["record"] == "result"]
+    assert [(one["messages"], one["bytes"]) for one in results] == [
+        (messages, length) for length in (8, 32, 128, 512, 2048, 8192, 32768) for messages in (1, 16) if messages * length <= 65536]
+    assert all(one["kind"] == "network" and min(one["series"]["plain"]["samples"]) > 0 for one in results)
+
+
 def test_tickets_are_taken(tmp_path):
     report = tmp_path / "report.json"
     records = launch_program(home, PROGRAM, built[0], ["--seconds", "0.1", "--tickets", "--least", "131072"], 2,

@@ -11,11 +11,12 @@ from typing import List, Optional, Union
 
 from ..bench.home import Home, find_home
 from ..bench.runner import RunError
-from . import device, model_file
+from . import bcast, bcast_measure, device, model_file
 from .evaluate import Tuned
 from .measure import PROGRAM, WrongBytes, measure_all
 from .table import report
 
+Figures = Union[List[Tuned], List[device.Gpu], List[bcast.Broadcasts]]
 LEFT_OUT = ("mpi_abi",)  # the library of another MPI once more; unless asked for
 
 
@@ -29,12 +30,19 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
                         help="how to start two ranks of one MPI, for example 'mpirun -n 2 --host a,b'")
     parser.add_argument("--memory", choices=["host", "device"], default="host",
                         help="device: from which sizes messages between GPUs gain by each of their ways; the rest of the file stays")
+    parser.add_argument("--collective", choices=["bcast"], help="bcast: what broadcasts cost within a host or between two; the rest of the file stays")
+    parser.add_argument("--ranks", type=int, help="of broadcasts, the most to measure with (default: one less than there are cores, at most "
+                        f"{bcast_measure.MOST_RANKS})")
     parser.add_argument("--seconds", type=float, default=50, help="about how long it may take (default: 50); not for device memory")
     options = parser.parse_args(arguments)
     if options.seconds <= 0:
         parser.error("--seconds must be more than 0")
     if options.launch and (not options.mpi or "," in options.mpi):
         parser.error("--launch starts ranks of one MPI: name it with --mpi")
+    if options.collective and options.memory == "device":
+        parser.error("--collective measures broadcasts of host memory only")
+    if options.ranks is not None and (not options.collective or options.launch or options.ranks < 2):
+        parser.error("--ranks goes with --collective, must be 2 or more, and is --launch's matter where that is given")
     return options
 
 
@@ -51,7 +59,7 @@ def mpis_of(home: Home, asked: Optional[str], program: str = PROGRAM) -> List[st
     return mpis
 
 
-def write(tuned: Union[List[Tuned], List[device.Gpu]], output: Optional[Path]) -> Path:
+def write(tuned: Figures, output: Optional[Path]) -> Path:
     """Puts the figures into the file."""
     header = tuned[0].header
     if not output and not header["model_file"]:
@@ -62,9 +70,14 @@ def write(tuned: Union[List[Tuned], List[device.Gpu]], output: Optional[Path]) -
     if why:
         print(f"dunnage tune: {why}", file=sys.stderr)
     made = {"date": date, "dunnage": header.get("dunnage_version", ""), "command": sys.argv[1:]}
-    merge = device.merge if isinstance(tuned[0], device.Gpu) else model_file.merge
+    merge = bcast.merge if isinstance(tuned[0], bcast.Broadcasts) else device.merge if isinstance(tuned[0], device.Gpu) else model_file.merge
     model_file.write(path, header["machine"], made, merge(old, tuned, date))
     return path
+
+
+def said(one: Union[Tuned, device.Gpu, bcast.Broadcasts]) -> str:
+    """What was found with one MPI."""
+    return bcast.report(one) if isinstance(one, bcast.Broadcasts) else device.report(one) if isinstance(one, device.Gpu) else report(one)
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -75,15 +88,18 @@ def main(arguments: Optional[List[str]] = None) -> int:
         def say(line: str) -> None:
             print(f"dunnage tune: {line}", file=sys.stderr)
 
-        tuned: Union[List[Tuned], List[device.Gpu]]
-        if options.memory == "device":
+        tuned: Figures
+        if options.collective:
+            mpis_of(home, options.mpi, bcast_measure.PROGRAM)
+            tuned = bcast_measure.measure_all(home, mpis_of(home, options.mpi), options.launch, options.seconds, options.ranks, say)
+        elif options.memory == "device":
             tuned = device.measure_all(home, mpis_of(home, options.mpi, device.PROGRAM), options.launch, say)
         else:
             tuned = measure_all(home, mpis_of(home, options.mpi, PROGRAM), options.launch, options.seconds, say)
         if not tuned:
             raise RunError("nothing was measured, and no file written")
         for one in tuned:
-            print(f"\n{device.report(one) if isinstance(one, device.Gpu) else report(one)}")
+            print(f"\n{said(one)}")
         print(f"\nWritten: {write(tuned, options.output)}")
     except WrongBytes as error:
         print(f"dunnage tune: {error}; no file was written", file=sys.stderr)

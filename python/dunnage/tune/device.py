@@ -42,10 +42,6 @@ class Gpu:
     times: Dict[str, Dict[int, float]]
     sizes: Dict[str, int] = field(default_factory=dict)
 
-    @property
-    def key(self) -> Tuple[str, int, int]:
-        return self.header["library"], self.header["major"], self.header["minor"]
-
 
 def least(better: Dict[int, float], others: Sequence[Dict[int, float]]) -> int:
     """The smallest size from which on one way is as fast as the others or faster; 0 where that is the smallest measured, NEVER where there is none."""
@@ -115,10 +111,9 @@ def measure_all(home: Home, mpis: List[str], launch: Sequence[str], say: Callabl
 
 def merge(old: List[Dict[str, Any]], found: List[Gpu], date: str) -> List[Dict[str, Any]]:
     """What was measured now beside all else that the file has."""
-    entries = {(one["library"], one["major"], one["minor"]): one for one in old}
+    entries = model_file.entries(old)
     for one in found:
-        library, major, minor = one.key
-        entry = entries.setdefault(one.key, {"library": library, "major": major, "minor": minor, "date": date, "messages": {}, "curves": {}})
+        entry = model_file.entry_of(entries, one.header, date)
         entry["gpu"] = {**one.sizes, "device": one.device, "date": date}
         entry["curves"] = {**entry.get("curves", {}), "gpu": {
             way: "; ".join(f"{size} {round(1e9 * seconds)}" for size, seconds in sorted(times.items())) for way, times in one.times.items()}}

@@ -7,7 +7,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Dict, List, Sequence, Tuple
+from typing import Callable, Dict, List, Sequence, Tuple, TypeVar
 
 from ..bench.home import Home
 from ..bench.results import Record
@@ -16,6 +16,7 @@ from .evaluate import Tuned, evaluate
 from .progress import Progress
 
 PROGRAM = "bench_tune"
+Found = TypeVar("Found")
 SHORTEST = 0.2  # seconds of measuring in one launch; the program goes round three times whatever it is given
 PATIENCE = 60.0  # seconds that a launch may take beyond what it was given
 
@@ -54,8 +55,8 @@ class Lab:
     budget: Budget
     progress: Progress
 
-    def run(self, mpi: str, what: str, settings: Dict[str, str], arguments: Sequence[str]) -> Tuple[Record, List[Record]]:
-        """One launch: the header, and the results."""
+    def start(self, program: str, mpi: str, what: str, ranks: int, settings: Dict[str, str], arguments: Callable[[float], List[str]]) -> List[Record]:
+        """One launch with the arguments for so many seconds: what it wrote."""
         given = self.budget.next()
         self.progress.begin(f"{mpi}: {what}")
         start = time.monotonic()
@@ -65,11 +66,21 @@ class Lab:
                 self.progress.share(record["share"])
 
         try:
-            records = launch_program(self.home, PROGRAM, mpi, ["--seconds", f"{given:.2f}", *arguments], 2, settings=settings,
-                                     launch=self.launch, each=each, limit=given + PATIENCE)
+            return launch_program(self.home, program, mpi, arguments(given), ranks, settings=settings, launch=self.launch, each=each,
+                                  limit=given + PATIENCE)
         finally:
             self.budget.took(given, time.monotonic() - start)
             self.progress.end()
+
+    def leave_out(self, launches: int) -> None:
+        """Of those that were counted on."""
+        for _ in range(launches):
+            self.budget.launches -= 1
+            self.progress.end()
+
+    def run(self, mpi: str, what: str, settings: Dict[str, str], arguments: Sequence[str]) -> Tuple[Record, List[Record]]:
+        """One launch of bench_tune: the header, and the results."""
+        records = self.start(PROGRAM, mpi, what, 2, settings, lambda seconds: ["--seconds", f"{seconds:.2f}", *arguments])
         header, end = records[0], records[-1]
         if header["record"] != "header" or end["record"] != "end":
             raise RunError(f"{PROGRAM} of {mpi} did not finish")
@@ -84,9 +95,10 @@ class WrongBytes(RunError):
     """What must never be."""
 
 
-def _tickets_taken(report: Path) -> int:
+def reported(report: Path, call: str, what: str) -> int:
+    """How many calls the report has of that kind."""
     try:
-        return int(json.loads(report.read_text())["calls"]["MPI_Send"]["by ticket"])
+        return int(json.loads(report.read_text())["calls"][call][what])
     except (OSError, ValueError, KeyError):
         return 0
 
@@ -95,29 +107,34 @@ def measure(lab: Lab, mpi: str) -> Tuned:
     """Both launches of one MPI; only the first where the ranks are on two hosts, between which there are no tickets."""
     header, records = lab.run(mpi, "packing and messages", STAGED, [])
     if header["peers"] != "same_host":
-        lab.budget.launches -= 1
-        lab.progress.end()
+        lab.leave_out(1)
         return evaluate(header, records, [], 0)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         tickets = lab.run(mpi, "tickets", {**TICKETS, "DUNNAGE_REPORT": str(report)}, ["--tickets", "--least", "16384"])[1]
-        return evaluate(header, records, tickets, _tickets_taken(report))
+        return evaluate(header, records, tickets, reported(report, "MPI_Send", "by ticket"))
 
 
 def measure_all(home: Home, mpis: List[str], launch: Sequence[str], seconds: float, say: Callable[[str], None]) -> List[Tuned]:
-    """Every MPI in turn. One that does not run is said and left out."""
+    """Packing and messages with every MPI."""
+    return each_mpi(home, mpis, launch, seconds, say, 2, measure)
+
+
+def each_mpi(home: Home, mpis: List[str], launch: Sequence[str], seconds: float, say: Callable[[str], None], launches: int,
+             measure_one: Callable[[Lab, str], Found]) -> List[Found]:
+    """Every MPI in turn, with so many launches each. One that does not run is said and left out."""
     found, wrong = [], []
-    with Progress(2 * len(mpis)) as progress:
-        lab = Lab(home, launch, Budget(time.monotonic() + seconds, 2 * len(mpis)), progress)
+    with Progress(launches * len(mpis)) as progress:
+        lab = Lab(home, launch, Budget(time.monotonic() + seconds, launches * len(mpis)), progress)
         for place, mpi in enumerate(mpis):
             try:
-                found.append(measure(lab, mpi))
+                found.append(measure_one(lab, mpi))
             except WrongBytes as error:
                 wrong.append(error)
             except RunError as error:
                 say(f"{mpi}: {error}")
-            lab.budget.launches = progress.steps - 2 * (place + 1)
-            progress.done = 2 * (place + 1)
+            lab.budget.launches = progress.steps - launches * (place + 1)
+            progress.done = launches * (place + 1)
     if wrong:
         raise wrong[0]
     return found

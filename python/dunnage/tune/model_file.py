@@ -13,18 +13,20 @@ from .evaluate import SIDES, Part, Tuned
 
 FORMAT, VERSION = "dunnage model", 1
 Document = Dict[str, Any]
+Key = Tuple[str, int, int]
 
 
-def _rounded(prices: Dict[str, float]) -> Dict[str, float]:
+def rounded(prices: Dict[str, float]) -> Dict[str, float]:
+    """As much of them as there is any truth in."""
     return {name: float(f"{price:.4g}") for name, price in prices.items()}
 
 
 def _pack_figures(part: Part) -> Document:
-    return {"engine_pack": _rounded(part.fits[0].prices), "library_pack": _rounded(part.fits[1].prices)}
+    return {"engine_pack": rounded(part.fits[0].prices), "library_pack": rounded(part.fits[1].prices)}
 
 
 def _side_figures(part: Part) -> Document:
-    engine, library = (_rounded(one.prices) for one in part.fits)
+    engine, library = (rounded(one.prices) for one in part.fits)
     return {"engine_eager_byte": engine.pop("eager_byte"), "library_eager_block": library.pop("eager_block"),
             "engine": engine, "library": library}
 
@@ -53,15 +55,14 @@ def entry(tuned: Tuned, old: Document, date: str) -> Document:
     new["date"] = date
     if peers != "same_host":
         new.update({key: old[key] for key in ("least_ticket", "ticket") if key in old})
-    if "gpu" in old:
-        new["gpu"] = old["gpu"]
+    new.update({key: old[key] for key in ("gpu", "bcast") if key in old})
     new["messages"] = {name: costs for name, costs in old.get("messages", {}).items() if name != peers}
     accepted = {part.name: part for part in tuned.parts if not part.refused}
     if "pack" in accepted:
         new.update(_pack_figures(accepted["pack"]))
     if "ticket" in accepted:
         new["least_ticket"] = accepted["ticket"].least
-        new["ticket"] = _rounded(accepted["ticket"].fits[0].prices)
+        new["ticket"] = rounded(accepted["ticket"].fits[0].prices)
     sides = {side: _side_figures(accepted[side]) for side in SIDES if side in accepted}
     if sides:
         new["messages"][peers] = {**sides, "eager_limit": header["built_in"]["messages"][peers]["eager_limit"]}
@@ -86,13 +87,28 @@ def read(path: Path, machine: Record) -> Tuple[List[Document], str]:
         return [], f"{path} is damaged; it is replaced"
 
 
+def key_of(header: Record) -> Key:
+    """What an MPI's part of the file goes by. `header`: such a part, or of a program that knows its MPI."""
+    return header["library"], header["major"], header["minor"]
+
+
+def entries(old: List[Document]) -> Dict[Key, Document]:
+    """The MPIs of a file."""
+    return {key_of(one): one for one in old}
+
+
+def entry_of(found: Dict[Key, Document], header: Record, date: str) -> Document:
+    """The part of one MPI, to put something into it beside what else it has."""
+    library, major, minor = key_of(header)
+    return found.setdefault(key_of(header), {"library": library, "major": major, "minor": minor, "date": date, "messages": {}, "curves": {}})
+
+
 def merge(old: List[Document], tuned: List[Tuned], date: str) -> List[Document]:
     """What was measured now, with what the file has of other MPIs and peers."""
-    entries = {(one["library"], one["major"], one["minor"]): one for one in old}
+    found = entries(old)
     for one in tuned:
-        key = (one.header["library"], one.header["major"], one.header["minor"])
-        entries[key] = entry(one, entries.get(key, {}), date)
-    return list(entries.values())
+        found[key_of(one.header)] = entry(one, found.get(key_of(one.header), {}), date)
+    return list(found.values())
 
 
 def write(path: Path, machine: Record, made: Document, mpis: List[Document]) -> None:
