@@ -3,6 +3,7 @@
 import json
 import random
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from installed import environment
 from synthetic import header, series
 from test_evaluate import tuned
 
+ROOT = Path(__file__).resolve().parents[2]
 home = find_home()
 built = [mpi for mpi in home.mpis(bcast_measure.PROGRAM) if home.launcher(mpi) and mpi in ("openmpi", "mpich")]
 real = pytest.mark.skipif(not built or not home.library.exists(), reason=f"{bcast_measure.PROGRAM} or the library is not built in {home.path}")
@@ -65,6 +67,20 @@ def test_with_one_number_of_ranks_readers_are_in_the_price_of_the_byte():
     assert window.fit.prices == pytest.approx({"call": 2000, "byte": 0.25 + 3 * 0.03125, "reader": 0})
     [window] = found(broadcasts((4, 5))).window
     assert window.fit.prices["reader"] == pytest.approx(0.03125)
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "openmpi5", "mpich5", "impi"])
+def test_what_64_cores_were_measured_to_take(mpi):
+    """9 to 48 ranks, 12 KiB to 32 MiB: such prices explain it, and every reader costs something."""
+    results = json.loads((ROOT / "docs/measurements/2026-11-22/bcast/bcast.json").read_text())["results"]
+    timed = [{"ranks": one["ranks"], "bytes": one["bytes"], "series": {way: one["series"][way]["synchronised"] for way in ("plain", "dunnage")}}
+             for one in results if (one["mpi"], one["buffers"], one["roots"]) == (mpi, "warm", "0")]
+    for one in timed:  # the file has no single times
+        for times in one["series"].values():
+            times["samples"] = [times["p10"], times["median"], times["p90"]]
+    [window] = found([{**one, "kind": "bcast"} for one in timed]).window
+    assert not window.refused and window.fit.error < 0.1
+    assert 2000 < window.fit.prices["call"] < 3000 and 0.12 < window.fit.prices["byte"] < 0.16 and 0.001 < window.fit.prices["reader"] < 0.002
 
 
 def test_messages_cost_what_the_formulas_of_broadcasts_say():
