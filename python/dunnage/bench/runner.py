@@ -114,7 +114,7 @@ def _records(
         said = errors.read()
     if process.returncode == CANNOT:
         raise NotHere(said.strip())
-    if process.returncode not in (0, 1) or not records:
+    if late.is_set() or process.returncode not in (0, 1) or not records:  # MPICH's launcher may end with 0 when it is ended
         end = f"was ended after {limit:.0f} s" if late.is_set() else f"ended with status {process.returncode}"
         raise RunError(f"{' '.join(command)} {end}:\n{said}")
     return records
