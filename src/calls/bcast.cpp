@@ -104,7 +104,7 @@ int on_several_hosts(Part& part) {
     if (root) Reader(part.landing, part.bytes, part.code)(data, 0, part.bytes);
   }
   collective::Bcast among{static_cast<std::int32_t>(group.hosts()), root_host, part.bytes, 0};
-  const auto choice = collective::choose_bcast(among, collective::between_hosts);
+  const auto choice = collective::choose_bcast(among, collective::network(context->bcast.other_host));
   among.segment = choice.segment;
   Word word{part.code, 0};
   std::vector<std::uint64_t> notes;  // of the hosts from the root's on
@@ -168,7 +168,7 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
   const auto size_class = BcastGroup::class_of(bytes);
   auto& trial = group->trials[size_class];
   const bool tried = context->settings.bcast != base::Bcast::window;
-  if (tried && bytes < collective::least_within_host) return;
+  if (tried && bytes < context->bcast.least_window) return;
   if (tried) {
     turn_ = trial.next();
     if (turn_ == Trial::Turn::measured_theirs) trial_ = &trial;

@@ -67,6 +67,7 @@ struct Context {
   std::atomic<bool> initialized{false};  // between MPI_Init and MPI_Finalize
   int rank = -1;          // in MPI_COMM_WORLD; before MPI_Init has ended, -1
   bool everyone = false;  // all ranks of MPI_COMM_WORLD are known to have Dunnage; the same on all of them
+  plan::BcastFigures bcast;  // what broadcasts cost, by which all ranks choose: those of the first one's model, once they have met in MPI_Init, else built-in ones
   bool shares = false;    // all have shared memory that the others of their hosts read; the same on all of them
   bool several_hosts = false;  // the ranks of MPI_COMM_WORLD may be on several; false before MPI_Init
   /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.

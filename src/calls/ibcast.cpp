@@ -131,12 +131,19 @@ std::int64_t bytes_of(std::int64_t count, MPI_Datatype type, int root, MPI_Comm 
 
 void share_memory(int ranks) {
   using Whereabouts = transport::shm::World::Whereabouts;
-  auto mine = context->world ? context->world->whereabouts() : Whereabouts();
-  mine.host = transport::shm::host_key();
-  std::vector<Whereabouts> all(static_cast<std::size_t>(ranks));
+  struct Introduction {
+    Whereabouts where;
+    plan::BcastFigures figures;
+  };
+  Introduction mine{context->world ? context->world->whereabouts() : Whereabouts(), context->model.bcast};
+  mine.where.host = transport::shm::host_key();
+  std::vector<Introduction> all(static_cast<std::size_t>(ranks));
   const auto& own = context->own;
   const bool heard = own.Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD) == MPI_SUCCESS;
-  const int here = context->world && context->world->learn(std::move(all)) && heard && !foreign_gpus();
+  if (heard) context->bcast = all.front().figures;
+  std::vector<Whereabouts> where;
+  for (const auto& one : all) where.push_back(one.where);
+  const int here = context->world && context->world->learn(std::move(where)) && heard && !foreign_gpus();
   int everywhere = 0;
   context->shares = own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && everywhere != 0;
 }

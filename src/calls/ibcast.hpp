@@ -11,7 +11,8 @@
 
 namespace dunnage::calls {
 
-/// In MPI_Init, by all ranks at once, where broadcasts are possible: finds out who is where and whether all have shared memory that others can read.
+/// In MPI_Init, by all ranks at once, where broadcasts are possible: finds out who is where and whether all have shared memory that others can read, and agrees on what broadcasts
+/// cost (context->bcast).
 void share_memory(int ranks);
 
 /// One call.

@@ -10,10 +10,8 @@ namespace dunnage::collective {
 
 /// In seconds.
 constexpr LogGP network(const plan::NetworkCosts& ns) { return {1e-9 * ns.latency, 1e-9 * ns.overhead, 1e-9 * ns.byte}; }
-/// Where nobody has measured.
-inline constexpr LogGP between_hosts = network(plan::BcastFigures().other_host);
-/// Bytes from which broadcasts are ours, unless they are forced; within a host where nobody has measured.
-inline constexpr std::int64_t least_within_host = plan::BcastFigures().least_window, least_between_hosts = 64 << 10;
+/// Bytes from which broadcasts between hosts are ours, unless they are forced.
+inline constexpr std::int64_t least_between_hosts = 64 << 10;
 /// Bytes beyond which none is: what the MPI has to pack must fit its integers.
 inline constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
 /// The same of nonblocking ones within a host. The root's copy of all of it has to be kept until everyone has been there.

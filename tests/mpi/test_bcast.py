@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from installed import BUILD, MPIS
+from model import write as model_file
 from test_sanitized import sanitized
 
 
@@ -54,6 +55,22 @@ def test_whose_nonblocking_ones_are(launch, flavour, tmp_path):
     assert counts["off"] == counts[None] == 0 < counts["on"] < counts["window"]
     assert counts["window"] > 300
     assert accelerated(launch, flavour, report, "contract_ibcast", "MPI_Ibcast", DUNNAGE_BCAST="window", DUNNAGE_TICKETS="off") == 0
+
+
+BY_RANK = """case ${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}} in 0) export DUNNAGE_MODEL=%s ;; *) export DUNNAGE_MODEL=%s ;; esac; exec "$@" """
+
+
+@pytest.mark.parametrize("flavour, library", [("openmpi", ("Open MPI", 4, 1)), ("mpich", ("MPICH", 4, 0))])
+def test_the_first_rank_s_figures_are_those_of_all(launch, flavour, library, tmp_path):
+    """Ranks that go by others would wait for each other for ever."""
+    some, none = (str(model_file(tmp_path / f"{least}.json", [library], bcast={"least_window": least})) for least in (4096, 1 << 40))
+    report = tmp_path / "report.json"
+    counts = []
+    for first, others in ((some, none), (none, some)):
+        run = launch(flavour, "contract_bcast", ranks=2, mode="dunnage", limit=300, DUNNAGE_BCAST="on", DUNNAGE_REPORT=str(report), through=("sh", "-c", BY_RANK % (first, others), "sh"))
+        assert run.code == 0, run
+        counts.append(json.loads(report.read_text())["calls"]["MPI_Bcast"]["accelerated"])
+    assert counts[0] > 0 == counts[1]
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
