@@ -7,6 +7,7 @@ namespace bench {
 
 struct Functions {
   decltype(&MPI_Isend) Isend = BENCH_PAST(MPI_Isend);
+  decltype(&MPI_Issend) Issend = BENCH_PAST(MPI_Issend);
   decltype(&MPI_Irecv) Irecv = BENCH_PAST(MPI_Irecv);
   decltype(&MPI_Testall) Testall = BENCH_PAST(MPI_Testall);
   decltype(&MPI_Waitall) Waitall = BENCH_PAST(MPI_Waitall);

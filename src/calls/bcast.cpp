@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "calls/bcast_data.hpp"
@@ -21,6 +23,9 @@ using transport::shm::Window;
 /// DUNNAGE_BCAST=window: of a communicator's broadcasts so many are left to the MPI, communicators that live for a few need no window.
 constexpr int left_alone = 3;
 enum Tag : int { data_tag, word_tag, note_tag };
+
+/// Of a communicator's first size so many are not measured when they are ours: ranks meet, and GPUs find out whose memory they can read.
+constexpr int first_warm_ups = 8;
 
 /// One broadcast, on one rank.
 struct Part {
@@ -72,9 +77,11 @@ int on_one_host(Part& part) {
   if (trial.undecided()) part.verdict = judge(group, part.size_class).verdict();
   if (part.code == MPI_SUCCESS)
     if (const auto offer = gpu_publish(part.landing.content(), group.others, Publish::anyhow)) {
-      context->count(part.hook, offer->memory ? plan::GpuWay::direct_packed : plan::GpuWay::direct);
-      group.window->tell(gpu_tell(part.landing.content(), *offer, ranks_of(group)), static_cast<unsigned>(part.verdict), let_others_go_on);
-      return part.code;
+      if (const auto head = gpu_tell(part.landing.content(), *offer, ranks_of(group)); !head.empty()) {
+        context->count(part.hook, offer->memory ? plan::GpuWay::direct_packed : plan::GpuWay::direct);
+        group.window->tell(head, static_cast<unsigned>(part.verdict), let_others_go_on);
+        return part.code;
+      }
     }
   group.window->write(part.bytes, static_cast<unsigned>(part.verdict), Reader(part.landing, part.bytes, part.code), let_others_go_on);
   return part.code;
@@ -106,8 +113,12 @@ int on_several_hosts(Part& part) {
   collective::Bcast among{static_cast<std::int32_t>(group.hosts()), root_host, part.bytes, 0};
   const auto choice = collective::choose_bcast(among, collective::network(context->bcast.other_host));
   among.segment = choice.segment;
-  Word word{part.code, 0};
-  std::vector<std::uint64_t> notes;  // of the hosts from the root's on
+  struct Small {
+    Word word;
+    std::vector<std::uint64_t> notes;  // of the hosts from the root's on
+  };
+  auto small = std::make_unique<Small>(Small{{part.code, 0}, {}});
+  auto& [word, notes] = *small;
   collective::Schedule note_schedule;
   if (group.trials[part.size_class].undecided()) {
     notes.resize(leaders.size());
@@ -147,7 +158,9 @@ int on_several_hosts(Part& part) {
       let_others_go_on();
     });
   until([&] { return done; });
-  if (run.code() != MPI_SUCCESS && !packed.empty()) new std::vector<char>(std::move(packed));  // never freed: the MPI may still be at it
+  // Never freed: the MPI may still be at it.
+  if (run.code() != MPI_SUCCESS && !packed.empty()) new std::vector<char>(std::move(packed));
+  if (words.code() != MPI_SUCCESS || gathered.code() != MPI_SUCCESS) (void)small.release();
   if (root) return part.code;
   if (part.code == MPI_SUCCESS) part.code = run.code() != MPI_SUCCESS ? run.code() : words.code() != MPI_SUCCESS ? words.code() : word.code != MPI_SUCCESS ? MPI_ERR_OTHER : MPI_SUCCESS;
   if (part.code == MPI_SUCCESS && !packed.empty())
@@ -170,6 +183,7 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
   const bool tried = context->settings.bcast != base::Bcast::window;
   if (tried && bytes < context->bcast.least_window) return;
   if (tried) {
+    if (!std::exchange(group->tried, true)) trial.warm_up(first_warm_ups);
     turn_ = trial.next();
     if (turn_ == Trial::Turn::measured_theirs) trial_ = &trial;
     if (turn_ == Trial::Turn::theirs || turn_ == Trial::Turn::measured_theirs) {

@@ -33,6 +33,7 @@ struct BcastGroup {
 
   static constexpr std::size_t classes = transport::shm::Window::notes;
   std::array<collective::Trial, classes> trials;       // by size class
+  bool tried = false;                                  // one of these has begun
   std::array<pack::StoreChoice, classes> stores;       // how this rank puts data of such a size in place
 
   static std::size_t class_of(std::int64_t bytes) { return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes))); }

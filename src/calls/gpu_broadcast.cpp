@@ -89,6 +89,13 @@ std::int64_t read(const From& from, const Destination& destination, std::int64_t
   return come;
 }
 
+void read_by_host(const GpuSource& source, const Destination& there, Landing& landing) {
+  const auto& driver = *device::driver();
+  const device::Scope scope(driver, there.context);
+  fetch_to_host(driver, engine::Remote(driver, source), landing);
+  landing.finish();
+}
+
 /// To wherever the data are to go, of what has all its bytes.
 int read_all(const GpuSource& source, Landing& landing, const LetGoOn& let_go_on) {
   const auto* driver = device::driver();
@@ -100,9 +107,7 @@ int read_all(const GpuSource& source, Landing& landing, const LetGoOn& let_go_on
     read({source}, there, 0, 0, [](std::int64_t) {}, let_go_on);
     return MPI_SUCCESS;
   }
-  const device::Scope scope(*driver, there.context);
-  fetch_to_host(*driver, engine::Remote(*driver, source), landing);
-  landing.finish();
+  read_by_host(source, there, landing);
   return MPI_SUCCESS;
 }
 
@@ -114,13 +119,22 @@ std::vector<char> offer_of(const Landing& landing, const GpuSource& source, cons
   return offer ? std::move(offer->head) : std::vector<char>();
 }
 
-/// From another rank as it gets them, and what that one loses from the root.
-int read_along(const Plan& plan, const From& from, const Destination& there, std::atomic<std::int64_t>& mine, const LetGoOn& let_go_on) {
+/// From another rank as it gets them; what that one loses, or cannot be read there, from the root.
+void read_along(const Plan& plan, const From& from, const Destination& there, Landing& landing, std::atomic<std::int64_t>& mine, const LetGoOn& let_go_on) {
   const base::Range range("fetch a broadcast from GPU to GPU", plan.source.size);
-  const auto came = [&](std::int64_t bytes) { mine.store(bytes, std::memory_order_release); };
-  const auto come = read(from, there, 0, plan.segment, came, let_go_on);
-  if (come < plan.source.size) read({plan.source}, there, come, plan.segment, came, let_go_on);
-  return MPI_SUCCESS;
+  std::int64_t come = 0;
+  const auto came = [&](std::int64_t bytes) { mine.store(come = bytes, std::memory_order_release); };
+  try {
+    read(from, there, 0, plan.segment, came, let_go_on);
+  } catch (const device::Error&) {
+    if (!from.there) throw;
+  }
+  if (come == plan.source.size) return;
+  const auto rest = destination(*device::driver(), landing, plan.source);
+  if (rest.to)
+    read({plan.source}, rest, come, plan.segment, came, let_go_on);
+  else
+    read_by_host(plan.source, rest, landing);
 }
 
 }  // namespace
@@ -157,7 +171,7 @@ int gpu_read_published(const char* head, Landing& landing, const LetGoOn& let_go
   return code_of_current_exception();
 }
 
-std::vector<char> gpu_tell(const engine::Content& content, const GpuOffer& offer, const WindowRanks& ranks) {
+std::vector<char> gpu_tell(const engine::Content& content, const GpuOffer& offer, const WindowRanks& ranks) try {
   const auto& window = ranks.window;
   const auto& place = content.device()->place;
   std::vector<std::uint64_t> devices;
@@ -173,6 +187,8 @@ std::vector<char> gpu_tell(const engine::Content& content, const GpuOffer& offer
   std::memcpy(head.data(), &plan, sizeof plan);
   std::memcpy(head.data() + sizeof plan, readers.source.data(), head.size() - sizeof plan);
   return head;
+} catch (const std::exception&) {
+  return {};
 }
 
 Fetched gpu_receive_told(const char* head, std::uint64_t at, const WindowRanks& ranks, Landing& landing, const LetGoOn& let_go_on) {
@@ -188,21 +204,27 @@ Fetched gpu_receive_told(const char* head, std::uint64_t at, const WindowRanks& 
   };
 
   Fetched fetched{MPI_SUCCESS};
-  std::vector<std::uint32_t> readers;
-  for (std::uint32_t p = 0; p < plan.processes; ++p)
-    if (p != self && reads_from(p) == self) readers.push_back(ranks.in_world(p));
-  if (!readers.empty()) {  // who wait for a word, whatever becomes of the rest
+  bool awaited = false;  // by some who read from here, and wait for a word whatever becomes of the rest
+  for (std::uint32_t p = 0; p < plan.processes; ++p) awaited = awaited || (p != self && reads_from(p) == self);
+  if (awaited) {
     std::vector<char> offered;
-    fetched.code = guarded([&] { offered = offer_of(landing, plan.source, readers); });
+    fetched.code = guarded([&] {
+      std::vector<std::uint32_t> readers;
+      for (std::uint32_t p = 0; p < plan.processes; ++p)
+        if (p != self && reads_from(p) == self) readers.push_back(ranks.in_world(p));
+      offered = offer_of(landing, plan.source, readers);
+    });
     window.offer(at, offered);
     fetched.read_from = !offered.empty();
   }
+  int code = MPI_SUCCESS;
   if (fetched.code == MPI_SUCCESS)
     fetched.code = guarded([&] {
       const auto* driver = device::driver();
       if (!driver) throw std::bad_alloc();
       const auto* to = on_device(landing);
-      mine.device.store(to ? device::identity_of(*driver, to->place.device) : 0, std::memory_order_relaxed);
+      const bool readable = to && to->place.context && contiguous(*to, plan.source.size);  // pools have no context
+      mine.device.store(readable ? device::identity_of(*driver, to->place.device) : 0, std::memory_order_relaxed);
       const auto from = reads_from(self);
       From source{plan.source};
       if (reads_from(from) != from)  // it is not the root
@@ -213,9 +235,13 @@ Fetched gpu_receive_told(const char* head, std::uint64_t at, const WindowRanks& 
       const auto there = destination(*driver, landing, source.source);
       const bool along = there.to && landing.capacity() >= plan.source.size && (source.there || fetched.read_from);
       fetched.along = along && source.there;
-      fetched.code = along ? read_along(plan, source, there, mine.there, let_go_on) : read_all(plan.source, landing, let_go_on);
+      if (along)
+        read_along(plan, source, there, landing, mine.there, let_go_on);
+      else
+        code = read_all(plan.source, landing, let_go_on);
     });
-  if (fetched.code != MPI_SUCCESS && fetched.read_from) mine.there.store(Window::Post::lost, std::memory_order_release);
+  if (fetched.code == MPI_SUCCESS) fetched.code = code;
+  if (fetched.read_from) mine.there.store(fetched.code == MPI_SUCCESS ? plan.source.size : Window::Post::lost, std::memory_order_release);
   return fetched;
 }
 

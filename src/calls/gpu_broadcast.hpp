@@ -42,7 +42,7 @@ struct Fetched {
 std::optional<GpuOffer> gpu_publish(const engine::Content& content, std::span<const std::uint32_t> receivers, Publish how);
 /// Brings such data to their place, wherever that is. Calls let_go_on() while it waits. Returns an error code of the MPI.
 int gpu_read_published(const char* head, Landing& landing, const LetGoOn& let_go_on);
-/// What the root of a window's broadcast tells the others of its offer.
+/// What the root of a window's broadcast tells the others of its offer; nothing where there is no memory for it.
 std::vector<char> gpu_tell(const engine::Content& content, const GpuOffer& offer, const WindowRanks& ranks);
 /// The part of one of the others, in operation `at` of the window.
 Fetched gpu_receive_told(const char* head, std::uint64_t at, const WindowRanks& ranks, Landing& landing, const LetGoOn& let_go_on);

@@ -76,8 +76,10 @@ void FetchBatch::go_on() {
     try {
       std::vector<engine::Transfers::Move> moves;
       for (const auto& p : messages) moves.push_back({p.remote, p.to});
-      ScopedTransfers transfers(first, moves);
-      flights_.push_back(std::make_unique<Flight>(Flight{std::move(messages), std::move(transfers)}));
+      flights_.reserve(flights_.size() + 1);
+      auto flight = std::make_unique<Flight>(Flight{{}, ScopedTransfers(first, moves)});
+      flight->messages = std::move(messages);
+      flights_.push_back(std::move(flight));
     } catch (const std::exception&) {
       end(messages, code_of_current_exception());
     }

@@ -21,8 +21,9 @@ struct Bulletin {
   std::int32_t on_gpu = 0;      // what stands there tells of a copy in its GPU's memory; how many bytes, else 0
 };
 
-/// Bytes that the root writes before it says so: the others read them while they are in a cache.
-constexpr std::int64_t piece = 128 << 10;
+/// Bytes that the root writes before it says so: the others read them while they are in a cache. What goes to and from devices goes in longer pieces, each of which is waited for.
+constexpr std::int64_t near_piece = 128 << 10, far_piece = 8 << 20;
+std::int64_t piece_of(const Landing& landing) { return landing.content().elsewhere() ? far_piece : near_piece; }
 
 /// One rank's part. What fails here is told when the operation ends: the others wait for the bulletin, and for this rank to pass it on.
 class Published : public engine::Copies {
@@ -66,6 +67,7 @@ class Published : public engine::Copies {
       room->written->store(static_cast<std::int64_t>(head_.size()), std::memory_order_release);
     } else {
       Reader read(landing_, bytes_, code_);
+      const auto piece = piece_of(landing_);
       for (std::int64_t begin = 0; begin < bytes_ && code_ == MPI_SUCCESS; begin += piece) {
         const auto end = std::min(begin + piece, bytes_);
         if (read(room->data + begin, begin, end)) room->written->store(end, std::memory_order_release);
@@ -87,6 +89,7 @@ class Published : public engine::Copies {
     thread_local std::array<pack::StoreChoice, BcastGroup::classes> stores;
     {
       Placer place(landing_, bulletin_.bytes, stores[BcastGroup::class_of(bytes_)], code);
+      const auto piece = piece_of(landing_);
       for (std::int64_t at = 0; at < bulletin_.bytes && code == MPI_SUCCESS;) {
         const auto there = reading->more_than(at);
         if (there) {
@@ -115,7 +118,7 @@ class Published : public engine::Copies {
 /// The packed bytes of a broadcast that is to be ours; 0 where it is the MPI's.
 std::int64_t bytes_of(std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm, BcastGroup*& group) {
   const auto bytes = broadcast_bytes(count, type, comm);
-  if (bytes == 0 || bytes > collective::most_published) return 0;
+  if (bytes == 0 || bytes > collective::most_published_at_once) return 0;
   const bool forced = context->settings.bcast == base::Bcast::window;
   if (!forced && bytes < collective::least_published) return 0;
   group = bcast_group(comm);
@@ -140,12 +143,13 @@ void share_memory(int ranks) {
   std::vector<Introduction> all(static_cast<std::size_t>(ranks));
   const auto& own = context->own;
   const bool heard = own.Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD) == MPI_SUCCESS;
-  if (heard) context->bcast = all.front().figures;
   std::vector<Whereabouts> where;
   for (const auto& one : all) where.push_back(one.where);
-  const int here = context->world && context->world->learn(std::move(where)) && heard && !foreign_gpus();
-  int everywhere = 0;
-  context->shares = own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && everywhere != 0;
+  const int here[] = {heard, context->world && context->world->learn(std::move(where)) && heard && !foreign_gpus()};
+  int everywhere[] = {0, 0};
+  if (own.Allreduce(here, everywhere, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD) != MPI_SUCCESS) return;
+  if (everywhere[0]) context->bcast = all.front().figures;
+  context->shares = everywhere[1] != 0;
 }
 
 template <class Begin>

@@ -10,8 +10,10 @@ class Build {
   Build(const Bcast& b, std::int32_t rank) : b_(b), self_((rank - b.root + b.ranks) % b.ranks) {}
   std::int32_t self() const { return self_; }
   const Bcast& operation() const { return b_; }
-  void send(std::int32_t to, Range range, bool acknowledged = false) { made_.add(Transfer::Kind::send, rank_of(to), range, acknowledged); }
-  void receive(std::int32_t from, Range range, bool acknowledged = false) { made_.add(Transfer::Kind::receive, rank_of(from), range, acknowledged); }
+  void send(std::int32_t to, Range range, bool synchronous = false) {
+    made_.add(synchronous ? Transfer::Kind::synchronous_send : Transfer::Kind::send, rank_of(to), range);
+  }
+  void receive(std::int32_t from, Range range) { made_.add(Transfer::Kind::receive, rank_of(from), range); }
   void end_step() { made_.end_step(); }
   Schedule done() && { return std::move(made_); }
 

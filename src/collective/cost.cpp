@@ -48,8 +48,8 @@ std::int64_t best_segment(BcastAlgorithm a, const Bcast& b, const LogGP& network
   const auto [depth, sends] = pipeline(a, b.ranks);
   if (depth <= 1 || network.byte_time <= 0) return b.bytes;
   const double s = std::sqrt(static_cast<double>(b.bytes) * (1 + sends) * network.overhead / ((depth - 1) * sends * network.byte_time));
-  constexpr double line = 64;
-  return std::min(b.bytes, static_cast<std::int64_t>(std::max(line, std::ceil(std::min(s, 1e15) / line) * line)));
+  constexpr double line = 64, least = 1024;  // whatever a model says of shorter ones
+  return std::min(b.bytes, static_cast<std::int64_t>(std::max(least, std::ceil(std::min(s, 1e15) / line) * line)));
 }
 
 }  // namespace dunnage::collective

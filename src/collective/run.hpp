@@ -17,7 +17,7 @@ struct Traffic {
   std::int64_t sends = 0, receives = 0, bytes_received = 0;
 };
 
-/// A schedule under way. `Mpi` has Isend, Irecv, Testall and Waitall. Not thread-safe.
+/// A schedule under way. `Mpi` has Isend, Issend, Irecv, Testall and Waitall. Not thread-safe.
 template <class Mpi>
 class Run {
  public:
@@ -61,16 +61,14 @@ class Run {
   }
   void begin(std::span<const Transfer> step) {
     for (const auto& t : step) {
+      MPI_Request request = MPI_REQUEST_NULL;
       auto* const at = data_ + t.range.begin;
-      const int length = static_cast<int>(t.range.size()), peer = ranks_.empty() ? t.peer : ranks_[static_cast<std::size_t>(t.peer)];
-      begin(t.receives(), at, length, peer);
-      // By an empty message the other way, not a synchronous one, which takes some MPIs 75 us.
-      if (t.acknowledged) begin(!t.receives(), at, 0, peer);
+      const auto length = static_cast<int>(t.range.size());
+      const int peer = ranks_.empty() ? t.peer : ranks_[static_cast<std::size_t>(t.peer)];
+      note(t.receives() ? mpi_.Irecv(at, length, MPI_BYTE, peer, tag_, comm_, &request)
+                        : (t.kind == Transfer::Kind::send ? mpi_.Isend : mpi_.Issend)(at, length, MPI_BYTE, peer, tag_, comm_, &request));
+      requests_.push_back(request);
     }
-  }
-  void begin(bool receives, char* at, int length, int peer) {
-    auto& request = requests_.emplace_back(MPI_REQUEST_NULL);
-    note(receives ? mpi_.Irecv(at, length, MPI_BYTE, peer, tag_, comm_, &request) : mpi_.Isend(at, length, MPI_BYTE, peer, tag_, comm_, &request));
   }
   void end(std::span<const Transfer> step) {
     for (const auto& t : step) {

@@ -9,7 +9,7 @@ namespace dunnage::collective {
 namespace {
 
 constexpr std::int64_t line = 64;
-/// Of so many sends by a rank that receives nothing any more one is acknowledged.
+/// Of so many sends by a rank that receives nothing any more one is synchronous.
 constexpr int credit = 4;
 
 void scatter(Build& build) {
@@ -31,12 +31,12 @@ void build_scatter_ring(Build& build, bool open) {
   const auto& b = build.operation();
   const auto p = b.ranks, r = build.self(), right = (r + 1) % p, left = (r + p - 1) % p;
   // The last steps of a ring bring what the scatter has brought.
-  const auto receives = [&](std::int32_t rank) { return open ? p - subtree(p, rank) : p - 1; };
-  // Whether that rank is held back in step i.
-  const auto held = [&](std::int32_t rank, std::int32_t i) { return i > receives(rank) && (i - receives(rank)) % credit == 0; };
+  const auto receives = open ? p - subtree(p, r) : p - 1, sends = open ? p - subtree(p, right) : p - 1;
+  int alone = 0;
   for (std::int32_t i = 1; i < p; ++i) {
-    if (i <= receives(r)) build.receive(left, chunk(b, (r - i + p) % p), held(left, i));
-    if (i <= receives(right)) build.send(right, chunk(b, (r - i + 1 + p) % p), held(r, i));
+    const bool only_sends = i <= sends && i > receives;
+    if (i <= receives) build.receive(left, chunk(b, (r - i + p) % p));
+    if (i <= sends) build.send(right, chunk(b, (r - i + 1 + p) % p), only_sends && ++alone % credit == 0);
     build.end_step();
   }
 }

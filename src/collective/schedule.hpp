@@ -20,10 +20,12 @@ struct Range {
 };
 
 struct Transfer {
-  enum class Kind : std::uint8_t { receive, send };
+  enum class Kind : std::uint8_t {
+    receive,
+    send,
+    synchronous_send,  // that ends when the receiver has begun to receive: so senders that only send do not run far ahead
+  };
   Kind kind;
-  /// On both sides: the send ends when the receiver has begun to receive, and said so. So ranks that only send do not run far ahead.
-  bool acknowledged;
   std::int32_t peer;
   Range range;
   bool receives() const { return kind == Kind::receive; }
@@ -40,8 +42,8 @@ class Schedule {
   std::span<const Transfer> transfers() const { return transfers_; }
 
   /// To the step that is being made. Empty ranges are left out, on both sides alike.
-  void add(Transfer::Kind kind, std::int32_t peer, Range range, bool acknowledged = false) {
-    if (!range.empty()) transfers_.push_back({kind, acknowledged, peer, range});
+  void add(Transfer::Kind kind, std::int32_t peer, Range range) {
+    if (!range.empty()) transfers_.push_back({kind, peer, range});
   }
   void end_step() {
     if (const auto n = static_cast<std::uint32_t>(transfers_.size()); n != (ends_.empty() ? 0 : ends_.back())) ends_.push_back(n);
@@ -53,7 +55,7 @@ class Schedule {
   std::vector<std::uint32_t> ends_;  // of the steps
 };
 
-/// The way back: what has been received is sent, and the other way round, the last step first. Nothing is acknowledged.
+/// The way back: what has been received is sent, and the other way round, the last step first. No send is synchronous.
 inline Schedule reversed(const Schedule& there) {
   Schedule back;
   for (auto i = there.steps(); i-- > 0; back.end_step())

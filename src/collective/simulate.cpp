@@ -46,13 +46,13 @@ class Simulation {
     std::uint64_t order;  // of those at one time
     std::int32_t rank, peer;
     Range range;
-    bool eager, acknowledged;
+    bool eager, synchronous;
     bool operator<(const Event& other) const { return time != other.time ? time > other.time : order > other.order; }
   };
   struct Posted {
     Range range;
     double time;  // of sends: when its data are there, if eager; else when it was begun
-    bool eager, acknowledged;
+    bool eager, synchronous;
   };
   struct Pair {
     std::deque<Posted> sends, receives;
@@ -70,8 +70,8 @@ class Simulation {
     const auto l = level_of(a, b);
     return l < network_.levels.size() ? network_.levels[l].latency : network_.latency;
   }
-  void push(Event::Kind kind, double time, std::int32_t rank, std::int32_t peer = 0, Range range = {}, bool eager = false, bool acknowledged = false) {
-    events_.push({kind, time, order_++, rank, peer, range, eager, acknowledged});
+  void push(Event::Kind kind, double time, std::int32_t rank, std::int32_t peer = 0, Range range = {}, bool eager = false, bool synchronous = false) {
+    events_.push({kind, time, order_++, rank, peer, range, eager, synchronous});
   }
 
   void begin_step(std::int32_t rank, double now) {
@@ -90,12 +90,12 @@ class Simulation {
       ++found_.messages;
       found_.bytes += one.range.size();
       if (!network_.levels.empty() && level_of(rank, one.peer) > 0) found_.outside += one.range.size();
-      const bool eager = one.range.size() <= network_.eager, acknowledged = one.acknowledged;
+      const bool eager = one.range.size() <= network_.eager, synchronous = one.kind == Transfer::Kind::synchronous_send;
       if (eager) {
-        push(Event::moves, now, rank, one.peer, one.range, true, acknowledged);
+        push(Event::moves, now, rank, one.peer, one.range, true, synchronous);
         continue;
       }
-      pair(rank, one.peer).sends.push_back({one.range, now, false, acknowledged});
+      pair(rank, one.peer).sends.push_back({one.range, now, false, synchronous});
       match(rank, one.peer);
     }
   }
@@ -111,7 +111,7 @@ class Simulation {
       if (send.eager) {
         const auto there = std::max(send.time, receive.time);
         push(Event::ends, there, to);
-        if (send.acknowledged) push(Event::ends, there + latency(from, to), from);
+        if (send.synchronous) push(Event::ends, there + latency(from, to), from);
       } else {  // the sender asks, and is told
         push(Event::moves, std::max(send.time + latency(from, to), receive.time) + latency(from, to), from, to, send.range, false, false);
       }
@@ -140,8 +140,8 @@ class Simulation {
     each_link([&](const auto& level, double& out, double& in) { out = in = start + bytes * level.byte_time; });
     const auto there = to.in_free;
     if (e.eager) {
-      if (!e.acknowledged) push(Event::ends, from.out_free, e.rank);
-      pair(e.rank, e.peer).sends.push_back({e.range, there, true, e.acknowledged});
+      if (!e.synchronous) push(Event::ends, from.out_free, e.rank);
+      pair(e.rank, e.peer).sends.push_back({e.range, there, true, e.synchronous});
       match(e.rank, e.peer);
     } else {
       push(Event::ends, from.out_free, e.rank);

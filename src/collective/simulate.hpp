@@ -2,7 +2,7 @@
 //
 // A rank begins the transfers of a step one after the other, and the next step when all of them have ended. It has one port out and one port in, through which one
 // message goes at a time; hosts, and groups of hosts, have links that their ranks share in both directions. Messages longer than `eager`, and
-// acknowledged ones, wait for their receivers. What is not there: contention within a switch, routes, noise, and what memory costs.
+// synchronous ones, wait for their receivers. What is not there: contention within a switch, routes, noise, and what memory costs.
 #pragma once
 
 #include <functional>

@@ -13,20 +13,22 @@ class Trial {
  public:
   enum class Turn : std::uint8_t { theirs, measured_theirs, ours, measured_ours };
   enum class Verdict : std::uint8_t { none, ours, theirs };
-  /// Operations of a kind that are measured, after one that is not: it may have to make what the others find.
-  static constexpr int measured = 3;
-  /// Theirs come first, then ours.
-  static constexpr int theirs = 1 + measured, all = theirs + 1 + measured;
+  /// Operations of a kind that are measured, after some that are not: these may have to make what the others find. Theirs come first, then ours.
+  static constexpr int measured = 3, theirs = 1 + measured;
+  /// Of ours so many are not measured, once that is said before the first operation; else one.
+  void warm_up(int ours) {
+    if (calls_ == 0) warm_ups_ = ours;
+  }
   /// How many times faster ours must be to be kept.
   static constexpr float least_gain = 1.05f;
 
   /// Whose the next operation is.
   Turn next() {
     if (verdict_ == Verdict::theirs) return Turn::theirs;
-    if (calls_ >= all) return Turn::ours;
+    if (over()) return Turn::ours;
     const int i = calls_++;
     if (i < theirs) return i == 0 ? Turn::theirs : Turn::measured_theirs;
-    return i == theirs ? Turn::ours : Turn::measured_ours;
+    return i < theirs + warm_ups_ ? Turn::ours : Turn::measured_ours;
   }
   /// What the operation took whose turn was a measured one. The shortest counts: in the others a rank may have come late.
   void took(Turn turn, float seconds) {
@@ -34,14 +36,14 @@ class Trial {
     shortest = std::min(shortest, seconds);
   }
   /// Whether one who has an operation's data should judge.
-  bool undecided() const { return verdict_ == Verdict::none && calls_ >= all; }
+  bool undecided() const { return verdict_ == Verdict::none && over(); }
   void decide(Verdict verdict) {
     if (verdict_ == Verdict::none) verdict_ = verdict;
   }
   Verdict verdict() const { return verdict_; }
 
   /// What this rank has measured, in one word for the others; 0 before all of it is there.
-  std::uint64_t note() const { return calls_ < all ? 0 : Times{their_time_, our_time_}.note(); }
+  std::uint64_t note() const { return !over() ? 0 : Times{their_time_, our_time_}.note(); }
   /// Seconds; of several ranks, of the slowest, since an operation takes as long as it takes that one.
   struct Times {
     float theirs = 0, ours = 0;
@@ -66,7 +68,8 @@ class Trial {
   };
 
  private:
-  int calls_ = 0;
+  bool over() const { return calls_ >= theirs + warm_ups_ + measured; }
+  int calls_ = 0, warm_ups_ = 1;
   Verdict verdict_ = Verdict::none;
   // A rank that could not measure says that it took for ever.
   float their_time_ = std::numeric_limits<float>::max(), our_time_ = std::numeric_limits<float>::max();

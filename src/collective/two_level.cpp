@@ -70,7 +70,7 @@ Schedule bcast_two_level(BcastAlgorithm between, const Bcast& b, Hosts host_of, 
   const std::size_t lag = leads && rank == b.root ? 0 : 1;
   for (std::size_t i = 0; i < std::max(leads ? schedule.steps() : 0, pieces.size() + lag); ++i) {
     if (leads && i < schedule.steps()) {
-      for (const auto& one : schedule.step(i)) made.add(one.kind, group.leaders[static_cast<std::size_t>(one.peer)], one.range, one.acknowledged);
+      for (const auto& one : schedule.step(i)) made.add(one.kind, group.leaders[static_cast<std::size_t>(one.peer)], one.range);
     } else if (!leads && i < pieces.size()) {
       for (const auto& piece : pieces[i]) made.add(Transfer::Kind::receive, group.mine[(place - 1) / fan_out], piece);
     }

@@ -153,7 +153,7 @@ int explain_bcast(const ExplainBcastOptions& options) {
     }
     print_choices({options.ranks, options.hosts, static_cast<std::int64_t>(bytes)});
     fmt::print("\nWho does it is not decided by these figures alone: where all ranks have Dunnage, the first four broadcasts of a size on a\n"
-               "communicator are the MPI's, the next four Dunnage's, and then it is the MPI's again unless Dunnage was at least 5 % faster (DUNNAGE_BCAST).\n");
+               "communicator are the MPI's, the next four Dunnage's (of its first size eleven), and then it is the MPI's again unless Dunnage was at least 5 % faster (DUNNAGE_BCAST).\n");
     return 0;
 }
 

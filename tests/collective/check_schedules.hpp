@@ -50,9 +50,8 @@ inline Traffic check_schedules(const std::vector<collective::Schedule>& all, std
     std::vector<Range> come;
     Bytes bytes;
   };
-  using Part = std::pair<Range, bool>;  // and whether it is acknowledged
   struct Posted {
-    std::deque<Part> sent, wanted;
+    std::deque<Range> sent, wanted;
   };
   Traffic t;
   std::vector<Rank> ranks(all.size());
@@ -84,12 +83,11 @@ inline Traffic check_schedules(const std::vector<collective::Schedule>& all, std
       const auto sender = one.receives() ? one.peer : rank, receiver = one.receives() ? rank : one.peer;
       auto& p = posted[{sender, receiver}];
       if (!one.receives() && !r.bytes.has(one.range)) complain("rank " + std::to_string(rank) + " sends " + name(one.range) + ", which it does not have");
-      (one.receives() ? p.wanted : p.sent).emplace_back(one.range, one.acknowledged);
+      (one.receives() ? p.wanted : p.sent).push_back(one.range);
       if (p.sent.empty() || p.wanted.empty()) continue;
-      const auto [range, acknowledged] = p.sent.front();
-      if (p.wanted.front().first != range) return complain("rank " + std::to_string(receiver) + " wants " + name(p.wanted.front().first) + " and is sent " + name(range));
-      if (p.wanted.front().second != acknowledged) return complain("one of ranks " + std::to_string(sender) + " and " + std::to_string(receiver) + " waits for a word that the other does not say");
+      if (p.sent.front() != p.wanted.front()) return complain("rank " + std::to_string(receiver) + " wants " + name(p.wanted.front()) + " and is sent " + name(p.sent.front()));
       auto& to = ranks[static_cast<std::size_t>(receiver)];
+      const auto range = p.sent.front();
       bool had = to.bytes.touches(range);
       for (const auto other : to.come) had = had || (other.begin < range.end && range.begin < other.end);
       if (had && !again) complain("rank " + std::to_string(receiver) + " receives " + name(range) + ", of which it has something");

@@ -1,5 +1,8 @@
 #include "collective/trial.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace dunnage::collective {
@@ -9,14 +12,15 @@ using Turn = Trial::Turn;
 using Verdict = Trial::Verdict;
 
 /// All turns up to a verdict, with times of ours and theirs.
+constexpr int all = 2 * Trial::theirs;
 void go_through(Trial& trial, float theirs, float ours) {
-  for (int i = 0; i < Trial::all; ++i) {
+  for (int i = 0; i < all; ++i) {
     EXPECT_FALSE(trial.undecided());
     EXPECT_EQ(trial.note(), 0u);
     const auto turn = trial.next();
     EXPECT_EQ(turn == Turn::theirs || turn == Turn::measured_theirs, i < Trial::theirs);
     if (turn == Turn::measured_theirs) trial.took(turn, theirs + static_cast<float>(i));
-    if (turn == Turn::measured_ours) trial.took(turn, ours + static_cast<float>(Trial::all - i));
+    if (turn == Turn::measured_ours) trial.took(turn, ours + static_cast<float>(all - i));
   }
   EXPECT_TRUE(trial.undecided());
   EXPECT_NE(trial.note(), 0u);
@@ -53,6 +57,19 @@ TEST(Trial, WhatSomeHaveMeasuredIsOneNote) {
   EXPECT_EQ(early.note(), 0u);
 }
 
+TEST(Trial, SomeOfOursAreNotMeasured) {
+  Trial trial;
+  trial.warm_up(6);
+  std::vector<Turn> turns;
+  while (!trial.undecided()) {
+    turns.push_back(trial.next());
+    trial.warm_up(1);  // too late
+  }
+  EXPECT_EQ(std::count(turns.begin(), turns.end(), Turn::ours), 6);
+  EXPECT_EQ(std::count(turns.begin(), turns.end(), Turn::measured_ours), Trial::measured);
+  EXPECT_EQ(turns.back(), Turn::measured_ours);
+}
+
 TEST(Trial, NobodyIsJudgedBeforeAllHaveMeasured) {
   Trial done, begun;
   go_through(done, 1.0f, 2.0f);
@@ -73,7 +90,7 @@ TEST(Trial, WhatIsNotFasterGoesBackForGood) {
 
 TEST(Trial, WhoCouldNotMeasureTheirsKeepsOurs) {
   Trial trial;
-  for (int i = 0; i < Trial::all; ++i)
+  for (int i = 0; i < all; ++i)
     if (const auto turn = trial.next(); turn == Turn::measured_ours) trial.took(turn, 5.0f);
   EXPECT_EQ(judged({&trial}), Verdict::ours);
 }

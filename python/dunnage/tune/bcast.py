@@ -68,7 +68,7 @@ def _prices(name: str, rows: List[Row], times: List[float], built_in: Dict[str, 
         refused = f"too noisy: {share:.0%} of the times spread by more than {SPREAD - 1:.0%}"
     elif found.error > WORST_ERROR:
         refused = f"too noisy: the prices are wrong by {found.error:.0%}"
-    elif max(found.prices.values()) > DEAREST or sum(price for part, price in found.prices.items() if part in ("byte", "reader")) <= 0:
+    elif max(found.prices.values()) > DEAREST or found.prices.get("overhead", 1) <= 0 or sum(price for part, price in found.prices.items() if part in ("byte", "reader")) <= 0:
         refused = "no machine is like that"
     elif found.error > wrong + NEARER:
         refused = "the built-in figures are nearer"
