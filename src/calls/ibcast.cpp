@@ -118,7 +118,7 @@ class Published : public engine::Copies {
 /// The packed bytes of a broadcast that is to be ours; 0 where it is the MPI's.
 std::int64_t bytes_of(std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm, BcastGroup*& group) {
   const auto bytes = broadcast_bytes(count, type, comm);
-  if (bytes == 0 || bytes > collective::most_published_at_once) return 0;
+  if (bytes == 0 || bytes > collective::most_published) return 0;
   const bool forced = context->settings.bcast == base::Bcast::window;
   if (!forced && bytes < collective::least_published) return 0;
   group = bcast_group(comm);

@@ -14,9 +14,8 @@ constexpr LogGP network(const plan::NetworkCosts& ns) { return {1e-9 * ns.latenc
 inline constexpr std::int64_t least_between_hosts = 64 << 10;
 /// Bytes beyond which none is: what the MPI has to pack must fit its integers.
 inline constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
-/// The same of nonblocking ones within a host. The root's copy has to be kept until everyone has been there: copies of more than are kept for the next one are new memory each time, which takes four times as
-/// long as the MPI. `most_published`: bytes on a communicator after which one broadcast is the MPI's.
-inline constexpr std::int64_t least_published = 16 << 10, most_published_at_once = std::int64_t{64} << 20, most_published = std::int64_t{256} << 20;
+/// The same of nonblocking ones within a host. The root's copy of all of it has to be kept until everyone has been there.
+inline constexpr std::int64_t least_published = 16 << 10, most_published = std::int64_t{256} << 20;
 
 struct Choice {
   BcastAlgorithm algorithm = BcastAlgorithm::binomial;

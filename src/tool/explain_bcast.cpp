@@ -62,6 +62,13 @@ struct Question {
     Bcast by_messages() const { return {alone() ? ranks : hosts, 0, bytes, 0}; }
 };
 
+/// An MPI's messages among all ranks of a host, who share its memory as those do that read from the window.
+LogGP within_host(const Question& q, const plan::BcastFigures& figures) {
+    auto shared = figures.same_host;
+    shared.byte += figures.window.reader * q.readers();
+    return network(shared);
+}
+
 /// The first beside the second.
 std::string compared(double seconds, double other) {
     constexpr double clear = 1.005;
@@ -80,7 +87,7 @@ void print_window(const Question& q, const plan::WindowCosts& window) {
 
 void print_alone(const Question& q, const plan::BcastFigures& figures) {
     const double seconds = 1e-9 * figures.window.time(q.bytes, q.readers());
-    const auto best = choose_bcast(q.by_messages(), network(figures.same_host));
+    const auto best = choose_bcast(q.by_messages(), within_host(q, figures));
     fmt::print("\nDunnage: memory that the ranks share, no messages, predicted {}\n", microseconds(seconds));
     print_window(q, figures.window);
     fmt::print("  reason: within a host Dunnage has one way; predicted {} the best by messages, {}\n", compared(seconds, best.seconds), said(best));
@@ -110,8 +117,8 @@ void print_choice(const Question& q, const plan::BcastFigures& figures) {
     } else {
         print_between(q, figures);
     }
-    fmt::print("\n{}:\n", q.alone() ? "by messages within a host (not used; for comparison)" : "between hosts");
-    print_algorithms(q.by_messages(), network(q.alone() ? figures.same_host : figures.other_host));
+    fmt::print("\n{}:\n", q.alone() ? "by messages among all ranks of a host, who share its memory (not used; for comparison)" : "between hosts");
+    print_algorithms(q.by_messages(), q.alone() ? within_host(q, figures) : network(figures.other_host));
 }
 
 /// Which of the figures that the answer depends on are not the built-in ones.

@@ -102,8 +102,9 @@ def gains(*factors, ranks=2):
     (gains(1, 2, 2, 1, 1), 2048),  # beyond, each communicator compares for itself
     (gains(1, 1, 1), bcast.NEVER),
     (gains(2, 1, 2, 1), bcast.NEVER),
-    (gains(2, 2, 2) + gains(1, 2, 2, ranks=8), 2048),
-    (gains(2, 2) + gains(0.5, 0.5, ranks=8), bcast.NEVER),
+    (gains(1, 1, 1) + gains(1, 2, 2, ranks=8), 2048),  # so does each number of ranks
+    (gains(0.5, 0.5) + gains(2, 2, ranks=8), 1024),
+    (gains(0.5, 0.5) + gains(1, 1, ranks=8), bcast.NEVER),
     ([], bcast.NEVER),
 ])
 def test_from_where_on_broadcasts_gain(timed, least):

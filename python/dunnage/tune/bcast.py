@@ -76,19 +76,19 @@ def _prices(name: str, rows: List[Row], times: List[float], built_in: Dict[str, 
 
 
 def ratios(timed: Sequence[Record]) -> Dict[int, float]:
-    """How many times faster Dunnage was, by bytes, with that number of ranks where it gained least."""
+    """How many times faster Dunnage was, by bytes, with that number of ranks where it gained most."""
     found: Dict[int, float] = {}
     for one in timed:
         ratio = one["series"]["plain"]["median"] / one["series"]["dunnage"]["median"]
-        found[one["bytes"]] = min(ratio, found.get(one["bytes"], ratio))
+        found[one["bytes"]] = max(ratio, found.get(one["bytes"], ratio))
     return dict(sorted(found.items()))
 
 
 def least_window(timed: Sequence[Record]) -> int:
     """The bytes from which broadcasts on one host may be Dunnage's.
 
-    The first of two lengths in a row, or the last, with which it is faster with every number of ranks; beyond, each communicator compares for itself. So what
-    is slower beyond is no reason to give up what gains before.
+    The first of two lengths in a row, or the last, with which it is faster with some number of ranks: each communicator compares for itself, and two ranks whose MPI
+    copies at once are no reason to give up what many gain.
     """
     found = ratios(timed)
     gains = [length for length, ratio in found.items() if ratio >= GAIN]
