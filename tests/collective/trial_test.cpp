@@ -88,6 +88,13 @@ TEST(Trial, WhatIsNotFasterGoesBackForGood) {
   EXPECT_FALSE(trial.undecided());
 }
 
+TEST(Trial, HalfAMicrosecondIsNoGain) {
+  EXPECT_EQ((Trial::Times{5e-6f, 4.6e-6f}.verdict()), Verdict::theirs);
+  EXPECT_EQ((Trial::Times{5e-6f, 4.2e-6f}.verdict()), Verdict::ours);
+  EXPECT_EQ((Trial::Times{50e-6f, 48e-6f}.verdict()), Verdict::theirs);
+  EXPECT_EQ((Trial::Times{50e-6f, 47e-6f}.verdict()), Verdict::ours);
+}
+
 TEST(Trial, WhoCouldNotMeasureTheirsKeepsOurs) {
   Trial trial;
   for (int i = 0; i < all; ++i)
