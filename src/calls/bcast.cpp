@@ -185,8 +185,9 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
   if (tried) {
     if (!std::exchange(group->tried, true)) trial.warm_up(first_warm_ups);
     turn_ = trial.next();
-    if (turn_ == Trial::Turn::measured_theirs) trial_ = &trial;
-    if (turn_ == Trial::Turn::theirs || turn_ == Trial::Turn::measured_theirs) {
+    if (turn_ == Trial::Turn::theirs) return;
+    if (turn_ == Trial::Turn::measured_theirs) {
+      trial_ = &trial;
       start_ = Clock::now();
       return;
     }

@@ -24,6 +24,7 @@ std::atomic<int> windows{0};
 std::atomic<bool> ending{false};  // communicators of ours are left to MPI_Finalize: while it runs, none can be freed
 
 Attribute<BcastGroup> groups;
+std::atomic<std::uint64_t> ended{0};  // groups: what a thread remembers of one may be of these
 
 bool all_of_this_world(MPI_Comm comm, int ranks) {
   for (int rank = 0; rank < ranks; ++rank)
@@ -43,6 +44,7 @@ void try_to(F&& f) {
 }  // namespace
 
 BcastGroup::~BcastGroup() {
+  ended.fetch_add(1, std::memory_order_release);
   gone->store(true, std::memory_order_relaxed);
   if (counted) windows.fetch_sub(1, std::memory_order_relaxed);
   if (between != MPI_COMM_NULL && !ending.load(std::memory_order_relaxed)) context->own.Comm_free(&between);
@@ -58,9 +60,21 @@ std::int64_t broadcast_bytes(std::int64_t count, MPI_Datatype type, MPI_Comm com
 BcastGroup* bcast_group(MPI_Comm comm) {
   const auto& own = context->own;
   if (ending.load(std::memory_order_relaxed)) return nullptr;
+  // Asking the MPI takes more than all the rest of a broadcast that is left to it.
+  struct Last {
+    MPI_Comm comm{};
+    std::uint64_t ended = 0;
+    BcastGroup* group = nullptr;
+  };
+  thread_local Last last;
+  const auto ended_now = ended.load(std::memory_order_acquire);
+  if (last.group && last.comm == comm && last.ended == ended_now) return last.group;
   BcastGroup* found = nullptr;
   if (!groups.find(comm, found)) return nullptr;
-  if (found) return found;
+  if (found) {
+    last = {comm, ended_now, found};
+    return found;
+  }
   auto group = std::make_unique<BcastGroup>();
   if (own.Comm_size(comm, &group->ranks) != MPI_SUCCESS || own.Comm_rank(comm, &group->rank) != MPI_SUCCESS) return nullptr;
   group->possible = group->ranks > 1 && all_of_this_world(comm, group->ranks);
