@@ -1,13 +1,14 @@
 # The front end: each target sets up what it needs, and the work is done by scripts/ and CMake.
 #
 #   make            build into build/
-#   make demo       run an unmodified MPI program without and with Dunnage
+#   make demo       compare an unmodified MPI program without and with Dunnage (builds only what that needs)
 #   make test       build and run every test
 #   make bench      run the host packing benchmark
 #   make install PREFIX=/usr/local
 #   make docs       write the generated pages of docs/reference again
 #   make compatibility  write docs/reference/compatibility.md from what the last `make test` found
 #   make fuzz        fuzz the datatype layouts for FUZZ_SECONDS (needs clang)
+#   make check       check layers, formatting and the length of lines; compiles nothing
 #   make clean
 #
 # MPICC=/path/to/mpicc[;/path/to/another] builds for these MPIs and not for those on PATH. MPI_WHEELS=yes also installs
@@ -16,7 +17,7 @@
 PREFIX ?= /usr/local
 export MPICC
 
-.PHONY: build setup demo test bench install docs compatibility fuzz clean
+.PHONY: build setup demo test check bench install docs compatibility fuzz clean
 
 build: setup
 	scripts/build.sh default
@@ -24,14 +25,21 @@ build: setup
 setup:
 	scripts/setup.sh
 
-demo: build
-	scripts/demo.sh
+demo:
+	scripts/setup.sh demo
+	scripts/build.sh default demo
+	.venv/bin/python scripts/demo.py
 
 # On the system's MPIs and on those that come as wheels; MPI_WHEELS=no goes without these.
 test: export MPI_WHEELS := $(or $(MPI_WHEELS),yes)
 test: export CUDA_WHEELS := $(or $(CUDA_WHEELS),yes)
 test: setup
 	scripts/test.sh
+
+check: setup
+	.venv/bin/python scripts/check_layers.py
+	scripts/format.sh --check
+	.venv/bin/python scripts/check_prose.py
 
 bench: build
 	build/bin/dunnage bench pack --memory host

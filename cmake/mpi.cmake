@@ -134,11 +134,11 @@ endif()
 list(JOIN described ",\n" described)
 file(WRITE "${CMAKE_BINARY_DIR}/mpis.json" "[\n${described}\n]\n")
 
-# dunnage_mpi_program(NAME [ALL_MPIS|ALL_LIBRARIES] SOURCES... [LIBS...] [OPTIONS...]): an executable for one Open MPI and one MPICH,
+# dunnage_mpi_program(NAME [ALL_MPIS|ALL_LIBRARIES] SOURCES... [LIBS...] [OPTIONS...] [INCLUDES...] [SYSTEM_INCLUDES...]): an executable for one Open MPI and one MPICH,
 # for every MPI installed, or for each but not by the standard's ABI too: build/mpi/<name>/NAME. It is compiled once for a family and
 # linked with each library of it, so that the tests show what the families are about.
 function(dunnage_mpi_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 program "ALL_MPIS;ALL_LIBRARIES" "" "LIBS;OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 1 program "ALL_MPIS;ALL_LIBRARIES" "" "LIBS;OPTIONS;INCLUDES;SYSTEM_INCLUDES")
   foreach(mpi IN LISTS DUNNAGE_MPIS)
     set(family ${DUNNAGE_${mpi}_FAMILY})
     set(kind ${DUNNAGE_${mpi}_KIND})
@@ -152,6 +152,8 @@ function(dunnage_mpi_program name)
       add_library(${name}_objects_${family} OBJECT ${program_UNPARSED_ARGUMENTS})
       target_link_libraries(${name}_objects_${family} PRIVATE mpi::${DUNNAGE_${family}_MPI}_headers ${program_LIBS})
       target_compile_options(${name}_objects_${family} PRIVATE ${program_OPTIONS})
+      target_include_directories(${name}_objects_${family} PRIVATE ${program_INCLUDES})
+      target_include_directories(${name}_objects_${family} SYSTEM PRIVATE ${program_SYSTEM_INCLUDES})
       target_compile_definitions(${name}_objects_${family} PRIVATE DUNNAGE_MPI_FLAVOUR="${mpi}")
     endif()
     add_executable(${name}_${mpi} $<TARGET_OBJECTS:${name}_objects_${family}>)

@@ -1,8 +1,9 @@
-"""Large-count functions for an MPI that has only the others: each forwards what an int holds.
+"""Makes large-count functions for an MPI that has only the functions with int counts.
 
-A count that no int holds becomes -1, which the MPI reports through the right error handler; where one is in an array,
-the error is reported here. Arrays are copied. The copies of a nonblocking or persistent call live as long as its
-request.
+Each forwards to the function with int counts. If a count does not fit in an int, it becomes -1, and
+the MPI reports the error through the right error handler. If such a count is in an array, the error
+is reported here. Arrays are copied. The copies of a nonblocking or persistent call live as long as
+its request.
 """
 import re
 
@@ -10,7 +11,7 @@ _PARAMETER = re.compile(r"(.*?)\s*(\w+)(\[\])?$")
 
 
 def parameters(prototype):
-    """(type, name) of each parameter of a C prototype; the type of an array ends in []."""
+    """Returns (type, name) for each parameter of a C prototype. The type of an array ends in []."""
     inside = prototype[prototype.index("(") + 1:prototype.rindex(")")]
     if inside == "void":
         return []
@@ -18,24 +19,29 @@ def parameters(prototype):
 
 
 def _length(name, parameter):
-    """How many elements of an array the MPI reads: a C++ expression."""
+    """Returns a C++ expression for the number of elements of an array that the MPI reads."""
     side = parameter["name"]
     if parameter["root_only"]:
-        return "calls::peers_at_root(root, comm)"
+        return "mpi::peers_at_root(root, comm)"
     if "eighbor" in name:
-        return f"calls::neighbours(comm).{'out' if side.startswith('s') else 'in'}"
+        return f"mpi::neighbours(comm).{'out' if side.startswith('s') else 'in'}"
     if "educe_scatter" in name:
-        return "calls::members(comm)"
+        return "mpi::members(comm)"
     if side.startswith("s"):
-        return "sendbuf == MPI_IN_PLACE ? 0 : calls::peers(comm)"
-    return "calls::peers(comm)"
+        return "sendbuf == MPI_IN_PLACE ? 0 : mpi::peers(comm)"
+    return "mpi::peers(comm)"
 
 
 def forwarder(name, large, small, described):
-    """The C++ function forward_NAME. `large`, `small`: the two prototypes; `described`: the standard's parameters."""
-    if name == "MPI_Pack_size_c":  # its result is the large one
+    """Returns the C++ function forward_NAME.
+
+    `large` and `small` are the two prototypes, and `described` is the standard's description of the
+    parameters.
+    """
+    if name == "MPI_Pack_size_c":  # the result is a large count
         words = ", ".join(word for _, word in parameters(large))
-        return f"static {large.replace(name + '(', 'forward_' + name + '(', 1)} {{\n  return calls::large_pack_size({words});\n}}\n"
+        return (f"static {large.replace(name + '(', 'forward_' + name + '(', 1)} {{\n"
+                f"  return mpi::large_pack_size({words});\n}}\n")
     described = {p["name"]: p for p in described}
     before, arguments, after, arrays = "", [], "", []
     for (large_type, argument), (small_type, _) in zip(parameters(large), parameters(small)):
@@ -43,23 +49,29 @@ def forwarder(name, large, small, described):
             arguments.append(argument)
         elif large_type.endswith("[]"):
             arrays.append(argument)
-            before += f"  calls::Narrowed small_{argument}({argument}, {_length(name, described[argument])});\n"
+            before += f"  mpi::Narrowed small_{argument}({argument}, {_length(name, described[argument])});\n"
             arguments.append(f"small_{argument}.data()")
         elif large_type.endswith("*"):
             if small_type == "int*":  # not every MPI refuses a negative position
-                before += f"  if ({argument} && *{argument} > std::numeric_limits<int>::max()) return calls::too_large(comm);\n"
-            before += f"  auto small_{argument} = {argument} ? calls::narrow<{small_type[:-1]}>(*{argument}) : {small_type[:-1]}{{0}};\n"
+                # Some MPIs accept a negative position.
+                before += (f"  if ({argument} && *{argument} > std::numeric_limits<int>::max())"
+                           " return mpi::too_large(comm);\n")
+            narrow = small_type[:-1]
+            before += (f"  auto small_{argument} = {argument} ? mpi::narrow<{narrow}>(*{argument})"
+                       f" : {narrow}{{0}};\n")
             after += f"  if (rc == MPI_SUCCESS && {argument}) *{argument} = small_{argument};\n"
             arguments.append(f"{argument} ? &small_{argument} : nullptr")
-        elif argument in ("insize", "outsize"):  # of a buffer: more than fits is more than enough
-            arguments.append(f"calls::clamp<{small_type}>({argument})")
+        # The size of a buffer: it may be larger than an int, and the call needs no more than an int
+        # holds.
+        elif argument in ("insize", "outsize"):
+            arguments.append(f"mpi::clamp<{small_type}>({argument})")
         else:
-            arguments.append(f"calls::narrow<{small_type}>({argument})")
+            arguments.append(f"mpi::narrow<{small_type}>({argument})")
     if arrays:
         lost = " || ".join(f"small_{a}.lost()" for a in arrays)
-        before += f"  if ({lost}) return calls::too_large(comm);\n"
+        before += f"  if ({lost}) return mpi::too_large(comm);\n"
     if arrays and parameters(large)[-1][0] == "MPI_Request*":
         kept = ", ".join(f"std::move(small_{a})" for a in arrays)
-        after += f"  if (rc == MPI_SUCCESS) calls::keep(*request, {'true' if '_init' in name else 'false'}, {kept});\n"
+        after += f"  if (rc == MPI_SUCCESS) mpi::keep(*request, {'true' if '_init' in name else 'false'}, {kept});\n"
     return (f"static {large.replace(name + '(', 'forward_' + name + '(', 1)} {{\n{before}"
             f"  const int rc = hook_{name[:-2]}({', '.join(arguments)});\n{after}  return rc;\n}}\n")

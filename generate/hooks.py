@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Makes the shim's generated sources from api/hooks.toml, api/buffers.toml and the MPI Forum's table of the standard.
+"""Makes the shim's generated sources from api/hooks.toml, api/buffers.toml and the MPI Forum's
+table of the standard.
 
 hooks.py TABLE BUFFERS FOLDER writes
-  FOLDER/shim/hook_list.inc   DUNNAGE_HOOK(name) for every exported name, in the one order that all parts share: all MPI_
+  FOLDER/shim/hook_list.inc   DUNNAGE_HOOK(name) for every exported name, in the order that all parts share: all MPI_
                               names, then all PMPI_ names
   FOLDER/shim/entries.inc     the exported entry points, in assembly
-  FOLDER/shim/exports.map     the linker's version script: these symbols and no others
-  FOLDER/calls/hook.hpp       enum class Hook and its names
-  FOLDER/calls/mpi_table.hpp  the tables of the MPI's own functions
-  FOLDER/shim/hooks.inc       two functions for every hook: one for the MPI_ name, and one for the PMPI_ name, by which the
-                              MPIs' Fortran interfaces call (docs/decisions/0006-fortran.md)
-  FOLDER/shim/prototypes.h    every function above as the standard declares it, to be held against an mpi.h
+  FOLDER/shim/exports.map     the linker's version script, which exports these symbols and no others
+  FOLDER/mpi/process/hook.hpp       enum class Hook and its names
+  FOLDER/mpi/process/mpi_table.hpp  the tables of the MPI's own functions
+  FOLDER/shim/hooks.inc       two functions for every hook: one for the MPI_ name and one for the PMPI_ name, by which
+                              the MPIs' Fortran interfaces call (docs/decisions/0006-fortran.md)
+  FOLDER/shim/prototypes.h    every function above as the standard declares it, to be compared with an mpi.h
 
-What an mpi.h declares is not asked: one backend serves libraries newer and older than its header.
+The declarations of an mpi.h are not used, because one backend serves libraries newer and older than
+its header.
 """
 import dataclasses
 import pathlib
@@ -36,118 +38,128 @@ class Hook:
     name: str
     prototype: str
     described: list  # the standard's parameters
-    handler: Optional[str] = None  # of calls/; without one the call is the MPI's, with copies of buffers that it does not reach
-    small: Optional[str] = None  # of a large-count function: the prototype of the other
-    first: Optional[str] = None  # a class of calls/: asked before the call is left to the MPI
+    # A function of src/mpi. If None, the call is left to the MPI, with copies of buffers that it
+    # cannot reach.
+    handler: Optional[str] = None
+    small: Optional[str] = None  # for a large-count function: the prototype of the other one
+    # A class of src/mpi that is asked before the call is left to the MPI.
+    first: Optional[str] = None
 
     @property
     def words(self):
-        """The names of the arguments."""
+        """Returns the names of the arguments."""
         return [name for _, name in parameters(self.prototype)]
 
     @property
     def types(self):
-        """The names of the arguments that are one datatype."""
+        """Returns the names of the arguments that are one datatype."""
         return [name for type_, name in parameters(self.prototype) if type_ == "MPI_Datatype"]
 
     def call(self, function, *before):
-        """A call of a function with the arguments of this one, after others."""
+        """Returns a call of `function` with the arguments `before` and then those of this hook."""
         return f"{function}({', '.join([*before, *self.words])})"
 
     def body(self, table):
-        """The C++ statements of the hook; `table` is where the call goes on."""
+        """Returns the C++ statements of the hook. `table` has the functions that the hook calls."""
         mpi = f"{table}.{self.name}"
         if self.handler:
-            return f"  return {self.call(f'calls::{self.handler}', f'Hook::{self.name}', mpi)};\n"
-        name = self.name.removesuffix("_c")  # libraries may lack the large-count form
-        between = f"calls::nothing_between({table}.{name}, calls::context->own.{name[4:]})"
-        return (self.asked(between) + f"  if (calls::left_to_mpi()) return {self.call(mpi)};\n"
+            return f"  return {self.call(f'mpi::{self.handler}', f'Hook::{self.name}', mpi)};\n"
+        name = self.name.removesuffix("_c")  # a library may lack the large-count form
+        between = f"mpi::nothing_between({table}.{name}, mpi::process->own.{name[4:]})"
+        return (self.asked(between) + f"  if (mpi::left_to_mpi()) return {self.call(mpi)};\n"
                 f"  return {self.call(f'staged_{self.name}', mpi, 'true')};\n")
 
     def asked(self, unless="true"):
-        """The statements that ask `first`, a class whose object lives as long as the call."""
+        """Returns the statements that ask `first`, a class whose object lives as long as the call.
+        """
         if not self.first:
             return ""
         arguments = ", ".join([f"Hook::{self.name}", *self.words])
-        return (f"  std::optional<calls::{self.first}> first;\n"
-                f"  if (calls::{self.first}::possible() && {unless}) first.emplace({arguments});\n"
+        return (f"  std::optional<mpi::{self.first}> first;\n"
+                f"  if (mpi::{self.first}::possible() && {unless}) first.emplace({arguments});\n"
                 "  if (first && first->done()) return first->code();\n")
 
     def renamed(self, prefix):
-        """The prototype of a function with another name."""
+        """Returns the prototype, with `prefix` before the function's name."""
         return self.prototype.replace(self.name + "(", f"{prefix}{self.name}(", 1)
 
 
 def procedure(name):
-    """The standard's description of a function."""
+    """Returns the standard's description of a function. Ends the program if there is none."""
     found = pympistandard.PROCEDURES.get(name.lower())
     return found or sys.exit(f"api/hooks.toml: the standard has no {name}")
 
 
 def both_counts(name, handler=None):
-    """The hook of a function and, where there is one, of its large-count form."""
+    """Yields the hook of a function and, if the standard has it, the hook of the large-count form.
+    """
     described = procedure(name)
     small = str(described.express.iso_c)
     yield Hook(name, small, described._parseset["parameters"], handler)
     if described.has_embiggenment():
-        yield Hook(name + "_c", str(described.express.embiggen.iso_c), described._parseset["parameters"], handler, small)
+        large = str(described.express.embiggen.iso_c)
+        yield Hook(name + "_c", large, described._parseset["parameters"], handler, small)
 
 
 def moves_data(described):
-    """Whether a function takes a buffer and says by a datatype what is in it."""
+    """Returns whether a function takes a buffer whose content a datatype describes."""
     kinds = {p["kind"] for p in described._parseset["parameters"]}
     return (not described._parseset["attributes"]["callback"] and "DATATYPE" in kinds
             and any(kind.endswith("BUFFER") for kind in kinds))
 
 
 def all_hooks(table):
-    """Those with a handler, then the rest of what moves data."""
+    """Returns the hooks with a handler, then those of all other functions that move data."""
     handled = [(name, handler) for handler, names in table["hooks"].items() for name in names]
     names = {name for name, _ in handled}
     rest = sorted(p._parseset["name"] for p in pympistandard.PROCEDURES.values()
                   if moves_data(p) and p._parseset["name"] not in names)
-    hooks = [hook for name, handler in [*handled, *((name, None) for name in rest)] for hook in both_counts(name, handler)]
+    every = [*handled, *((name, None) for name in rest)]
+    hooks = [hook for name, handler in every for hook in both_counts(name, handler)]
     for hook in hooks:
         hook.first = table["first"].get(hook.name.removesuffix("_c"))
     return hooks
 
 
 def pmpi_hook(hook, tracked):
-    """The function behind the PMPI_ name."""
+    """Returns the function behind the PMPI_ name."""
     mpi = f"below.{hook.name}"
     text = f"static {hook.renamed('hook_P')} {{\n"
     if hook.handler:
         others = "== Caller::mpi" if hook.handler in tracked else "!= Caller::fortran"
-        return text + f"  if (caller(__builtin_return_address(0)) {others}) return {hook.call(mpi)};\n{hook.body('below')}}}\n"
-    unless = f" && !calls::{hook.first}::possible()" if hook.first else ""
-    return (text + f"  if (calls::left_to_mpi(){unless}) return {hook.call(mpi)};\n"
+        return (text + f"  if (caller(__builtin_return_address(0)) {others}) return {hook.call(mpi)};\n"
+                f"{hook.body('below')}}}\n")
+    unless = f" && !mpi::{hook.first}::possible()" if hook.first else ""
+    return (text + f"  if (mpi::left_to_mpi(){unless}) return {hook.call(mpi)};\n"
             "  const auto who = caller(__builtin_return_address(0));\n"
             f"  if (who == Caller::mpi) return {hook.call(mpi)};\n" + hook.asked() +
             f"  return {hook.call(f'staged_{hook.name}', mpi, 'who == Caller::fortran')};\n}}\n")
 
 
 def pointer(prototype, name, member):
-    """The declaration of a function pointer called `member`."""
+    """Returns the declaration of a function pointer called `member`."""
     return f"  {prototype.replace(name + '(', f'(*{member})(', 1)} = nullptr;\n"
 
 
 def mpi_table(hooks, uses):
-    """calls/mpi_table.hpp."""
-    return ("#pragma once\n\n#include <mpi.h>\n\nnamespace dunnage::calls {\n\n"
-            "/// The functions that come next: the MPI's, or those of a profiling tool in between.\nstruct NextTable {\n"
+    """Returns mpi/process/mpi_table.hpp."""
+    return ("#pragma once\n\n#include <mpi.h>\n\nnamespace dunnage::mpi {\n\n"
+            "/// The next functions of these names: the MPI's, or those of a profiling tool in between.\n"
+            "struct NextTable {\n"
             + "".join(pointer(h.prototype, h.name, h.name) for h in hooks)
             + "};\n\n/// The MPI's own functions, under their PMPI names.\nstruct OwnTable {\n"
             + "".join(pointer(p, n, n[4:]) for n, p, _ in uses)
-            + "};\n\n/// Calls f(name, function pointer, whether nothing works without it) for every entry.\ntemplate <class F>\n"
+            + "};\n\n/// Calls f(name, function pointer, whether Dunnage needs it) for every entry.\n"
+            + "template <class F>\n"
             "void each(NextTable& table, F&& f) {\n"
             + "".join(f'  f("{h.name}", table.{h.name}, false);\n' for h in hooks)
             + "}\ntemplate <class F>\nvoid each(OwnTable& table, F&& f) {\n"
             + "".join(f'  f("P{n}", table.{n[4:]}, {str(needed).lower()});\n' for n, _, needed in uses)
-            + "}\n\n}  // namespace dunnage::calls\n")
+            + "}\n\n}  // namespace dunnage::mpi\n")
 
 
 def hook_functions(hooks, tracked, buffers):
-    """shim/hooks.inc."""
+    """Returns shim/hooks.inc."""
     text = ""
     for hook in hooks:
         if not hook.handler:
@@ -170,7 +182,7 @@ def main():
     buffers = Buffers(tomllib.loads(pathlib.Path(sys.argv[2]).read_text()))
     out = pathlib.Path(sys.argv[3])
     hooks = all_hooks(table)
-    uses = []  # (name, prototype, whether nothing works without it)
+    uses = []  # (name, prototype, whether Dunnage needs it)
     for kind, names in table["uses"].items():
         for name in names:
             standard = {hook.name: hook.prototype for hook in both_counts(re.sub("_c$", "", name))}
@@ -188,12 +200,12 @@ def main():
     write("shim/entries.inc", "".join(f"entry {name}, {i}\n" for i, name in enumerate(names)))
     write("shim/exports.map", "{\n  global:\n    dunnage_version;\n"
           + "".join(f"    {name};\n" for name in names) + "  local: *;\n};\n")
-    write("calls/hook.hpp", "#pragma once\n\nnamespace dunnage::calls {\n\nenum class Hook {\n"
+    write("mpi/process/hook.hpp", "#pragma once\n\nnamespace dunnage::mpi {\n\nenum class Hook {\n"
           + "".join(f"  {hook.name},\n" for hook in hooks)
           + "};\n\ninline constexpr const char* hook_names[] = {\n"
           + "".join(f'    "{hook.name}",\n' for hook in hooks)
-          + f"}};\ninline constexpr int hook_count = {len(hooks)};\n\n}}  // namespace dunnage::calls\n")
-    write("calls/mpi_table.hpp", mpi_table(hooks, uses))
+          + f"}};\ninline constexpr int hook_count = {len(hooks)};\n\n}}  // namespace dunnage::mpi\n")
+    write("mpi/process/mpi_table.hpp", mpi_table(hooks, uses))
     write("shim/prototypes.h", "".join(sorted(
         {f"{prototype};\n" for hook in hooks for prototype in (hook.prototype, hook.renamed("P"))}
         | {f"{prototype};\n" for _, prototype, _ in uses})))

@@ -91,9 +91,11 @@ def source(settings):
     out += ["", "constexpr Setting table[] = {"]
     for s in settings:
         names = f", {s['field']}_names" if s["type"] == "enum" else ""
-        out += [f"    {{{json.dumps(s['name'])}, {json.dumps(allowed(s))}, {json.dumps(s['default'])}, {json.dumps(s.get('bare', ''))},",
+        head = [json.dumps(text) for text in (s["name"], allowed(s), s["default"], s.get("bare", ""))]
+        out += [f"    {{{', '.join(head)},",
                 f"     {json.dumps(paragraph(s), ensure_ascii=False)},",
-                f"     [](SettingsFields& to, std::string_view text) {{ return parse_{s['type']}(text, to.{s['field']}{names}); }},",
+                f"     [](SettingsFields& to, std::string_view text) "
+                f"{{ return parse_{s['type']}(text, to.{s['field']}{names}); }},",
                 f"     [](const SettingsFields& from) {{ return show_{s['type']}(from.{s['field']}{names}); }}}},"]
     out += ["};", "", "}  // namespace", "",
             "std::span<const Setting> setting_table() { return table; }", "",
@@ -104,9 +106,9 @@ def source(settings):
 def page(settings):
     out = ["# Settings", "",
            "<!-- Made by generate/settings.py from api/settings.toml: edit that table, then run `make docs`. -->", "",
-           "Dunnage is set through environment variables, read once, at the program's first MPI call. A value that",
-           "is not allowed, or a name that does not exist, gives one line on standard error, and the default is used.",
-           "`dunnage info` lists every setting with its value and where that came from.", "",
+           "Environment variables set Dunnage. They are read once, at the program's first MPI call. If a value",
+           "is not allowed or a name does not exist, Dunnage prints one line on standard error and uses the",
+           "default. `dunnage info` lists every setting with its value and where the value came from.", "",
            "| setting | values | default |", "| --- | --- | --- |"]
     for s in settings:
         default = f"`{s['default']}`" if s["default"] else "unset"

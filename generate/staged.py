@@ -1,4 +1,6 @@
-"""Functions that give the MPI copies in host memory of buffers that are in a GPU's: api/buffers.toml."""
+"""Makes functions that replace buffers in a GPU's memory by copies in host memory, from
+api/buffers.toml.
+"""
 import re
 import sys
 
@@ -6,13 +8,15 @@ from forwarders import parameters
 
 
 class Buffers:
-    """The table of buffers."""
+    """The table of buffers (api/buffers.toml)."""
 
     def __init__(self, table):
         self.table = table
 
     def of(self, name):
-        """The buffers of a function: {argument: "role: shape"}."""
+        """Returns the buffers of a function as {argument: "role: shape"}. Ends the program if the
+        table has none.
+        """
         base = name.removesuffix("_c")
         found = self.table["calls"].get(base)
         if not found and (access := re.match("MPI_File_i?(read|write)(_|$)", base)):
@@ -21,11 +25,13 @@ class Buffers:
             blocking = re.sub("_init$", "", base)
             found = self.table["collectives"].get(blocking) or self.table["collectives"].get(
                 re.sub("^MPI_I(.)", lambda m: "MPI_" + m[1].upper(), blocking))
-        return found or sys.exit(f"api/buffers.toml: what does {name} do with its buffers?")
+        return found or sys.exit(f"api/buffers.toml: no entry says what {name} does with its buffers")
 
 
 def _ending(name, words):
-    """How the call's end is waited for: a member of StagedCall and what it takes after the MPI's result."""
+    """Returns how the end of the call is waited for: a member of StagedCall, with {} for the call
+    of the MPI.
+    """
     if "request" in words:
         return f"begun({{}}, request, {'true' if name.removesuffix('_c').endswith('_init') else 'false'})"
     if "win" in words:
@@ -36,13 +42,17 @@ def _ending(name, words):
 
 
 def staged(hook, buffers):
-    """The C++ function staged_NAME. It takes the MPI's function, and whether the call is to be counted, before the arguments."""
+    """Returns the C++ function staged_NAME.
+
+    Before the arguments, it takes the MPI's function and whether the call is to be counted.
+    """
     words = hook.words
-    owner = next((f"calls::errors_of_{kind}({word})" for word, kind in (("comm", "comm"), ("win", "win"), ("fh", "file")) if word in words),
-                 "calls::errors_of_comm(MPI_COMM_WORLD)")
+    owners = (("comm", "comm"), ("win", "win"), ("fh", "file"))
+    owner = next((f"mpi::errors_of_{kind}({word})" for word, kind in owners if word in words),
+                 "mpi::errors_of_comm(MPI_COMM_WORLD)")
     comm = "comm" if "comm" in words else "MPI_COMM_NULL"
-    text = (f"[[gnu::noinline]] static int staged_{hook.name}(decltype(calls::NextTable::{hook.name}) mpi, bool counted, "
-            f"{', '.join(_declared(hook.prototype))}) {{\n  using namespace dunnage::calls;\n"
+    text = (f"[[gnu::noinline]] static int staged_{hook.name}(decltype(mpi::NextTable::{hook.name}) mpi, bool counted, "
+            f"{', '.join(_declared(hook.prototype))}) {{\n  using namespace dunnage::mpi;\n"
             f"  StagedCall call(Hook::{hook.name}, {owner}, {comm}, counted, {{{', '.join(hook.types)}}});\n")
     for buffer, how in buffers.of(hook.name).items():
         role, shape = how.split(": ", 1)
@@ -53,5 +63,6 @@ def staged(hook, buffers):
 
 
 def _declared(prototype):
-    """The parameters as they are declared."""
-    return [f"{type_[:-2]} {name}[]" if type_.endswith("[]") else f"{type_} {name}" for type_, name in parameters(prototype)]
+    """Returns the parameters as they are declared."""
+    return [f"{type_[:-2]} {name}[]" if type_.endswith("[]") else f"{type_} {name}"
+            for type_, name in parameters(prototype)]

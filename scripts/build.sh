@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# scripts/build.sh PRESET [TARGET]: configures where that is due, and builds.
+# scripts/build.sh PRESET [TARGET]: configures where that is due, and builds. The target demo needs less than the others do:
+# in a new folder neither tests nor benchmarks are configured for it. What it has compiled a later build uses.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 cd "$root"
@@ -15,9 +16,20 @@ arguments=(-DPython3_EXECUTABLE="$venv/bin/python")
 [ ! -e "$venv/cuda/complete" ] || arguments+=(-DDUNNAGE_CUDA_WHEELS="$venv/cuda/toolkit")
 [ -z "$(mpicc_list)" ] || arguments+=(-DDUNNAGE_MPICC="$(mpicc_list)")
 
+# Where nobody changes a file and compiles again. The sanitizers' builds compile every source by itself.
+unity=OFF
+if [ "$preset" = default ] && { [ "$target" = demo ] || [ -n "${CI:-}" ]; }; then unity=ON; fi
+arguments+=(-DDUNNAGE_UNITY=$unity)
+if [ "$target" = demo ]; then
+  arguments+=(-DDUNNAGE_TESTS=OFF -DDUNNAGE_BENCH=OFF)
+else
+  arguments+=(-DDUNNAGE_TESTS=ON -DDUNNAGE_BENCH="$([ "$preset" = default ] && echo ON || echo OFF)")
+fi
+[ -z "${TEST_ALL_MPIS:-}" ] || arguments+=(-DDUNNAGE_ALL_CONTRACTS=ON)
+
 # CMake itself configures again when its files change; other arguments it would not notice.
 stamp=$folder/configured-with
-if [ ! -e "$folder/CMakeCache.txt" ] || [ "$(cat "$stamp" 2>/dev/null)" != "${arguments[*]}" ]; then
+if [ ! -e "$folder/CMakeCache.txt" ] || { [ "$target" != demo ] && [ "$(cat "$stamp" 2>/dev/null)" != "${arguments[*]}" ]; }; then
   rm -rf "$folder/CMakeCache.txt" "$stamp"
   cmake --preset "$preset" "${arguments[@]}"
   echo "${arguments[*]}" > "$stamp"

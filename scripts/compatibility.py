@@ -28,7 +28,7 @@ C_PROGRAMS = {
     "sessions": "sessions", "spawn and connect": "spawn",
 }
 FEATURES = {
-    **{("C", feature): rf"test_contract::test_with_dunnage\[.*\b{program}\b" for feature, program in C_PROGRAMS.items()},
+    **{("C", feature): rf"test_(contract::test_with_dunnage|surface_report::test_every_call_is_listed)\[.*\b{program}\b" for feature, program in C_PROGRAMS.items()},
     ("C", "random datatypes against the typemap"): r"test_contract::test_random_types",
     ("C", "halo exchange"): r"test_contract::test_halo_exchange\[.*(dunnage|always)",
     ("C", "preloaded through its launcher by `dunnage run`"): r"test_mpis::test_the_tool_preloads_the_launcher",

@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
 # Installs what building and testing need, and does nothing where it is all there.
 #
+#   scripts/setup.sh         everything
+#   scripts/setup.sh demo    only what `make demo` needs: no compiler for Fortran, nothing for tests and plots, and no MPI if
+#                            there is one
+#
 # Root with apt: Debian or Ubuntu packages. Anyone else: a C++20 compiler, make and python3 must be there; the
 # rest comes into .venv/: CMake, Ninja, and libraries as Debian packages that are unpacked and not installed.
 #
@@ -12,6 +16,7 @@
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 cd "$root"
+purpose=${1:-all}
 
 say() { echo "setup: $*"; }
 die() { echo "setup: $*" >&2; exit 1; }
@@ -33,8 +38,8 @@ have_venv() { python3 -c 'from ensurepip import bootstrap' 2> /dev/null; }
 have_mpi() { [ -n "${MPICC:-}" ] || have mpicc || have mpicc.openmpi || have mpicc.mpich; }
 
 # What the C++ sources include, and the package it comes in.
-libraries=(hwy/highway.h:libhwy-dev gtest/gtest.h:libgtest-dev CLI/CLI.hpp:libcli11-dev
-  nlohmann/json.hpp:nlohmann-json3-dev fmt/format.h:libfmt-dev)
+libraries=(hwy/highway.h:libhwy-dev CLI/CLI.hpp:libcli11-dev nlohmann/json.hpp:nlohmann-json3-dev fmt/format.h:libfmt-dev)
+[ "$purpose" = demo ] || libraries+=(gtest/gtest.h:libgtest-dev)
 
 missing_libraries() {
   local pair
@@ -51,10 +56,14 @@ install_packages() {
   have make || packages+=(make)
   have_cmake || packages+=(cmake)
   have ninja || packages+=(ninja-build)
-  have gfortran || packages+=(gfortran) # for the tests
-  have pkg-config || packages+=(pkg-config)
+  if [ "$purpose" != demo ]; then # for the tests
+    have gfortran || packages+=(gfortran)
+    have pkg-config || packages+=(pkg-config)
+  fi
   have_venv || packages+=(python3 python3-venv)
-  if [ -z "${MPICC:-}" ]; then
+  if [ "$purpose" = demo ]; then
+    have_mpi || packages+=(openmpi-bin libopenmpi-dev mpich libmpich-dev)
+  elif [ -z "${MPICC:-}" ]; then
     have mpirun.openmpi && have mpicc.openmpi || packages+=(openmpi-bin libopenmpi-dev)
     have mpirun.mpich && have mpicc.mpich || packages+=(mpich libmpich-dev)
   fi
@@ -189,6 +198,16 @@ install_cuda_wheels() {
 
 # --- Python ------------------------------------------------------------------------------------------------
 
+install_requirements() { # FILE
+  local wanted stamp
+  stamp=$venv/$(basename "$1" .txt).sha256
+  wanted=$(cat python/build.txt python/requirements.txt | sha256sum)
+  [ "$(cat "$stamp" 2> /dev/null)" = "$wanted" ] && return 0
+  say "installing $1 into .venv"
+  "$venv/bin/python" -m pip install -q -r "$1"
+  echo "$wanted" > "$stamp"
+}
+
 install_python_packages() {
   if [ ! -x "$venv/bin/python" ] || [ ! -x "$venv/bin/pip" ]; then
     say "making the Python environment .venv"
@@ -201,12 +220,8 @@ install_python_packages() {
     say "installing ${build_tools[*]} into .venv"
     "$venv/bin/python" -m pip install -q "${build_tools[@]}"
   fi
-  local wanted stamp=$venv/requirements.sha256
-  wanted=$(sha256sum < python/requirements.txt)
-  [ "$(cat "$stamp" 2> /dev/null)" = "$wanted" ] && return 0
-  say "installing python/requirements.txt into .venv"
-  "$venv/bin/python" -m pip install -q -r python/requirements.txt
-  echo "$wanted" > "$stamp"
+  [ "$purpose" = demo ] || install_requirements python/requirements.txt
+  [ -e "$venv/requirements.sha256" ] || install_requirements python/build.txt
 }
 
 if [ "$(id -u)" = 0 ] && have apt-get; then

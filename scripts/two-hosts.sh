@@ -134,7 +134,7 @@ else
   for variable in "${variables[@]}"; do words+=(-genv "${variable%%=*}" "${variable#*=}"); done
 fi
 
-[ -z "$dunnage" ] || words=("$dunnage" run --streams=auto -- "${words[@]}")
+[ -z "$dunnage" ] || words=("$dunnage" run -- "${words[@]}")
 
 counted() { awk -v link="$link:" '$1 == link { print $10, $2 }' /proc/net/dev; } # bytes sent, bytes received
 read -r sent_before received_before < <(counted)

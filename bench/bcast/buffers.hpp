@@ -7,7 +7,8 @@
 
 namespace bench {
 
-/// Buffers of one length, taken in turn: one for warm caches, so many that they exceed these for messages that come from memory.
+/// Buffers of one length, taken in turn. One buffer stays in the caches. Buffers that together
+/// exceed the caches give messages that come from memory.
 class Buffers {
  public:
   Buffers(std::int64_t bytes, int count);
@@ -20,8 +21,9 @@ class Buffers {
   std::vector<char> memory_;
 };
 
-/// Another pattern for each salt; and whether it is there.
+/// Writes a pattern that differs from salt to salt.
 void fill(char* data, std::int64_t bytes, unsigned salt);
+/// Returns whether `data` has the pattern of `salt`.
 bool holds(const char* data, std::int64_t bytes, unsigned salt);
 
 }  // namespace bench

@@ -13,7 +13,8 @@
 namespace bench {
 namespace {
 
-/// From the agreement to the time itself: enough for all ranks to hear of it.
+/// Returns the seconds between the agreement and the start: enough for all ranks to learn the
+/// start.
 double delay(int ranks) { return 50e-6 + 3e-6 * ranks; }
 
 }  // namespace

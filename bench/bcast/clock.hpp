@@ -1,4 +1,5 @@
-// How ranks begin at once: at an agreed time of a clock that they share, where they do; else when they come out of a barrier.
+// How ranks begin at once. If they share a clock, they begin at an agreed time; else when they
+// leave a barrier.
 #pragma once
 
 namespace bench {
@@ -7,9 +8,11 @@ class Start {
  public:
   /// Collective.
   Start();
-  /// Whether all ranks have one clock: they run on one machine, though it may stand for several.
+  /// Returns whether all ranks have one clock, because they run on one machine. That machine may
+  /// stand for several hosts.
   bool shared_clock() const { return shared_; }
-  /// Returns when it is time, on all ranks, with that time in seconds. `late` is set where it was over before this rank knew of it.
+  /// Waits for the start on all ranks and returns its time in seconds. `late` is set if the start
+  /// was over before this rank knew of it.
   double together(bool& late) const;
 
  private:
@@ -17,7 +20,7 @@ class Start {
   int ranks_ = 0;
 };
 
-/// Seconds.
+/// Returns the time in seconds.
 double now();
 
 }  // namespace bench

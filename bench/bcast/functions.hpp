@@ -1,4 +1,5 @@
-// The MPI's own calls, past the preload: what the broadcasts of this program are made of, and what holds the ranks together.
+// The MPI's own calls, past the preloaded library. The broadcasts of this program and its
+// synchronisation use them.
 #pragma once
 
 #include "common/past.hpp"

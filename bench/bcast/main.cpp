@@ -1,6 +1,7 @@
-// Broadcasts of several kinds side by side on all ranks that it is started with: MPI_Bcast past the preload and through it, and schedules over the MPI's own
-// messages, those of "A Bandwidth-saving Optimization for MPI Broadcast Collective Operation" among them. Writes one JSON object per line;
-// see docs/guide/benchmarks.md.
+// Compares broadcasts on all ranks that the program is started with. These are MPI_Bcast past the
+// preloaded library and through it, and schedules over the MPI's own messages. The schedules
+// include those of "A Bandwidth-saving Optimization for MPI Broadcast Collective Operation". Writes
+// one JSON object per line; see docs/guide/benchmarks.md.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
@@ -20,14 +21,20 @@ struct Options {
 };
 
 void add_options(CLI::App& app, Options& o) {
-  app.add_option("--bytes", o.bytes, "of the messages")->delimiter(',')->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
-  app.add_option("--ways", o.ways, "only those whose name this regular expression matches");
-  app.add_option("--cases", o.cases, "buffers and roots: one buffer (warm) or several in turn (rotated); always rank 0, or another one each time (all)")
-      ->delimiter(',')->check(CLI::IsMember({"warm:0", "rotated:0", "warm:all", "rotated:all"}));
-  app.add_option("--rotated-bytes", o.plan.rotated, "of rotated buffers, at least")->check(CLI::PositiveNumber);
-  app.add_option("--rounds", o.plan.rounds, "times round all ways")->check(CLI::Range(1, 1000));
-  app.add_option("--most", o.plan.most, "broadcasts of each way in a round, by each method")->check(CLI::Range(1, 100000));
-  app.add_option("--seconds", o.plan.seconds, "that a case may take, about")->check(CLI::PositiveNumber);
+  app.add_option("--bytes", o.bytes, "lengths of the messages")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
+  app.add_option("--ways", o.ways, "only ways whose name this regular expression matches");
+  app.add_option("--cases", o.cases,
+                 "buffers and roots: one buffer (warm) or several in turn (rotated); "
+                 "always rank 0, or another rank each time (all)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"warm:0", "rotated:0", "warm:all", "rotated:all"}));
+  app.add_option("--rotated-bytes", o.plan.rotated, "least size of rotated buffers")->check(CLI::PositiveNumber);
+  app.add_option("--rounds", o.plan.rounds, "number of rounds through all ways")->check(CLI::Range(1, 1000));
+  app.add_option("--most", o.plan.most, "broadcasts of each way in a round, by each method")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--seconds", o.plan.seconds, "about how long a case may take")->check(CLI::PositiveNumber);
 }
 
 void run(const Options& o, bool dunnage, int rank, bool& right) {
@@ -41,7 +48,8 @@ void run(const Options& o, bool dunnage, int rank, bool& right) {
       const auto buffers = one.substr(0, one.find(':')), root = one.substr(one.find(':') + 1);
       const auto found = bench::measure(ways, {bytes, buffers == "rotated", root == "all"}, o.plan, start);
       if (rank != 0) continue;
-      nlohmann::json record = {{"record", "result"}, {"ranks", ranks}, {"bytes", bytes}, {"buffers", buffers}, {"roots", root}, {"shared_clock", start.shared_clock()}};
+      nlohmann::json record = {{"record", "result"}, {"ranks", ranks}, {"bytes", bytes},
+                               {"buffers", buffers}, {"roots", root},  {"shared_clock", start.shared_clock()}};
       for (std::size_t i = 0; i < ways.size(); ++i) {
         const auto& way = found[i];
         nlohmann::json series = {{"loop", bench::to_json(way.loop)}, {"late", way.late}, {"verified", way.right}};

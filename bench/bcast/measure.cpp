@@ -28,7 +28,8 @@ class Series {
   Series(const NamedWay& way, const Case& c, const Plan& plan, const Start& start, Buffers& buffers)
       : way_(way), case_(c), plan_(plan), start_(start), buffers_(buffers) {}
 
-  /// Every broadcast has values that none before it has had, so that nothing left over can pass for them.
+  /// Does one broadcast with values that no broadcast before has had, so that no leftover can pass
+  /// for them. Returns whether the bytes are right.
   bool right() {
     const Traffic before = traffic();
     bool all = true;
@@ -56,7 +57,7 @@ class Series {
   void begin() {
     way_.way->prepare(case_.bytes);
     found_.right = right();
-    for (int i = 0; i < 4; ++i) one();  // also what a library does at the first calls
+    for (int i = 0; i < 4; ++i) one();  // also lets a library do what it does at its first calls
     past().Barrier(MPI_COMM_WORLD);
     const double before = now();
     for (int i = 0; i < 2; ++i) one();
@@ -117,7 +118,8 @@ std::vector<Measured> measure(const std::vector<NamedWay>& ways, const Case& c, 
   series.reserve(ways.size());
   for (const auto& way : ways) series.emplace_back(way, c, each, start, buffers).begin();
   for (int i = 0; i < plan.rounds; ++i)
-    for (std::size_t k = 0; k < series.size(); ++k) series[(static_cast<std::size_t>(i) + k) % series.size()].round();  // another one first each time
+    // In each round another series comes first.
+    for (std::size_t k = 0; k < series.size(); ++k) series[(static_cast<std::size_t>(i) + k) % series.size()].round();
   std::vector<Measured> found;
   for (auto& one : series) found.push_back(one.done());
   return found;

@@ -1,4 +1,4 @@
-// Times of broadcasts, taken in turn.
+// Times of broadcasts. The ways take turns.
 #pragma once
 
 #include <string>
@@ -11,26 +11,31 @@ namespace bench {
 
 struct Case {
   std::int64_t bytes;
-  bool rotated;     // the buffers
-  bool all_roots;   // another root each time; else 0
+  bool rotated;    // whether buffers are rotated
+  bool all_roots;  // whether another rank is root each time; else rank 0
 };
 
 struct Plan {
-  int rounds = 10;          // times round all ways
-  int most = 40;            // broadcasts of each way in a round, by each method
-  double seconds = 4;       // that a case may take, about
-  std::int64_t rotated = 64 << 20;  // bytes of rotated buffers, at least
+  int rounds = 10;                  // number of rounds through all ways
+  int most = 40;                    // broadcasts of each way in a round, by each method
+  double seconds = 4;               // about how long a case may take
+  std::int64_t rotated = 64 << 20;  // least bytes of rotated buffers
 };
 
 struct Measured {
-  std::vector<double> synchronised;  // seconds from the common start to the end of the last rank, each of one broadcast
-  std::vector<double> loop;          // seconds a broadcast of several in a row, of the slowest rank, each of a round
-  long late = 0;                     // broadcasts that were not counted, since a rank was late for their start
+  /// Seconds from the common start to the end of the last rank, one for each broadcast.
+  std::vector<double> synchronised;
+  /// Seconds of a broadcast in a loop of several, on the slowest rank, one for each round.
+  std::vector<double> loop;
+  /// Broadcasts that were not counted, because a rank was late for their start.
+  long late = 0;
   bool right = true;
-  std::int64_t messages = 0, bytes_received = 0;  // of one broadcast, over all ranks; 0 where the way does not tell
+  // Of one broadcast, over all ranks; 0 if the way does not tell.
+  std::int64_t messages = 0, bytes_received = 0;
 };
 
-/// One for each way. Collective; the result is rank 0's.
+/// Measures all ways; the result has one member for each. Collective. The result is valid on rank
+/// 0.
 std::vector<Measured> measure(const std::vector<NamedWay>& ways, const Case& c, const Plan& plan, const Start& start);
 
 }  // namespace bench

@@ -13,7 +13,7 @@ namespace {
 using namespace dunnage::collective;
 
 constexpr int tag = 1;
-/// For the lengths of segments, a machine of no particular kind.
+/// A machine of no particular kind, from which the lengths of segments follow.
 constexpr LogGP machine{1e-6, 0.3e-6, 1 / 6e9};
 
 int size_of_world() {
@@ -31,13 +31,15 @@ int rank_in_world() {
 class OfMpi : public Way {
  public:
   explicit OfMpi(decltype(&MPI_Bcast) function) : function_(function) {}
-  void run(char* data, std::int64_t bytes, int root) override { function_(data, static_cast<int>(bytes), MPI_BYTE, root, MPI_COMM_WORLD); }
+  void run(char* data, std::int64_t bytes, int root) override {
+    function_(data, static_cast<int>(bytes), MPI_BYTE, root, MPI_COMM_WORLD);
+  }
 
  private:
   const decltype(&MPI_Bcast) function_;
 };
 
-/// MPI_Ibcast, and MPI_Wait at once.
+/// MPI_Ibcast, and MPI_Wait immediately after it.
 class Nonblocking : public Way {
  public:
   Nonblocking(decltype(&MPI_Ibcast) begin, decltype(&MPI_Wait) wait) : begin_(begin), wait_(wait) {}
@@ -59,7 +61,7 @@ class Scheduled : public Way {
   void run(char* data, std::int64_t bytes, int root) override {
     Bcast b{size_of_world(), root, bytes, 0};
     b.segment = best_segment(algorithm_, b, machine);
-    if (bytes != made_for_.bytes || root != made_for_.root) {  // one and the same from call to call, mostly
+    if (bytes != made_for_.bytes || root != made_for_.root) {  // mostly the same from call to call
       made_ = bcast(algorithm_, b, rank_in_world());
       made_for_ = b;
     }
@@ -116,10 +118,13 @@ std::vector<NamedWay> ways(const std::function<bool(const std::string&)>& wanted
   std::vector<NamedWay> made;
   if (wanted("plain")) made.push_back({"plain", std::make_unique<OfMpi>(past().Bcast)});
   if (dunnage && wanted("dunnage")) made.push_back({"dunnage", std::make_unique<OfMpi>(MPI_Bcast)});
-  if (wanted("plain-ibcast")) made.push_back({"plain-ibcast", std::make_unique<Nonblocking>(past().Ibcast, past().Wait)});
-  if (dunnage && wanted("dunnage-ibcast")) made.push_back({"dunnage-ibcast", std::make_unique<Nonblocking>(MPI_Ibcast, MPI_Wait)});
+  if (wanted("plain-ibcast"))
+    made.push_back({"plain-ibcast", std::make_unique<Nonblocking>(past().Ibcast, past().Wait)});
+  if (dunnage && wanted("dunnage-ibcast"))
+    made.push_back({"dunnage-ibcast", std::make_unique<Nonblocking>(MPI_Ibcast, MPI_Wait)});
   for (const auto a : all_bcast_algorithms)
-    if (wanted(name_of(a)) && possible(a, {size_of_world(), 0, 1, 0})) made.push_back({name_of(a), std::make_unique<Scheduled>(a)});
+    if (wanted(name_of(a)) && possible(a, {size_of_world(), 0, 1, 0}))
+      made.push_back({name_of(a), std::make_unique<Scheduled>(a)});
   if (wanted("copy")) made.push_back({"copy", std::make_unique<Copy>()});
   return made;
 }

@@ -12,14 +12,15 @@
 
 namespace bench {
 
-/// Of `bytes` bytes from `root`'s data to all others'.
+/// A way to broadcast `bytes` bytes from `root`'s data to the data of all other ranks.
 class Way {
  public:
   virtual ~Way() = default;
-  /// Before a series of that length. Collective.
+  /// Called before a series of that length. Collective.
   virtual void prepare(std::int64_t bytes) { (void)bytes; }
   virtual void run(char* data, std::int64_t bytes, int root) = 0;
-  /// What this rank has sent and received with schedules of its own so far; null for ways that do not tell.
+  /// Returns what this rank has sent and received so far with schedules of its own, or null if the
+  /// way does not tell.
   virtual const dunnage::collective::Traffic* traffic() const { return nullptr; }
 };
 
@@ -28,9 +29,14 @@ struct NamedWay {
   std::unique_ptr<Way> way;
 };
 
-/// Those of the names that `wanted` takes, and that can be with so many ranks: `plain` and `dunnage` (MPI_Bcast past the preload and through it), `plain-ibcast` and `dunnage-ibcast` (MPI_Ibcast and MPI_Wait), `native` and `tuned` (the seed
-/// document's two, written with the MPI's messages), the other schedules by their names, and `copy`: all ranks copy the message from
-/// memory that they share at once, which is no broadcast but what one copy takes. Collective.
+/// Returns the ways whose names `wanted` accepts and that are possible with this number of ranks.
+/// Collective. The names are:
+///   plain, dunnage                MPI_Bcast past the preloaded library and through it
+///   plain-ibcast, dunnage-ibcast  MPI_Ibcast and MPI_Wait
+///   native, tuned                 the two broadcasts of the paper, written with the MPI's messages
+///   copy                          all ranks copy the message at once from memory that they share; this is
+///                                 no broadcast, but shows what one copy takes
+///   and the other schedules by their names.
 std::vector<NamedWay> ways(const std::function<bool(const std::string&)>& wanted, bool dunnage);
 
 }  // namespace bench

@@ -1,6 +1,11 @@
-// Broadcasts from one GPU's memory to others', a rank each: MPI_Bcast and MPI_Ibcast on device memory through the preload, what a program does that copies by itself around a plain MPI_Bcast,
-// from and to page-locked memory, and NCCL's broadcast where its library is there and each rank has a GPU. In turn, after a barrier; the slowest rank counts. The limit beside them is one copy from the next GPU by the copy engine, where there is another.
-// Writes one JSON object per line. Exit status 0: done; 1: wrong bytes; 3: no GPU.
+// Broadcasts from one GPU's memory to that of other GPUs, with one rank for each.
+//
+// Three ways are compared: MPI_Bcast and MPI_Ibcast on device memory through the preloaded library;
+// a plain MPI_Bcast with copies by the program from and to page-locked memory; and NCCL's
+// broadcast. NCCL needs its library, and a GPU for each rank. The ways take turns after a barrier,
+// and the slowest rank counts. The limit beside them is one copy from the next GPU by the copy
+// engine, if there is another GPU. Writes one JSON object per line. Exit status 0: done; 1: wrong
+// bytes; 3: no GPU.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
@@ -80,7 +85,8 @@ class Broadcasts {
   Stream stream_;
 };
 
-/// Of one copy by the copy engine, from the next GPU.
+/// Returns the time of one copy from the next GPU by the copy engine, or 0 if there is no other
+/// GPU.
 double peer_copy(const Gpu& gpu, std::size_t bytes) {
   if (Gpu::count() < 2) return 0;
   const Gpu other(gpu.number() + 1);
@@ -92,7 +98,8 @@ double peer_copy(const Gpu& gpu, std::size_t bytes) {
   double shortest = 1e9;
   for (int i = 0; i < 20; ++i) {
     const double before = now();
-    BENCH_CU(cuMemcpyPeerAsync, to.place().device(), gpu.context(), from.place().device(), other.context(), bytes, stream.get());
+    BENCH_CU(cuMemcpyPeerAsync, to.place().device(), gpu.context(), from.place().device(), other.context(), bytes,
+             stream.get());
     stream.wait();
     shortest = std::min(shortest, now() - before);
   }
@@ -129,7 +136,7 @@ bool run(const Options& o, const Gpu& gpu) {
     };
     check();
     for (auto& way : ways)
-      for (int i = 0; i < 10; ++i) way.run(0);  // what a library finds out at the first calls
+      for (int i = 0; i < 10; ++i) way.run(0);  // lets a library do what it does at its first calls
     for (int round = 0; round < o.rounds; ++round)
       for (std::size_t k = 0; k < ways.size(); ++k) {
         auto& way = ways[(k + static_cast<std::size_t>(round)) % ways.size()];
@@ -162,8 +169,10 @@ bool run(const Options& o, const Gpu& gpu) {
 int main(int argc, char** argv) try {
   CLI::App app("Broadcasts from one GPU's memory to others'");
   Options options;
-  app.add_option("--bytes", options.bytes, "of the messages")->delimiter(',')->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
-  app.add_option("--rounds", options.rounds, "times round all ways")->check(CLI::Range(1, 1000));
+  app.add_option("--bytes", options.bytes, "lengths of the messages")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
+  app.add_option("--rounds", options.rounds, "number of rounds through all ways")->check(CLI::Range(1, 1000));
   app.add_option("--each", options.each, "broadcasts of each way in a round")->check(CLI::Range(1, 10000));
   app.add_option("--nccl", options.nccl, "NCCL's library");
   CLI11_PARSE(app, argc, argv);

@@ -1,39 +1,48 @@
-// bench_bcast_simulated: how long broadcasts would take on networks larger than any machine here, by the simulation of every message of their schedules
-// (src/collective/simulate.hpp). Flat, and in two levels (between hosts, then inside). Writes one JSON object per line.
+// bench_bcast_simulated: how long broadcasts would take on networks larger than any machine here. Simulates every message of
+// their schedules (simulate.hpp). Writes one JSON object per line.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "collective/bcast.hpp"
 #include "collective/cost.hpp"
-#include "collective/two_level.hpp"
 #include "platforms.hpp"
+#include "simulate.hpp"
 
 namespace {
 
 using namespace dunnage::collective;
 
-bool ring(BcastAlgorithm a) { return a == BcastAlgorithm::scatter_ring || a == BcastAlgorithm::scatter_open_ring || a == BcastAlgorithm::chain; }
+bool ring(BcastAlgorithm a) {
+  return a == BcastAlgorithm::scatter_ring || a == BcastAlgorithm::scatter_open_ring || a == BcastAlgorithm::chain;
+}
 
 struct Options {
   std::vector<std::int32_t> ranks{256, 1024, 4096, 16384, 65536};
   std::vector<std::int64_t> bytes{8 << 10, 64 << 10, 1 << 20, 16 << 20};
   std::string platform;
-  std::int32_t per_host = 64, most_in_ring = 1024;  // rings among more have too many messages, and are slower than anything else
+  std::int32_t per_host = 64,
+               most_in_ring = 1024;  // rings among more have too many messages, and are slower than anything else
 };
 
-void run(const bench::Platform& platform, std::int32_t ranks, std::int64_t bytes, BcastAlgorithm a, bool two_levels, const Options& o) {
-  std::vector<std::int32_t> host_of(static_cast<std::size_t>(ranks));
-  for (std::size_t r = 0; r < host_of.size(); ++r) host_of[r] = static_cast<std::int32_t>(r) / platform.per_host;
-  Bcast among{two_levels ? count_hosts(host_of) : ranks, 0, bytes, 0};
-  if (!possible(a, among) || (ring(a) && among.ranks > o.most_in_ring) || (two_levels && among.ranks < 2)) return;
+void run(const bench::Platform& platform, std::int32_t ranks, std::int64_t bytes, BcastAlgorithm a, const Options& o) {
+  Bcast b{ranks, 0, bytes, 0};
+  if (!possible(a, b) || (ring(a) && ranks > o.most_in_ring)) return;
   const auto& n = platform.network;
-  // Where all of it goes between hosts.
-  among.segment = best_segment(a, among, {n.latency, n.overhead, two_levels ? n.levels[0].byte_time + n.byte_time : n.byte_time});
-  const Bcast b{ranks, 0, bytes, among.segment};
-  const auto found = simulate(n, ranks, [&](std::int32_t rank) { return two_levels ? bcast_two_level(a, b, host_of, rank) : bcast(a, b, rank); });
-  std::cout << nlohmann::json{{"record", "result"}, {"simulated", true}, {"platform", platform.name}, {"ranks", ranks}, {"ranks_per_host", platform.per_host},
-                              {"bytes", bytes}, {"algorithm", text(a)}, {"levels", two_levels ? 2 : 1}, {"segment", b.segment}, {"seconds", found.seconds},
-                              {"messages", found.messages}, {"bytes_sent", found.bytes}, {"bytes_between_hosts", found.outside}}
+  b.segment = best_segment(a, b, {n.latency, n.overhead, n.byte_time});
+  const auto found = bench::simulate(n, ranks, [&](std::int32_t rank) { return bcast(a, b, rank); });
+  std::cout << nlohmann::json{{"record", "result"},
+                              {"simulated", true},
+                              {"platform", platform.name},
+                              {"ranks", ranks},
+                              {"ranks_per_host", platform.per_host},
+                              {"bytes", bytes},
+                              {"algorithm", text(a)},
+                              {"segment", b.segment},
+                              {"seconds", found.seconds},
+                              {"messages", found.messages},
+                              {"bytes_sent", found.bytes},
+                              {"bytes_between_hosts", found.outside}}
                    .dump()
             << std::endl;
 }
@@ -51,10 +60,15 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   for (const auto& platform : bench::platforms(o.per_host)) {
     if (!o.platform.empty() && platform.name != o.platform) continue;
-    std::cout << nlohmann::json{{"record", "platform"}, {"simulated", true}, {"name", platform.name}, {"text", platform.text}, {"ranks_per_host", o.per_host}}.dump() << "\n";
+    std::cout << nlohmann::json{{"record", "platform"},
+                                {"simulated", true},
+                                {"name", platform.name},
+                                {"text", platform.text},
+                                {"ranks_per_host", o.per_host}}
+                     .dump()
+              << "\n";
     for (const auto ranks : o.ranks)
       for (const auto bytes : o.bytes)
-        for (const auto a : all_bcast_algorithms)
-          for (const bool two_levels : {false, true}) run(platform, ranks, bytes, a, two_levels, o);
+        for (const auto a : all_bcast_algorithms) run(platform, ranks, bytes, a, o);
   }
 }

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "collective/simulate.hpp"
+#include "simulate.hpp"
 
 namespace bench {
 
 struct Platform {
   std::string name, text;
-  dunnage::collective::Network network;
+  Network network;
   std::int32_t per_host;
 };
 

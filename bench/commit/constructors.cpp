@@ -43,8 +43,9 @@ MPI_Datatype indexed_of_4() {
   return type;
 }
 
-/// The three constructors with a list, each over the same places. Blocks of one double, but for `indexed` over
-/// irregular places, whose blocks are of one and two: there the lengths have to be looked at.
+/// Adds the three constructors that take a list, each over the same places. Blocks have one double.
+/// Over irregular places, the blocks of `indexed` have one and two doubles, so that the lengths
+/// have to be examined.
 void add_lists(std::vector<Constructor>& all, const std::string& suffix, const IndexList& places, bool irregular) {
   const int n = static_cast<int>(places->size());
   std::vector<int> lengths(places->size(), 1);
@@ -70,7 +71,7 @@ void add_lists(std::vector<Constructor>& all, const std::string& suffix, const I
                  }});
 }
 
-/// Rows of ten: two nested loops, which an analysis can find.
+/// Returns rows of ten places: two nested loops, which an analysis can find.
 IndexList regular_places(int n) {
   std::vector<int> places(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) places[static_cast<std::size_t>(i)] = i / 10 * 40 + i % 10 * 3;
@@ -81,8 +82,8 @@ IndexList regular_places(int n) {
 
 std::vector<Constructor> constructors(int most) {
   std::vector<Constructor> all = {
-      {"vector", false, 100, vector},     {"hvector of vector", false, 10, hvector_of_vector},
-      {"subarray 3-D", false, 4, subarray}, {"struct of 3", false, 3, structure},
+      {"vector", false, 100, vector},           {"hvector of vector", false, 10, hvector_of_vector},
+      {"subarray 3-D", false, 4, subarray},     {"struct of 3", false, 3, structure},
       {"indexed of 4", false, 4, indexed_of_4},
   };
   for (int n = 10; n <= most; n *= 10) {

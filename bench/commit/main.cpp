@@ -1,6 +1,6 @@
-// bench_commit: what MPI_Type_commit, MPI_Type_free and the first use of a datatype cost with Dunnage (MPI_) and
-// without (BENCH_PAST), in turn. An ordinary MPI program for one rank. Writes one JSON object per line; see
-// docs/guide/benchmarks.md.
+// bench_commit measures what MPI_Type_commit, MPI_Type_free and the first use of a datatype cost
+// with Dunnage (MPI_) and without (BENCH_PAST). The two take turns. An ordinary MPI program for one
+// rank. Writes one JSON object per line; see docs/guide/benchmarks.md.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,7 @@ const Functions through{MPI_Type_commit, MPI_Type_free, MPI_Pack};
 const Functions past{BENCH_PAST(MPI_Type_commit), BENCH_PAST(MPI_Type_free), BENCH_PAST(MPI_Pack)};
 
 using Bytes = std::vector<char>;
-using Samples = std::map<std::string, std::vector<double>>;  // of each operation
+using Samples = std::map<std::string, std::vector<double>>;  // by operation
 
 double seconds(const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
@@ -35,8 +35,9 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Takes `batch` datatypes through their lives; the times are for one of them. What the first use costs more than the
-/// second is counted: analysis that is put off until then is not to be overlooked.
+/// Takes `batch` datatypes through their lives. The times are for one datatype. The first use
+/// counts with its time beyond the second use, because an analysis may be put off until the first
+/// use.
 void live(const bench::Constructor& constructor, const Functions& f, int batch, const Bytes& user, Bytes& packed,
           Samples* samples) {
   std::vector<MPI_Datatype> types(static_cast<std::size_t>(batch));
@@ -47,17 +48,21 @@ void live(const bench::Constructor& constructor, const Functions& f, int batch, 
       f.pack(user.data(), 1, type, packed.data(), static_cast<int>(packed.size()), &position, MPI_COMM_SELF);
     }
   };
-  const double commit = seconds([&] { for (auto& type : types) f.commit(&type); });
+  const double commit = seconds([&] {
+    for (auto& type : types) f.commit(&type);
+  });
   const double first = seconds(pack_all);
   const double second = seconds(pack_all);
-  const double free = seconds([&] { for (auto& type : types) f.free(&type); });
+  const double free = seconds([&] {
+    for (auto& type : types) f.free(&type);
+  });
   if (samples == nullptr) return;
   (*samples)["commit"].push_back(commit / batch);
   (*samples)["first use"].push_back((first - second) / batch);
   (*samples)["free"].push_back(free / batch);
 }
 
-/// Returns whether both ways pack the same bytes.
+/// Measures one constructor. Returns whether both ways pack the same bytes.
 bool measure(const bench::Constructor& constructor, int repetitions) {
   MPI_Datatype type = constructor.make();
   MPI_Aint begin, extent;
@@ -69,7 +74,8 @@ bool measure(const bench::Constructor& constructor, int repetitions) {
   Bytes user(static_cast<std::size_t>(begin + extent));
   for (std::size_t i = 0; i < user.size(); ++i) user[i] = static_cast<char>(i % 251);
   Bytes from_plain(static_cast<std::size_t>(size)), from_dunnage(static_cast<std::size_t>(size));
-  const int batch = std::clamp(10000 / constructor.entries, 1, 50);  // a clock is too coarse for one small type
+  // The clock is too coarse for one small type.
+  const int batch = std::clamp(10000 / constructor.entries, 1, 50);
   Samples plain, dunnage;
   for (int r = -1; r < repetitions; ++r)
     for (int k = 0; k < 2; ++k) {
@@ -98,7 +104,7 @@ bool measure(const bench::Constructor& constructor, int repetitions) {
 int main(int argc, char** argv) {
   int most = 1000000, repetitions = 31;
   CLI::App app("Measures what committing and freeing datatypes costs; writes JSON lines");
-  app.add_option("--most", most, "entries of the longest list");
+  app.add_option("--most", most, "number of entries of the longest list");
   app.add_option("--repetitions", repetitions, "samples per series")->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
 

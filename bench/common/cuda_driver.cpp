@@ -5,7 +5,8 @@
 namespace bench {
 namespace {
 
-// cuda.h renames functions to their current versions (cuMemAlloc is cuMemAlloc_v2): the name after that is the symbol's.
+// cuda.h renames functions to their current versions (cuMemAlloc is cuMemAlloc_v2). The new name is
+// that of the symbol.
 #define BENCH_TEXT(name) #name
 #define BENCH_SYMBOL(name) BENCH_TEXT(name)
 
@@ -13,8 +14,8 @@ Driver open() {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library) throw NoDevice("cannot open CUDA's driver library libcuda.so.1");
   Driver found{};
-#define BENCH_LOOK_UP(name)                                                                    \
-  found.name = reinterpret_cast<decltype(&::name)>(dlsym(library, BENCH_SYMBOL(name)));        \
+#define BENCH_LOOK_UP(name)                                                             \
+  found.name = reinterpret_cast<decltype(&::name)>(dlsym(library, BENCH_SYMBOL(name))); \
   if (!found.name) throw NoDevice("libcuda.so.1 has no " BENCH_SYMBOL(name) ": it is too old");
   BENCH_DRIVER_FUNCTIONS(BENCH_LOOK_UP)
 #undef BENCH_LOOK_UP

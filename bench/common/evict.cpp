@@ -53,8 +53,8 @@ void Evictor::finish() const {
 #ifdef _SC_LEVEL3_CACHE_SIZE
   cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
-  static std::vector<char> other(std::clamp<std::size_t>(2 * static_cast<std::size_t>(std::max(cache, 0l)), 64u << 20,
-                                                         1024u << 20));
+  static std::vector<char> other(
+      std::clamp<std::size_t>(2 * static_cast<std::size_t>(std::max(cache, 0l)), 64u << 20, 1024u << 20));
   for (std::size_t i = 0; i < other.size(); i += cache_line) ++other[i];
   asm volatile("" : : "r"(other.data()) : "memory");
 }

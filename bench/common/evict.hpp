@@ -7,14 +7,15 @@ namespace bench {
 
 constexpr std::size_t cache_line = 64;
 
-/// Takes memory out of every cache, so that the next access comes from main memory.
+/// Removes memory from every cache, so that the next access comes from main memory.
 class Evictor {
  public:
   Evictor();
-  /// "clflushopt", "clflush", or "rewrite": where there is no instruction for it, a large array is rewritten.
+  /// Returns "clflushopt", "clflush" or "rewrite". If the processor has no instruction for it, a
+  /// large array is rewritten.
   const std::string& method() const { return method_; }
   void line_range(const std::byte* first, std::size_t bytes) const;
-  /// Waits until everything is out; call it after the last range.
+  /// Waits until all ranges are removed. Call it after the last range.
   void finish() const;
 
  private:

@@ -1,4 +1,5 @@
-// The MPI library's own functions. The preload exports the PMPI_ names too, so calling these would not go past it.
+// The MPI library's own functions. The preloaded library exports the PMPI_ names too, so a call of
+// these would not go past it.
 #pragma once
 
 #include <dlfcn.h>
@@ -9,10 +10,11 @@
 
 namespace bench {
 
-/// The function `name` of the MPI library itself. Throws where there is none.
+/// Returns the function `name` of the MPI library itself. Throws std::runtime_error if there is
+/// none.
 template <class F>
 F past(const char* name) {
-  // Nobody hooks this one, so where it is, the library is.
+  // Nobody hooks this function, so the file that has it is the MPI library.
   Dl_info library;
   void* const unhooked = dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
   void* handle = unhooked && dladdr(unhooked, &library) ? dlopen(library.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
@@ -23,5 +25,5 @@ F past(const char* name) {
 
 }  // namespace bench
 
-/// The library's own function of the name of one in mpi.h.
+/// The MPI library's own function for a name of mpi.h.
 #define BENCH_PAST(name) bench::past<decltype(&name)>("P" #name)

@@ -6,13 +6,13 @@
 
 namespace bench {
 
-/// The first line: which MPI this is, and whether Dunnage is loaded.
+/// Returns the first line: which MPI this is, and whether Dunnage is loaded.
 nlohmann::json header();
 
-/// One series: its statistics and every sample.
+/// Returns one series: its statistics and every sample.
 nlohmann::json to_json(const std::vector<double>& samples);
 
-/// Writes one line at once, so that a program that dies leaves what it has measured.
+/// Writes one line at once, so that a program that dies leaves what it has measured so far.
 void print(const nlohmann::json& record);
 
 }  // namespace bench

@@ -8,7 +8,7 @@ struct Summary {
   double median, trimean, p10, p90;
 };
 
-/// Of at least one sample. Percentiles interpolate between neighbours.
+/// Returns the statistics of one or more samples. Percentiles are interpolated between neighbours.
 Summary summarize(std::vector<double> samples);
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// What the programs of two ranks begin with, after MPI_Init.
+// The beginning of programs with two ranks, after MPI_Init.
 #pragma once
 
 #include <mpi.h>
@@ -9,8 +9,8 @@
 
 namespace bench {
 
-/// Reads the options and sees to it that there are two ranks. Returns nothing where the program goes on; else it has said why not
-/// on one rank and ended MPI, and this is its exit code.
+/// Reads the options and checks that there are two ranks. Returns nothing if the program can go on.
+/// Otherwise one rank prints why not, MPI is finalized, and the exit code is returned.
 inline std::optional<int> begin_on_two_ranks(CLI::App& app, int argc, char** argv, const char* program) {
   int rank, ranks;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -11,7 +11,8 @@ std::string name(Kind kind) {
   return "";
 }
 
-Buffers::Buffers(Kind kind, std::size_t bytes) : kind_(kind), bytes_(bytes), send_(where(), bytes), recv_(where(), bytes) {
+Buffers::Buffers(Kind kind, std::size_t bytes)
+    : kind_(kind), bytes_(bytes), send_(where(), bytes), recv_(where(), bytes) {
   if (kind != Kind::staged) return;
   host_send_.emplace(Where::host, bytes);
   host_recv_.emplace(Where::host, bytes);
@@ -20,22 +21,26 @@ Buffers::Buffers(Kind kind, std::size_t bytes) : kind_(kind), bytes_(bytes), sen
 }
 
 void Buffers::renew() {
-  // The old is freed last, so that the new lies elsewhere; the next may lie where this one did.
+  // The old memory is freed last, so that the new memory lies elsewhere. The next memory may lie at
+  // the old place.
   Memory send(where(), bytes_), recv(where(), bytes_);
   send_ = std::move(send);
   recv_ = std::move(recv);
 }
 
 void Buffers::stage_out(const Window& window, int k) const {
-  if (kind_ == Kind::staged) BENCH_CU(cuMemcpyDtoH, mpi_send(window, k), to_send(window, k).device(), window.shape.bytes);
+  if (kind_ == Kind::staged)
+    BENCH_CU(cuMemcpyDtoH, mpi_send(window, k), to_send(window, k).device(), window.shape.bytes);
 }
 
 void Buffers::stage_in(const Window& window, int k) const {
-  if (kind_ == Kind::staged) BENCH_CU(cuMemcpyHtoD, received(window, k).device(), mpi_recv(window, k), window.shape.bytes);
+  if (kind_ == Kind::staged)
+    BENCH_CU(cuMemcpyHtoD, received(window, k).device(), mpi_recv(window, k), window.shape.bytes);
 }
 
 void Buffers::fill(const Pattern& pattern, const Window& window, std::size_t salt) const {
-  for (int k = 0; k < window.length; ++k) pattern.fill(to_send(window, k), window.shape, salt + static_cast<std::size_t>(k));
+  for (int k = 0; k < window.length; ++k)
+    pattern.fill(to_send(window, k), window.shape, salt + static_cast<std::size_t>(k));
 }
 
 void Buffers::poison(const Window& window) const { set(recv_.place(), Pattern::poison, window.bytes()); }

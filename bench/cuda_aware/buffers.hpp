@@ -8,11 +8,11 @@
 
 namespace bench {
 
-/// What the messages of a series lie in.
+/// The memory in which the messages of a series lie.
 enum class Kind {
-  device,  ///< device memory, handed to MPI as it is
+  device,  ///< device memory that is handed to MPI in place
   host,    ///< ordinary host memory
-  staged,  ///< device memory, which the program copies to and from pinned host memory itself
+  staged,  ///< device memory that the program itself copies to and from pinned host memory
 };
 
 std::string name(Kind kind);
@@ -32,16 +32,20 @@ class Buffers {
 
   Kind kind() const { return kind_; }
   std::size_t bytes() const { return bytes_; }
-  /// Takes other memory. Nothing may be under way.
+  /// Takes new memory. No message may be in progress.
   void renew();
 
-  // What is filled and what is looked at.
+  // The memory that is filled and checked.
   Place to_send(const Window& window, int k) const { return send_.place() + offset(window, k); }
   Place received(const Window& window, int k) const { return recv_.place() + offset(window, k); }
-  // What MPI is handed: the host's copies where the program stages.
-  void* mpi_send(const Window& window, int k) const { return (host_send_ ? *host_send_ : send_).place().at + offset(window, k); }
-  void* mpi_recv(const Window& window, int k) const { return (host_recv_ ? *host_recv_ : recv_).place().at + offset(window, k); }
-  // The program's copies; nothing where it does not stage.
+  // The memory that MPI is handed: copies in host memory if the program stages.
+  void* mpi_send(const Window& window, int k) const {
+    return (host_send_ ? *host_send_ : send_).place().at + offset(window, k);
+  }
+  void* mpi_recv(const Window& window, int k) const {
+    return (host_recv_ ? *host_recv_ : recv_).place().at + offset(window, k);
+  }
+  // The program's copies. These do nothing if the program does not stage.
   void stage_out(const Window& window, int k) const;
   void stage_in(const Window& window, int k) const;
 

@@ -11,7 +11,7 @@ namespace bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Copies = std::function<void()>;  // queued in streams
+using Copies = std::function<void()>;  // puts copies into streams
 
 struct Copying {
   const char* memory;
@@ -20,7 +20,8 @@ struct Copying {
   int window;
 };
 
-void print_copies(const Copying& what, const Effort& effort, const std::vector<const Stream*>& streams, const Copies& copies) {
+void print_copies(const Copying& what, const Effort& effort, const std::vector<const Stream*>& streams,
+                  const Copies& copies) {
   const auto timed = [&] {
     const auto start = Clock::now();
     for (int k = 0; k < what.window; ++k) copies();
@@ -31,8 +32,14 @@ void print_copies(const Copying& what, const Effort& effort, const std::vector<c
   for (int i = 0; i < 3; ++i) took = timed();
   std::vector<double> samples;
   for (int n = repetitions(effort, took); n > 0; --n) samples.push_back(timed());
-  print({{"record", "result"}, {"memory", what.memory}, {"pattern", name(what.operation)}, {"bytes", what.bytes}, {"block", 0},
-         {"window", what.window}, {"buffers", "reused"}, {"seconds", quantiles(std::move(samples))}});
+  print({{"record", "result"},
+         {"memory", what.memory},
+         {"pattern", name(what.operation)},
+         {"bytes", what.bytes},
+         {"block", 0},
+         {"window", what.window},
+         {"buffers", "reused"},
+         {"seconds", quantiles(std::move(samples))}});
 }
 
 }  // namespace
@@ -42,7 +49,7 @@ void print_ceilings(const Gpu& gpu, int other_rank, const std::vector<std::size_
   const Gpu other(other_rank);
   const Memory there_from(Where::device, most), there_to(Where::device, most);
   other.reach(gpu);
-  const Stream back;  // of the other GPU, whose own engine writes to us
+  const Stream back;  // the other GPU's stream: its own engine writes to this GPU
   gpu.reach(other);
   gpu.make_current();
   const Memory here_from(Where::device, most), here_to(Where::device, most), host(Where::host, most);
@@ -61,7 +68,7 @@ void print_ceilings(const Gpu& gpu, int other_rank, const std::vector<std::size_
     };
     const auto down = [&] { BENCH_CU(cuMemcpyDtoHAsync, host.place().at, d(here_from), bytes, stream.get()); };
     const auto up = [&] { BENCH_CU(cuMemcpyHtoDAsync, d(here_to), host.place().at, bytes, stream.get()); };
-    // One copy and the wait for it is what one message can cost at least.
+    // A message costs at least one copy and the wait for it.
     print_copies({"copy engine", Operation::latency, bytes, 1}, effort, {&stream}, forth_copy);
     for (const int length : std::set{1, window}) {
       print_copies({"copy engine", Operation::one_way, bytes, length}, effort, {&stream}, forth_copy);

@@ -1,4 +1,4 @@
-// What the copy engines do: no message between the two GPUs can be faster.
+// What the copy engines take. No message between the two GPUs can be faster.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace bench {
 
-/// Prints the copy engine's times between this GPU and the other rank's, or within this one if that is the same, and between
-/// this one and pinned host memory. On one rank alone, while nobody else copies.
+/// Prints the copy engine's times between this GPU and the other rank's GPU, or within this GPU if
+/// the ranks share it. Also prints those between this GPU and pinned host memory. Call this on one
+/// rank, while no other rank copies.
 void print_ceilings(const Gpu& gpu, int other_rank, const std::vector<std::size_t>& sizes, int window, std::size_t most,
                     const Effort& effort);
 

@@ -1,4 +1,4 @@
-// What is timed: messages between two ranks, one way of moving them for each class.
+// What is timed: messages between two ranks. Each class moves them in one way.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@
 namespace bench {
 
 enum class Operation {
-  latency,   ///< a message there and one back; a sample is half of it
+  latency,   ///< a message there and one back; a sample is half of the time
   one_way,   ///< a window of messages from rank 0 to rank 1, and a short answer
-  both_ways  ///< a window each way at once, and a short answer each way
+  both_ways  ///< a window in each direction at once, and a short answer in each direction
 };
 
 std::string name(Operation operation);
@@ -24,7 +24,7 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  /// On both ranks. Everything has arrived when it returns on rank 0.
+  /// Does the exchange. Call it on both ranks. When it returns on rank 0, everything has arrived.
   virtual void run() = 0;
 
   bool sends() const { return operation != Operation::one_way || rank == 0; }
@@ -36,13 +36,14 @@ class Exchange {
   const Window window;
 };
 
-/// Through MPI_ calls: Send and Recv for the latency, Isend, Irecv and Waitall for windows.
+/// Makes an exchange through MPI_ calls: Send and Recv for the latency; Isend, Irecv and Waitall
+/// for windows.
 std::unique_ptr<Exchange> mpi_exchange(Operation operation, int rank, const Buffers& buffers, const Window& window);
 
-/// NCCL between the ranks' GPUs. Contiguous device memory only.
+/// Exchanges with NCCL between the ranks' GPUs, for contiguous device memory only.
 class Nccl {
  public:
-  /// Throws std::runtime_error where the library `path` cannot be used, on both ranks.
+  /// Throws std::runtime_error on both ranks if the library `path` cannot be used.
   Nccl(const std::string& path, int rank) : comm_(path, rank, 2), rank_(rank) {}
   std::unique_ptr<Exchange> exchange(Operation operation, const Buffers& buffers, const Window& window);
 

@@ -5,7 +5,8 @@
 namespace bench {
 
 int rank_before_init() {
-  // Of Open MPI; MPICH and Intel MPI; Slurm; and what all of PMI have.
+  // These variables are set by Open MPI; by MPICH and Intel MPI; by Slurm; and by every launcher
+  // with PMI.
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "PMIX_RANK", "PMI_RANK"})
     if (const char* value = std::getenv(name)) return std::atoi(value);
   return 0;

@@ -7,13 +7,15 @@
 
 namespace bench {
 
-/// The number of this process among those of its host, as its launcher tells it before MPI_Init; 0 where none does.
+/// Returns the number of this process among those of its host, as its launcher tells it before
+/// MPI_Init. Returns 0 if no launcher tells it.
 int rank_before_init();
 
-/// A GPU's primary context, which the CUDA runtime and NCCL use too. Current for the thread that made it.
+/// A GPU's primary context, which the CUDA runtime and NCCL use too. It is current for the thread
+/// that made it.
 class Gpu {
  public:
-  /// GPU `rank` modulo the number of them. Throws NoDevice where there is none.
+  /// Takes GPU number `rank` modulo the number of GPUs. Throws NoDevice if there is no GPU.
   explicit Gpu(int rank);
   ~Gpu() { driver().cuDevicePrimaryCtxRelease(device_); }
   Gpu(const Gpu&) = delete;
@@ -26,7 +28,7 @@ class Gpu {
   std::string name() const;
   std::size_t free_bytes() const;
   void make_current() const { BENCH_CU(cuCtxSetCurrent, context_); }
-  /// Whether this one reaches the memory of the other; lets it, if so.
+  /// Returns whether this GPU can reach the memory of the other, and enables the access if so.
   bool reach(const Gpu& other) const;
 
  private:
@@ -35,7 +37,7 @@ class Gpu {
   CUcontext context_ = nullptr;
 };
 
-/// A stream that does not wait for the null stream.
+/// A stream that does not synchronise with the null stream.
 class Stream {
  public:
   Stream() { BENCH_CU(cuStreamCreate, &stream_, CU_STREAM_NON_BLOCKING); }

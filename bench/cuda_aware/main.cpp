@@ -1,7 +1,9 @@
-// Messages between two GPUs, or within one where there is one: latency and bandwidth from device memory, from host memory and
-// with copies by the program, after the last figure of "CUDA-aware MPI"; strided and with new buffers; the copy engine and NCCL
-// beside them. Only MPI_ functions are called: what stands behind them, Dunnage or not, is what the program is started with.
-// Writes one JSON object per line; see docs/guide/benchmarks.md. Exit status 0: done; 1: wrong bytes; 2: failed; 3: no GPU.
+// Messages between two GPUs, or within one if there is only one: latency and bandwidth. Messages
+// come from device memory, from host memory, and from device memory with copies by the program, as
+// in the last figure of "CUDA-aware MPI". Strided messages and new buffers are measured too, and
+// the copy engine and NCCL beside them. The program calls MPI_ functions only, so what it measures
+// depends on what is preloaded. Writes one JSON object per line; see docs/guide/benchmarks.md. Exit
+// status 0: done; 1: wrong bytes; 2: failed; 3: no GPU.
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -17,7 +19,7 @@ namespace {
 
 using namespace bench;
 
-/// As the MPI itself says. One that cannot be asked is not.
+/// Returns whether the MPI says that it is CUDA-aware. If the MPI cannot be asked, it is not.
 bool mpi_is_cuda_aware() {
   const auto query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
   return query && query() == 1;
@@ -32,12 +34,17 @@ nlohmann::json header(const Gpu& gpu, int cores) {
   BENCH_CU(cuDeviceGet, &other, (gpu.number() + 1) % count);
   if (count > 1) BENCH_CU(cuDeviceCanAccessPeer, &can, gpu.device(), other);
   nlohmann::json record = bench::header();
-  record.update({{"device", gpu.name()}, {"devices", count}, {"driver", version}, {"cores", cores},
-                 {"peer_access", count == 1 || can != 0}, {"cuda_aware", mpi_is_cuda_aware()}});
+  record.update({{"device", gpu.name()},
+                 {"devices", count},
+                 {"driver", version},
+                 {"cores", cores},
+                 {"peer_access", count == 1 || can != 0},
+                 {"cuda_aware", mpi_is_cuda_aware()}});
   return record;
 }
 
-/// What both ranks have room for: buffers of both, twice where they are staged or new, and copies', all perhaps on one GPU.
+/// Returns the bytes that both ranks have room for: the buffers of both ranks, twice if they are
+/// staged or new, and the buffers of copies. All of them may be on one GPU.
 std::size_t room(const Gpu& gpu, std::size_t wanted) {
   unsigned long long most = std::min<unsigned long long>(wanted, gpu.free_bytes() / 12), least = 0;
   MPI_Allreduce(&most, &least, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN, MPI_COMM_WORLD);
@@ -84,7 +91,7 @@ bool run(const Options& options, const Gpu& gpu, int rank, const nlohmann::json&
 int main(int argc, char** argv) {
   try {
     const int number = rank_before_init();
-    const int cores = take_half_of_cores(number);  // before the driver makes its threads
+    const int cores = take_half_of_cores(number);  // must come before the driver makes its threads
     const Gpu gpu(number);
     MPI_Init(&argc, &argv);
     int rank;
@@ -105,7 +112,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "bench_cuda_aware: %s\n", error.what());
     int begun = 0;
     MPI_Initialized(&begun);
-    if (begun) MPI_Abort(MPI_COMM_WORLD, 2);  // the other rank waits
+    if (begun) MPI_Abort(MPI_COMM_WORLD, 2);  // the other rank waits, so end it
     return 2;
   }
 }

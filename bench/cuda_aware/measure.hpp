@@ -9,26 +9,28 @@
 namespace bench {
 
 struct Effort {
-  double seconds = 0.2;        ///< of one series, about
+  double seconds = 0.2;        ///< about how long one series may take
   int least = 5, most = 1000;  ///< samples
 };
 
-/// How often a series is repeated, when one exchange has taken `took` seconds on rank 0; the same on both ranks.
+/// Returns how often a series is repeated if one exchange has taken `took` seconds on rank 0. The
+/// result is the same on both ranks.
 int repetitions(const Effort& effort, double took);
 
 struct Series {
-  std::vector<double> seconds;  ///< of each exchange, on rank 0; half of it for the latency
-  bool right = true;            ///< the bytes, on both ranks
+  std::vector<double> seconds;  ///< of each exchange, on rank 0; for the latency, half of the time
+  bool right = true;            ///< whether the bytes were right, on both ranks
 };
 
-/// Where the check is tried out: which byte of what was received is changed before it is looked at.
+/// Tests the check itself: says which received byte is changed before it is checked.
 enum class Damage { none, first, last, gap };
 
-/// Times exchanges one by one after some that are not, and looks at the bytes of one more, with new values and into poison.
-/// `fresh`: before each, both ranks take new memory, which is not timed.
+/// Times single exchanges after some warm-up exchanges. Then checks the bytes of one more exchange,
+/// with new values and into poisoned memory. If `fresh` is true, both ranks take new memory before
+/// each exchange, which is not timed.
 Series measure(Exchange& exchange, Buffers& buffers, Pattern& pattern, const Effort& effort, bool fresh, Damage damage);
 
-/// Quantiles, and their number: there are too many samples to keep.
+/// Returns the quantiles and the number of the samples. There are too many samples to keep.
 nlohmann::json quantiles(std::vector<double> samples);
 
 }  // namespace bench

@@ -27,7 +27,7 @@ void set(Place to, unsigned char value, std::size_t bytes) {
     return;
   }
   BENCH_CU(cuMemsetD8, to.device(), value, bytes);
-  BENCH_CU(cuCtxSynchronize);  // other streams would overtake it
+  BENCH_CU(cuCtxSynchronize);  // other streams would overtake the memset
 }
 
 Memory::Memory(Where where, std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {

@@ -1,4 +1,4 @@
-// Memory of the device and of the host under one roof.
+// Memory of the device and of the host behind one interface.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,13 @@ struct Place {
   CUdeviceptr device() const { return reinterpret_cast<CUdeviceptr>(at); }
 };
 
-/// These are done when they return.
+/// These functions return when the work is done.
 void put(Place to, const std::byte* from, std::size_t bytes);
 void get(std::byte* to, Place from, std::size_t bytes);
 void set(Place to, unsigned char value, std::size_t bytes);
 
-/// Owns memory. On the host every page has been touched, so that none is made while something is timed.
+/// Owns memory. Every page of host memory has been touched, so that no page is made while something
+/// is timed.
 class Memory {
  public:
   Memory() = default;
@@ -47,7 +48,9 @@ class Memory {
 /// Pins host memory for as long as it lives.
 class Pinned {
  public:
-  explicit Pinned(const Memory& memory) : at_(memory.place().at) { BENCH_CU(cuMemHostRegister, at_, memory.bytes(), 0); }
+  explicit Pinned(const Memory& memory) : at_(memory.place().at) {
+    BENCH_CU(cuMemHostRegister, at_, memory.bytes(), 0);
+  }
   ~Pinned() { driver().cuMemHostUnregister(at_); }
   Pinned(const Pinned&) = delete;
   Pinned& operator=(const Pinned&) = delete;

@@ -19,10 +19,11 @@ namespace {
 
 constexpr int data_tag = 0, answer_tag = 1;
 
-/// Bytes, or a vector of 4-byte words.
+/// A datatype: bytes, or a vector of 4-byte words.
 class Type {
  public:
-  explicit Type(const Shape& shape) : count_(shape.block ? 1 : static_cast<int>(shape.bytes)), derived_(shape.block != 0) {
+  explicit Type(const Shape& shape)
+      : count_(shape.block ? 1 : static_cast<int>(shape.bytes)), derived_(shape.block != 0) {
     if (!derived_) return;
     const int words = static_cast<int>(shape.block / 4);
     MPI_Type_vector(static_cast<int>(shape.bytes / shape.block), words, 2 * words, MPI_INT, &type_);
@@ -59,7 +60,8 @@ class MpiExchange final : public Exchange {
 
   void ping_pong() {
     if (rank == 0) send();
-    MPI_Recv(buffers.mpi_recv(window, 0), type_.count(), type_.get(), other(), data_tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(buffers.mpi_recv(window, 0), type_.count(), type_.get(), other(), data_tag, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
     buffers.stage_in(window, 0);
     if (rank == 1) send();
   }
@@ -73,11 +75,13 @@ class MpiExchange final : public Exchange {
     std::size_t n = 0;
     if (receives())
       for (int k = 0; k < window.length; ++k)
-        MPI_Irecv(buffers.mpi_recv(window, k), type_.count(), type_.get(), other(), data_tag, MPI_COMM_WORLD, &requests_[n++]);
+        MPI_Irecv(buffers.mpi_recv(window, k), type_.count(), type_.get(), other(), data_tag, MPI_COMM_WORLD,
+                  &requests_[n++]);
     if (sends())
       for (int k = 0; k < window.length; ++k) {
         buffers.stage_out(window, k);
-        MPI_Isend(buffers.mpi_send(window, k), type_.count(), type_.get(), other(), data_tag, MPI_COMM_WORLD, &requests_[n++]);
+        MPI_Isend(buffers.mpi_send(window, k), type_.count(), type_.get(), other(), data_tag, MPI_COMM_WORLD,
+                  &requests_[n++]);
       }
     MPI_Waitall(static_cast<int>(n), requests_.data(), MPI_STATUSES_IGNORE);
     if (receives())

@@ -11,7 +11,7 @@
 namespace bench {
 namespace {
 
-/// Whether all is well on all ranks.
+/// Returns whether `well` is true on all ranks.
 bool everywhere(bool well) {
   int mine = well, all = 0;
   MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -21,12 +21,12 @@ bool everywhere(bool well) {
 }  // namespace
 
 struct NcclComm::Library {
-  // Of nccl.h, which need not be there; NCCL has kept these since version 2.7.
+  // Declarations of nccl.h, which need not be installed. NCCL has kept them since version 2.7.
   struct UniqueId {
     std::array<char, 128> bytes;
   };
   using Comm = struct ncclComm*;
-  using Result = int;  // 0: success
+  using Result = int;  // 0 means success
   static constexpr int type_int8 = 0;
 
   void* handle = nullptr;
@@ -76,7 +76,7 @@ NcclComm::NcclComm(const std::string& path, int rank, int ranks) : library_(std:
   };
   Library::UniqueId id{};
   together([&] {
-    if (Gpu::count() < ranks) throw std::runtime_error("NCCL wants a GPU for each rank");
+    if (Gpu::count() < ranks) throw std::runtime_error("NCCL needs a GPU for each rank");
     library_->open(path);
     if (rank == 0) library_->check(library_->get_unique_id(&id), "ncclGetUniqueId");
   });
@@ -95,7 +95,8 @@ void NcclComm::recv(void* to, std::size_t bytes, int peer, CUstream stream) cons
   library_->check(library_->recv(to, bytes, Library::type_int8, peer, library_->comm, stream), "ncclRecv");
 }
 void NcclComm::broadcast(void* buffer, std::size_t bytes, int root, CUstream stream) const {
-  library_->check(library_->broadcast(buffer, buffer, bytes, Library::type_int8, root, library_->comm, stream), "ncclBroadcast");
+  library_->check(library_->broadcast(buffer, buffer, bytes, Library::type_int8, root, library_->comm, stream),
+                  "ncclBroadcast");
 }
 void NcclComm::group_start() const { library_->check(library_->group_start(), "ncclGroupStart"); }
 void NcclComm::group_end() const { library_->check(library_->group_end(), "ncclGroupEnd"); }

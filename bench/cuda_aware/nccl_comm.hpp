@@ -1,18 +1,20 @@
-// NCCL, which a benchmark compares with where it is there. Nothing is linked, and its header is not needed.
+// NCCL, for comparison, if it is installed. Nothing is linked, and NCCL's header is not needed.
 #pragma once
-
-#include <cuda.h>
 
 #include <cstddef>
 #include <memory>
 #include <string>
 
+#include "device/cuda_driver_api.h"
+
 namespace bench {
 
-/// A communicator of all ranks of MPI_COMM_WORLD. Calls put work into a stream; they throw std::runtime_error.
+/// A communicator of all ranks of MPI_COMM_WORLD. Its functions put work into a stream. They throw
+/// std::runtime_error.
 class NcclComm {
  public:
-  /// By all ranks. Throws std::runtime_error on all where one cannot: each needs a GPU of its own.
+  /// Collective. If a rank cannot use NCCL, throws std::runtime_error on all ranks. Each rank needs
+  /// a GPU of its own.
   NcclComm(const std::string& library, int rank, int ranks);
   NcclComm(const NcclComm&) = delete;
   NcclComm& operator=(const NcclComm&) = delete;

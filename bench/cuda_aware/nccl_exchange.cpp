@@ -8,7 +8,8 @@ namespace bench {
 std::unique_ptr<Exchange> Nccl::exchange(Operation operation, const Buffers& buffers, const Window& window) {
   class NcclExchange final : public Exchange {
    public:
-    NcclExchange(Operation o, int r, const Buffers& b, const Window& w, const NcclComm& comm) : Exchange(o, r, b, w), nccl_(comm) {}
+    NcclExchange(Operation o, int r, const Buffers& b, const Window& w, const NcclComm& comm)
+        : Exchange(o, r, b, w), nccl_(comm) {}
 
     void run() override {
       if (operation == Operation::latency) {
@@ -31,7 +32,7 @@ std::unique_ptr<Exchange> Nccl::exchange(Operation operation, const Buffers& buf
    private:
     void send(int k) { nccl_.send(buffers.mpi_send(window, k), window.shape.bytes, 1 - rank, stream_.get()); }
     void receive(int k) { nccl_.recv(buffers.mpi_recv(window, k), window.shape.bytes, 1 - rank, stream_.get()); }
-    /// By MPI and from host memory: that is what an application would do.
+    /// The answer goes by MPI from host memory, as an application would do it.
     void answer() {
       char byte = 0;
       if (rank == 1)

@@ -1,4 +1,4 @@
-// What is measured, as the command line says.
+// The options of the command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,8 +13,10 @@ struct Options {
   std::vector<std::string> memory{"device", "host", "staged"};
   std::vector<std::size_t> bytes, strided_bytes, blocks, fresh_bytes;
   int window = 16;
-  std::size_t most = std::size_t{1} << 30;  ///< of one side's window; longer windows are shortened, larger messages left out
-  double too_long = 10;                     ///< seconds; a series that would take longer is left out
+  /// The most bytes of one side's window; longer windows are shortened, and larger messages left
+  /// out.
+  std::size_t most = std::size_t{1} << 30;
+  double too_long = 10;  ///< seconds; a series that would take longer is left out
   Effort effort;
   std::string nccl = "libnccl.so.2";
   Damage damage = Damage::none;

@@ -7,14 +7,18 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t piece = std::size_t{4} << 20;  // what is looked at together; a multiple of every block and its gap
-constexpr std::size_t period = 8388593;              // a prime, so that no regular displacement hits it
+// Bytes that are checked together; a multiple of every block and its gap.
+constexpr std::size_t piece = std::size_t{4} << 20;
+constexpr std::size_t period = 8388593;  // a prime, so that no regular displacement hits it
 
 }  // namespace
 
-// Behind the period the bytes begin again, so that every piece lies in one.
+// The bytes repeat after the period, so that every piece lies within the memory.
 Pattern::Pattern()
-    : bytes_(Where::host, period + piece), received_(Where::host, piece), expected_(piece), bytes_pinned_(bytes_),
+    : bytes_(Where::host, period + piece),
+      received_(Where::host, piece),
+      expected_(piece),
+      bytes_pinned_(bytes_),
       received_pinned_(received_) {
   std::mt19937_64 random(20130711);
   std::byte* const at = bytes_.place().at;

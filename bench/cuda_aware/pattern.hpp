@@ -1,4 +1,4 @@
-// What is sent, and whether it has arrived.
+// What is sent, and the check whether it has arrived.
 #pragma once
 
 #include <cstddef>
@@ -8,25 +8,27 @@
 
 namespace bench {
 
-/// How the bytes of one message lie: all together, or in blocks with gaps of the same length between them.
+/// How the bytes of one message lie: all together, or in blocks with gaps of the same length.
 struct Shape {
-  std::size_t bytes = 0;  ///< of the payload
-  std::size_t block = 0;  ///< a power of two; 0: contiguous
+  std::size_t bytes = 0;  ///< bytes of the payload
+  std::size_t block = 0;  ///< bytes of a block, a power of two; 0 if the message is contiguous
 
   std::size_t extent() const { return block ? 2 * bytes : bytes; }
 };
 
-/// Random bytes of a long period. A message takes them from a place that depends on its salt, so bytes that are late, that are
-/// another message's or that lie elsewhere differ; none is the poison.
+/// Random bytes with a long period. A message takes its bytes from a place that depends on its
+/// salt. Bytes that come late, belong to another message or lie elsewhere are therefore different.
+/// No byte is the poison.
 class Pattern {
  public:
   Pattern();
 
   static constexpr unsigned char poison = 0xff;
 
-  /// All of the extent, gaps too.
+  /// Fills the whole extent, gaps included.
   void fill(Place to, const Shape& shape, std::size_t salt) const;
-  /// Whether `at`, poisoned before, has received the payload of a message filled with `salt`, and nothing has touched the gaps.
+  /// Returns whether `at`, which was poisoned, has received the payload of a message filled with
+  /// `salt`, and the gaps are untouched.
   bool arrived(Place at, const Shape& shape, std::size_t salt);
 
  private:
@@ -35,7 +37,8 @@ class Pattern {
 
   Memory bytes_, received_;
   std::vector<std::byte> expected_;
-  Pinned bytes_pinned_, received_pinned_;  // a gigabyte is looked at after each series
+  // Pinned, because a gigabyte is checked after each series.
+  Pinned bytes_pinned_, received_pinned_;
 };
 
 }  // namespace bench

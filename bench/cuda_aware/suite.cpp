@@ -9,8 +9,9 @@
 namespace bench {
 
 namespace {
-constexpr double any_message = 1e-3;  // seconds that do not foretell what a larger one takes
-}
+// Seconds; a message that takes less does not predict what a larger one takes.
+constexpr double any_message = 1e-3;
+}  // namespace
 
 bool Suite::Pace::fits(const Options& options, double units) const {
   int fits = unit * units * (options.effort.least + 2) <= options.too_long;
@@ -25,10 +26,18 @@ int Suite::window_length(const Shape& shape) const {
 
 void Suite::one(const Name& name, Buffers& buffers, const Make& make, Pace& pace, double units) {
   const Window& window = name.window;
-  nlohmann::json record = {
-      {"record", "result"}, {"memory", name.memory}, {"pattern", bench::name(name.operation)}, {"bytes", window.shape.bytes},
-      {"block", window.shape.block}, {"window", window.length}, {"buffers", name.fresh ? "fresh" : "reused"}};
-  const char* reason = window.length < 1 || window.bytes() > buffers.bytes() ? "memory" : !pace.fits(options_, units) ? "time" : nullptr;
+  nlohmann::json record = {{"record", "result"},
+                           {"memory", name.memory},
+                           {"pattern", bench::name(name.operation)},
+                           {"bytes", window.shape.bytes},
+                           {"block", window.shape.block},
+                           {"window", window.length},
+                           {"buffers", name.fresh ? "fresh" : "reused"}};
+  const char* reason = nullptr;
+  if (window.length < 1 || window.bytes() > buffers.bytes())
+    reason = "memory";
+  else if (!pace.fits(options_, units))
+    reason = "time";
   if (reason) {
     record.update({{"record", "skipped"}, {"reason", reason}});
     if (rank_ == 0) print(record);
@@ -74,7 +83,8 @@ void Suite::strided(Kind kind, const Make& make) {
     if (window.bytes() <= most_) needed = std::max(needed, window.bytes());
   }
   Buffers buffers(kind, needed);
-  // Where an MPI moves block by block, this is what a block takes: large ones first, so that small ones are foretold.
+  // If an MPI moves block by block, this is the time of a block. Large blocks come first, so that
+  // their times predict those of small blocks.
   Pace latency, windowed;
   std::vector<std::size_t> blocks = options_.blocks;
   std::sort(blocks.rbegin(), blocks.rend());

@@ -7,12 +7,12 @@
 
 namespace bench {
 
-/// Prints a record for each series, and for each that is left out with the reason.
+/// Prints a record for each series. If a series is left out, its record has the reason.
 class Suite {
  public:
   using Make = std::function<std::unique_ptr<Exchange>(Operation, const Buffers&, const Window&)>;
 
-  /// `most`: bytes of one side's window, the same on both ranks.
+  /// `most` is the most bytes of one side's window. It must be the same on both ranks.
   Suite(const Options& options, int rank, std::size_t most) : options_(options), rank_(rank), most_(most) {}
 
   void contiguous(const std::string& memory, Kind kind, const Make& make);
@@ -29,7 +29,8 @@ class Suite {
     bool fresh = false;
   };
 
-  /// What a step of a series took, to foretell the next: seconds for each unit (a byte or a block).
+  /// The pace of a series' last step, to predict the next step: seconds for each unit, which is a
+  /// byte or a block.
   struct Pace {
     double unit = 0;
     bool fits(const Options& options, double units) const;

@@ -1,12 +1,17 @@
-// Ping-pongs of two ranks, through the preload (MPI_) and past it (BENCH_PAST), alternating call by call so that noise
-// hits both alike. Writes one JSON object per line; see docs/guide/benchmarks.md.
+// Ping-pongs of two ranks, through the preloaded library (MPI_) and past it (BENCH_PAST). The two
+// take turns call by call, so that noise hits both alike. Writes one JSON object per line; see
+// docs/guide/benchmarks.md.
 //
 //   bench_message [--most BYTES] [--repetitions N]
 //
-// Patterns: `contiguous` (one MPI_Send and MPI_Recv each way), `send strided` (every other double sent, contiguous
-// received, empty answer) and `both strided`, blocking and nonblocking; `rows of N bytes`: the same with longer blocks,
-// on both sides, blocking; `call`: MPI_Pack of 8 contiguous bytes, the
-// cheapest call that the preload sees, in a loop of its own.
+// Patterns:
+//   contiguous       one MPI_Send and one MPI_Recv each way
+//   send strided     every other double sent, contiguous data received, an empty answer
+//   both strided     every other double on both sides
+//   rows of N bytes  longer blocks on both sides, blocking
+//   call             MPI_Pack of 8 contiguous bytes in a loop, the cheapest call that the preloaded
+//                    library sees
+// The first three are measured blocking and nonblocking.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
@@ -46,14 +51,14 @@ void print_result(const std::string& pattern, long bytes, const Samples& plain, 
   bench::print(record);
 }
 
-/// One side of a series: what is sent and received.
+/// One side of a series: the datatype and what is sent or received.
 struct Side {
   MPI_Datatype type;
   int count;
   double* buffer;
 };
 
-/// One ping-pong, on both ranks; `answer` bytes come back.
+/// Does one ping-pong on both ranks. `answer` bytes come back.
 void ping_pong(const Functions& f, int rank, const Side& send, const Side& recv, bool nonblocking, int answer) {
   char back[8] = {};
   MPI_Request request;
@@ -76,7 +81,7 @@ void ping_pong(const Functions& f, int rank, const Side& send, const Side& recv,
   }
 }
 
-/// Alternates batches of ping-pongs; rank 0 returns seconds per ping-pong.
+/// Alternates batches of ping-pongs. On rank 0 the samples get the seconds of a ping-pong.
 void alternate(int rank, const Side& send, const Side& recv, bool nonblocking, int answer, int repetitions, int batch,
                Samples& plain, Samples& dunnage) {
   for (int r = -2; r < repetitions; ++r)
@@ -90,7 +95,7 @@ void alternate(int rank, const Side& send, const Side& recv, bool nonblocking, i
     }
 }
 
-/// Returns whether the bytes were right, on both ranks.
+/// Measures one series. Returns whether the bytes were right on both ranks.
 bool series(const std::string& pattern, int rank, long bytes, int block, bool strided_send, bool strided_recv,
             bool nonblocking, int repetitions) {
   const auto n = static_cast<int>(bytes / 8);
@@ -105,7 +110,7 @@ bool series(const std::string& pattern, int rank, long bytes, int block, bool st
   const int batch = static_cast<int>(std::clamp(400000L / (bytes + 400), 1L, 200L));
   const int answer = strided_send || strided_recv ? 0 : 8;
   alternate(rank, send, recv, nonblocking, answer, repetitions, batch, plain, dunnage);
-  // One more exchange through the preload decides whether the bytes are right.
+  // One more exchange through the preloaded library decides whether the bytes are right.
   std::fill(to.begin(), to.end(), -1);
   ping_pong(through, rank, send, recv, nonblocking, 0);
   bool right = true;
@@ -119,7 +124,7 @@ bool series(const std::string& pattern, int rank, long bytes, int block, bool st
   return right;
 }
 
-/// What passing a contiguous call through costs, measured where the call itself is cheapest.
+/// Measures what passing a contiguous call through costs, with the call that itself costs least.
 void one_call(int rank, int repetitions) {
   constexpr int calls = 20000;
   double value = 1;
@@ -148,7 +153,7 @@ int main(int argc, char** argv) {
   CLI::App app("Ping-pongs with and without Dunnage");
   int repetitions = 41;
   long most = 4 << 20;
-  app.add_option("--repetitions", repetitions, "samples of each series");
+  app.add_option("--repetitions", repetitions, "number of samples of each series");
   app.add_option("--most", most, "largest payload in bytes");
   if (const auto code = bench::begin_on_two_ranks(app, argc, argv, "bench_message")) return *code;
   if (rank == 0) bench::print(bench::header());
@@ -164,7 +169,8 @@ int main(int argc, char** argv) {
     }
   for (const int block : {8, 128})
     for (long bytes = 4096; bytes <= most; bytes *= 4)
-      right &= series("rows of " + std::to_string(8 * block) + " bytes", rank, bytes, block, true, true, false, repetitions);
+      right &=
+          series("rows of " + std::to_string(8 * block) + " bytes", rank, bytes, block, true, true, false, repetitions);
   MPI_Finalize();
   return right ? 0 : 1;
 }

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t alignment = 64;
 constexpr double poisoned = -1;
 
-// Exact in a double, since arrays are shorter than 2^32.
+// The value is exact in a double, because arrays have fewer than 2^32 elements.
 double value(std::size_t place, int salt) { return static_cast<double>(salt) * 0x1p32 + static_cast<double>(place); }
 
 std::size_t place(Shape shape, std::size_t i) { return shape == Shape::strided ? 2 * i : i; }

@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// Doubles at an address that is a multiple of 64, every page touched.
+/// An array of doubles at an address that is a multiple of 64. Every page has been touched.
 class Array {
  public:
   explicit Array(std::size_t count);
@@ -22,19 +22,20 @@ class Array {
   std::unique_ptr<double, Free> data_;
 };
 
-/// Where data lies in an array of twice its size: every other double, or the first half.
+/// Where data lies in an array of twice its size: in every other double, or in the first half.
 enum class Shape { contiguous, strided };
 
 /// Writes values that differ from place to place and from salt to salt.
 void fill(const Array& from, int salt);
 
-/// Writes what no value of `fill` is.
+/// Writes a value that fill() never writes.
 void poison(const Array& to);
 
-/// Whether `to` has received the data of an array filled with `salt`, and what lies between and behind is still poison.
+/// Returns whether `to` has received the data of an array that was filled with `salt`. What lies
+/// between and behind the data must still be the poison.
 bool received(const Array& to, Shape sent, Shape taken, int salt);
 
-/// An array that, rewritten, leaves nothing else in the caches.
+/// An array that leaves nothing else in the caches when it is rewritten.
 class Flush {
  public:
   explicit Flush(std::size_t bytes) : array_(bytes / sizeof(double)) {}

@@ -1,5 +1,6 @@
-// The calls that a scheme is made of, through the preload or past it. Both ranks of an exchange must use the same ones for all
-// of it: with Dunnage a message may travel in parts of its own, which only its receive understands.
+// The calls that a scheme consists of, through the preloaded library or past it. Both ranks must
+// use the same functions for all of an exchange. With Dunnage a message may travel in a form that
+// only Dunnage's receive understands.
 #pragma once
 
 #include <mpi.h>
@@ -24,10 +25,10 @@ struct Functions {
   decltype(&MPI_Win_free) win_free;
 };
 
-/// The names that a program uses: Dunnage's where it is loaded.
+/// Returns the functions that a program uses: Dunnage's if it is loaded.
 const Functions& through();
 
-/// The MPI library's own.
+/// Returns the MPI library's own functions.
 const Functions& past();
 
 }  // namespace bench

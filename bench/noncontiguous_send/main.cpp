@@ -1,5 +1,6 @@
-// Sends of every other double by several schemes, after "Performance of MPI sends of non-contiguous data", on two ranks,
-// past the preload and through it. Writes one JSON object per line; see docs/guide/benchmarks.md.
+// Sends every other double by several schemes on two ranks, past the preloaded library and through
+// it. The schemes are those of V. Eijkhout, "Performance of MPI sends of non-contiguous data".
+// Writes one JSON object per line; see docs/guide/benchmarks.md.
 //
 //   bench_noncontiguous_send [--least BYTES] [--most BYTES] [--step FACTOR] [--exchanges N] [--flush BYTES]
 //                            [--schemes REGEX] [--seconds S] [--element-seconds S] [--one-sided-most BYTES]
@@ -31,13 +32,13 @@ void add_options(CLI::App& app, Options& o) {
   const auto payload = CLI::Range(long(sizeof(double)), 1L << 30);  // counts are ints
   app.add_option("--least", o.least, "smallest payload in bytes")->check(payload);
   app.add_option("--most", o.most, "largest payload in bytes")->check(payload);
-  app.add_option("--step", o.step, "from one payload to the next")->check(CLI::Range(2L, 1L << 30));
+  app.add_option("--step", o.step, "factor from one payload to the next")->check(CLI::Range(2L, 1L << 30));
   app.add_option("--exchanges", o.exchanges, "ping-pongs of each series")->check(CLI::Range(1, 1'000'000));
-  app.add_option("--flush", o.flush, "bytes rewritten before each, more than the last-level cache holds; 0: none")
+  app.add_option("--flush", o.flush, "bytes rewritten before each exchange, more than the last-level cache; 0: none")
       ->check(CLI::Range(0L, 1L << 40));
-  app.add_option("--schemes", o.schemes, "only those whose name this regular expression is found in");
-  app.add_option("--seconds", o.seconds, "leave out what would take longer: one scheme, one payload");
-  app.add_option("--element-seconds", o.element_seconds, "the same for packing by element");
+  app.add_option("--schemes", o.schemes, "only schemes whose names match this regular expression");
+  app.add_option("--seconds", o.seconds, "leave out a scheme at a payload if it would take longer");
+  app.add_option("--element-seconds", o.element_seconds, "as --seconds, for packing by element");
   app.add_option("--one-sided-most", o.one_sided_most, "largest payload of one-sided transfers");
 }
 
@@ -63,17 +64,20 @@ nlohmann::json to_json(const bench::Series& series) {
   return json;
 }
 
-/// Why a scheme is left out at a payload, the same on both ranks; null where it is not. `expected` seconds it would take.
+/// Returns why a scheme is left out at a payload, or null if it is not. `expected` is the time in
+/// seconds that it would take. The answer is the same on both ranks.
 const char* reason(const Options& o, bench::Effort effort, long bytes, double expected) {
   if (effort == bench::Effort::one_sided && bytes > o.one_sided_most) return "memory";
-  return bench::agreed(expected > (effort == bench::Effort::by_element ? o.element_seconds : o.seconds), 0) ? "time" : nullptr;
+  const double limit = effort == bench::Effort::by_element ? o.element_seconds : o.seconds;
+  return bench::agreed(expected > limit, 0) ? "time" : nullptr;
 }
 
-/// Every scheme at every payload. Returns whether all bytes that Dunnage delivered were right.
+/// Runs every scheme at every payload. Returns whether all bytes that Dunnage delivered were right.
 bool run(const Options& o, int rank, bool dunnage) {
   const std::regex wanted(o.schemes);
   const bench::Flush flush(static_cast<std::size_t>(o.flush));
-  std::map<std::string, double> took;  // one ping-pong of each scheme at the payload before, on rank 0
+  // Seconds of a ping-pong of each scheme at the last payload, on rank 0.
+  std::map<std::string, double> took;
   bool right = true;
   for (long bytes = o.least / 8 * 8; bytes <= o.most; bytes *= o.step) {
     const bench::Payload payload(rank, static_cast<int>(bytes / static_cast<long>(sizeof(double))));
@@ -83,7 +87,7 @@ bool run(const Options& o, int rank, bool dunnage) {
       nlohmann::json record = {{"record", "result"}, {"pattern", scheme.name}, {"bytes", bytes}};
       const double expected = before * static_cast<double>(o.step * o.exchanges) * (dunnage ? 2 : 1);
       if (const char* why = reason(o, scheme.effort, bytes, expected)) {
-        before *= static_cast<double>(o.step);  // larger ones neither
+        before *= static_cast<double>(o.step);  // larger payloads are left out too
         record["record"] = "skipped";
         record["reason"] = why;
         if (rank == 0) bench::print(record);

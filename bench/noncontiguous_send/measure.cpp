@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What holds the ranks together belongs to neither series.
+/// The barrier synchronises the ranks and belongs to neither series.
 void barrier() {
   static const auto function = BENCH_PAST(MPI_Barrier);
   function(MPI_COMM_WORLD);
@@ -27,7 +27,8 @@ double exchange(Exchange& one) {
   return seconds;
 }
 
-/// With values that no exchange before has had, so that nothing left over can pass for them.
+/// Does one exchange with values that no exchange before has had, so that no leftover can pass for
+/// them. Returns whether the bytes are right.
 bool bytes_right(const Scheme& scheme, const Payload& payload, Exchange& one) {
   static int salt = 0;
   ++salt;
@@ -58,7 +59,8 @@ Measurement measure(const Scheme& scheme, const Payload& payload, const Flush& f
   for (Way& way : ways) way.series.right = bytes_right(scheme, payload, *way.exchange);
   for (int i = 0; i < exchanges; ++i)
     for (std::size_t k = 0; k < ways.size(); ++k) {
-      Way& way = ways[(static_cast<std::size_t>(i) + k) % ways.size()];  // another one first each time
+      // Another way comes first each time.
+      Way& way = ways[(static_cast<std::size_t>(i) + k) % ways.size()];
       flush();
       way.series.seconds.push_back(exchange(*way.exchange));
     }

@@ -1,4 +1,4 @@
-// Ping-pongs of one scheme, without and with Dunnage in turn.
+// Ping-pongs of one scheme. Those without and with Dunnage take turns.
 #pragma once
 
 #include <vector>
@@ -9,18 +9,19 @@ namespace bench {
 
 struct Series {
   std::vector<double> seconds;  // of each ping-pong, on rank 0
-  bool right = true;            // the bytes, on both ranks
+  bool right = true;            // whether the bytes were right, on both ranks
 };
 
 struct Measurement {
-  Series plain, dunnage;  // the latter empty where Dunnage is not loaded
+  Series plain, dunnage;  // `dunnage` is empty if Dunnage is not loaded
 };
 
-/// `exchanges` ping-pongs of each series, each timed singly and with the caches flushed before it. Bytes are looked at after
-/// a first exchange into a poisoned buffer, which is not timed, and once more at the end.
+/// Measures `exchanges` ping-pongs of each series. Each is timed by itself, after the caches were
+/// flushed. The bytes are checked after a first exchange into a poisoned buffer, which is not
+/// timed, and once more at the end.
 Measurement measure(const Scheme& scheme, const Payload& payload, const Flush& flush, int exchanges, bool dunnage);
 
-/// The same answer on both ranks: that of `rank`.
+/// Returns `rank`'s answer on both ranks.
 bool agreed(bool answer, int rank);
 
 }  // namespace bench

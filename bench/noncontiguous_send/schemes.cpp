@@ -5,9 +5,10 @@ namespace bench {
 namespace {
 
 constexpr int ping_tag = 0, pong_tag = 1;
-constexpr std::size_t spare = (MPI_BSEND_OVERHEAD + 4096) / sizeof(double);  // for the MPI's own notes in an attached buffer
+// Room for the MPI's own data in an attached buffer.
+constexpr std::size_t spare = (MPI_BSEND_OVERHEAD + 4096) / sizeof(double);
 
-/// What both sides call their data.
+/// The datatype and count by which each side describes its data.
 struct Words {
   MPI_Datatype type;
   int count;
@@ -17,7 +18,7 @@ Words words(const Payload& p, Shape shape) {
   return shape == Shape::strided ? Words{p.vector, 1} : Words{MPI_DOUBLE, p.count};
 }
 
-/// A message from rank 0 to rank 1, and an empty one back.
+/// A message from rank 0 to rank 1, and an empty message back.
 class TwoSided : public Exchange {
  public:
   TwoSided(const Payload& p, const Functions& f, Shape taken = Shape::contiguous)
@@ -35,9 +36,7 @@ class TwoSided : public Exchange {
 
  protected:
   virtual void send() = 0;
-  void send_packed(int bytes) const {
-    mpi.send(payload.packed.data(), bytes, MPI_PACKED, 1, ping_tag, MPI_COMM_WORLD);
-  }
+  void send_packed(int bytes) const { mpi.send(payload.packed.data(), bytes, MPI_PACKED, 1, ping_tag, MPI_COMM_WORLD); }
   int packed_bytes() const { return payload.count * static_cast<int>(sizeof(double)); }
 
  private:
@@ -77,7 +76,8 @@ class Copying : public TwoSided {
   }
 };
 
-/// The buffer is attached for one exchange at a time, so that it is always that of the functions that are measured.
+/// The buffer is attached for one exchange at a time, so that it always belongs to the functions
+/// that are measured.
 class Buffered : public TwoSided {
   using TwoSided::TwoSided;
   void before() final {
@@ -138,7 +138,7 @@ class Persistent : public TwoSided {
   MPI_Request request_;
 };
 
-/// There is no answer: the fences are timed instead.
+/// There is no answer. The fences are timed instead.
 class OneSided : public Exchange {
  public:
   OneSided(const Payload& p, const Functions& f) : Exchange(p, f) {
@@ -151,8 +151,7 @@ class OneSided : public Exchange {
  private:
   void run() final {
     mpi.win_fence(0, window_);
-    if (payload.rank == 0)
-      mpi.put(payload.from.data(), 1, payload.vector, 1, 0, payload.count, MPI_DOUBLE, window_);
+    if (payload.rank == 0) mpi.put(payload.from.data(), 1, payload.vector, 1, 0, payload.count, MPI_DOUBLE, window_);
     mpi.win_fence(0, window_);
   }
   MPI_Win window_;
@@ -161,8 +160,12 @@ class OneSided : public Exchange {
 }  // namespace
 
 Payload::Payload(int r, int n)
-    : rank(r), count(n), from(r == 0 ? 2 * std::size_t(n) : 0), to(r == 1 ? 2 * std::size_t(n) : 0),
-      packed(r == 0 ? std::size_t(n) : 0), attached(r == 0 ? std::size_t(n) + spare : 0) {
+    : rank(r),
+      count(n),
+      from(r == 0 ? 2 * std::size_t(n) : 0),
+      to(r == 1 ? 2 * std::size_t(n) : 0),
+      packed(r == 0 ? std::size_t(n) : 0),
+      attached(r == 0 ? std::size_t(n) + spare : 0) {
   MPI_Type_vector(n, 1, 2, MPI_DOUBLE, &vector);
   MPI_Type_commit(&vector);
   const int sizes[] = {n, 2}, subsizes[] = {n, 1}, starts[] = {0, 0};

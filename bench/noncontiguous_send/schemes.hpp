@@ -1,4 +1,5 @@
-// The ways to send every other double, after "Performance of MPI sends of non-contiguous data", and some beyond it.
+// The ways to send every other double: those of V. Eijkhout, "Performance of MPI sends of
+// non-contiguous data", and some more.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,8 @@
 
 namespace bench {
 
-/// One payload: the arrays of both ranks, and the datatypes that describe every other double of one.
+/// One payload: the arrays of both ranks, and datatypes that describe every other double of an
+/// array.
 class Payload {
  public:
   Payload(int rank, int count);
@@ -17,19 +19,19 @@ class Payload {
   Payload(const Payload&) = delete;
   Payload& operator=(const Payload&) = delete;
 
-  const int rank, count;   // of doubles
-  const Array from, to;    // of twice as many: sent on rank 0, received on rank 1
-  const Array packed;      // rank 0: what copying and packing write into
-  const Array attached;    // rank 0: what buffered sends use
+  const int rank, count;  // count: number of doubles
+  const Array from, to;   // twice as many doubles: sent on rank 0, received on rank 1
+  const Array packed;     // rank 0: the destination of copying and packing
+  const Array attached;   // rank 0: the buffer of buffered sends
   MPI_Datatype vector, subarray;
 };
 
-/// One scheme, set up on both ranks for one payload and by one set of functions.
+/// One scheme, set up on both ranks for one payload and one set of functions.
 class Exchange {
  public:
   Exchange(const Payload& p, const Functions& f) : payload(p), mpi(f) {}
   virtual ~Exchange() = default;
-  virtual void before() {}  // of each exchange, not timed
+  virtual void before() {}  // before each exchange, not timed
   virtual void run() = 0;   // timed on rank 0
   virtual void after() {}
 
@@ -38,11 +40,11 @@ class Exchange {
   const Functions& mpi;
 };
 
-/// What bounds a scheme besides time.
+/// What limits a scheme besides time.
 enum class Effort {
   usual,
-  by_element,  // a call for each element: not for large payloads
-  one_sided,   // an MPI may send each element by itself, and the target queue them without a limit
+  by_element,  // makes a call for each element, so it is not for large payloads
+  one_sided,   // an MPI may send each element by itself, and the target may queue any number of them
 };
 
 struct Scheme {
@@ -52,7 +54,7 @@ struct Scheme {
   Effort effort = Effort::usual;
 };
 
-/// The reference comes first.
+/// Returns all schemes. The reference comes first.
 const std::vector<Scheme>& schemes();
 
 }  // namespace bench

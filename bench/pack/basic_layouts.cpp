@@ -27,7 +27,7 @@ Layout vector(Element element, int count, int blocklength, int stride) {
 }
 
 Layout face(int n, Direction direction, int depth) {
-  const int axis = 2 - static_cast<int>(direction);  // subarrays are in C order: x comes last
+  const int axis = 2 - static_cast<int>(direction);  // subarrays are in C order, so x comes last
   std::vector<int> sizes(3, n), subsizes(3, n), starts(3, 0);
   subsizes[size(axis)] = starts[size(axis)] = depth;
 
@@ -68,8 +68,7 @@ Layout byte_box(Description description, int width, int height, int depth) {
         return Datatype::hvector(depth, 1, plane, Datatype::vector(height, width, pitch, MPI_BYTE)).commit();
       case Description::hindexed:
         return Datatype::hindexed(std::vector<int>(row_places.size(), width), row_places, MPI_BYTE).commit();
-      case Description::hindexed_block:
-        return Datatype::hindexed_block(width, row_places, MPI_BYTE).commit();
+      case Description::hindexed_block: return Datatype::hindexed_block(width, row_places, MPI_BYTE).commit();
       case Description::subarray:
         return Datatype::subarray({depth, 1024, 1024}, {depth, height, width}, {0, 0, 0}, MPI_BYTE).commit();
     }
@@ -102,15 +101,15 @@ Layout structures(int count) {
   layout.buffer_bytes = size(count) * sizeof(Record);
   layout.count = count;
   layout.datatype = []() {
-    const Datatype fields = Datatype::structure(
-        {1, 2, 5}, {offsetof(Record, number), offsetof(Record, position), offsetof(Record, weight)},
-        {MPI_INT, MPI_DOUBLE, MPI_FLOAT});
+    const Datatype fields =
+        Datatype::structure({1, 2, 5}, {offsetof(Record, number), offsetof(Record, position), offsetof(Record, weight)},
+                            {MPI_INT, MPI_DOUBLE, MPI_FLOAT});
     return Datatype::resized(sizeof(Record), fields).commit();
   };
   set_loops(layout, [count](auto move, std::byte* user, std::byte* packed) {
     auto* record = reinterpret_cast<Record*>(user);
     for (int i = 0; i < count; ++i, ++record) {
-      // The packed fields have no padding between them and so no alignment.
+      // The packed fields have no padding between them, so they are not aligned.
       move.bytes(&record->number, packed, sizeof record->number);
       packed += sizeof record->number;
       move.bytes(record->position, packed, sizeof record->position);
@@ -126,9 +125,7 @@ Layout transpose(int n) {
   Layout layout;
   layout.buffer_bytes = size(n) * size(n) * sizeof(double);
   layout.count = n;
-  layout.datatype = [n]() {
-    return Datatype::resized(sizeof(double), Datatype::vector(n, 1, n, MPI_DOUBLE)).commit();
-  };
+  layout.datatype = [n]() { return Datatype::resized(sizeof(double), Datatype::vector(n, 1, n, MPI_DOUBLE)).commit(); };
   set_loops(layout, column<double>({1, size(n), size(n), size(n), 1}));
   return layout;
 }

@@ -2,8 +2,9 @@
 
 #include "layout.hpp"
 
-/// The layouts that do not come from an application: vectors, faces, the box of the blog post on MPI_Pack, index
-/// lists, an array of structures and a matrix transpose.
+/// The layouts that do not come from an application: vectors, faces, index lists, an array of
+/// structures, a matrix transpose, and the box of the blog post "Improving MPI_Pack performance in
+/// CUDA-aware MPI".
 namespace bench {
 
 enum class Element { float32, float64 };
@@ -14,7 +15,8 @@ enum class Direction { x, y, z };
 /// The first `depth` layers inside the halo of an n^3 array of doubles.
 Layout face(int n, Direction direction, int depth);
 
-/// A box of bytes inside a cube of 1024^3 bytes, described in the five ways that the blog post compares.
+/// A box of bytes inside a cube of 1024^3 bytes, described in the five ways that the blog post
+/// compares.
 enum class Description { vector_hvector_hvector, vector_hvector, hindexed, hindexed_block, subarray };
 Layout byte_box(Description description, int width, int height, int depth);
 

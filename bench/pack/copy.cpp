@@ -19,7 +19,8 @@ namespace {
 
 __attribute__((target("avx"))) std::size_t stream_wide(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::size_t done = 0;
-  // Whole lines at a time, or the write-combining buffers leave partly filled.
+  // Copies whole lines at a time, because otherwise the write-combining buffers leave partly
+  // filled.
   for (; done + 64 <= bytes; done += 64) {
     const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done));
     const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + done + 32));

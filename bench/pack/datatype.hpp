@@ -8,8 +8,8 @@
 
 namespace bench {
 
-/// Owns one derived datatype and frees it. Intermediate types are freed as soon as the type built on them exists,
-/// as applications do.
+/// Owns one derived datatype and frees it. Intermediate types are freed as soon as the type built
+/// on them exists, as applications do.
 class Datatype {
  public:
   Datatype() = default;
@@ -57,7 +57,7 @@ class Datatype {
                                     out);
     });
   }
-  /// C order: the last dimension is the contiguous one.
+  /// Dimensions are in C order: the last one is contiguous.
   static Datatype subarray(const std::vector<int>& sizes, const std::vector<int>& subsizes,
                            const std::vector<int>& starts, MPI_Datatype old) {
     return built([&](MPI_Datatype* out) {

@@ -7,7 +7,8 @@ namespace bench {
 
 namespace {
 
-/// Places several fields in one buffer, each on a cache line of its own as an allocator would.
+/// Places several fields in one buffer. Each field begins on a cache line of its own, as an
+/// allocator would place it.
 class Fields {
  public:
   std::size_t add(std::size_t bytes) {
@@ -21,8 +22,9 @@ class Fields {
   std::size_t end_ = 0;
 };
 
-/// A struct of one element of each type. The paper gives the fields' absolute addresses and MPI_BOTTOM; here they are
-/// relative to the first field, because MPICH 4.0's MPI_Pack takes MPI_BOTTOM for a missing buffer and aborts.
+/// Returns a struct of one element of each type. The paper gives the fields' absolute addresses and
+/// MPI_BOTTOM. Here the addresses are relative to the first field, because MPICH 4.0's MPI_Pack
+/// takes MPI_BOTTOM for a missing buffer and aborts.
 Datatype structure_of(const std::vector<std::size_t>& offsets, const std::vector<MPI_Datatype>& types) {
   const std::vector<MPI_Aint> displacements(offsets.begin(), offsets.end());
   return Datatype::structure(std::vector<int>(types.size(), 1), displacements, types).commit();
@@ -32,7 +34,8 @@ Datatype structure_of(const std::vector<std::size_t>& offsets, const std::vector
 
 Layout wrf_halo(WrfExtent grid, WrfExtent start, WrfExtent halo) {
   constexpr int fields_2d = 4, fields_3d = 3, fields_4d = 2;
-  constexpr int scalars = 2, sent_scalar = 1;  // of a 4-D field's two scalars the first is not exchanged
+  // The first of a 4-D field's two scalars is not exchanged.
+  constexpr int scalars = 2, sent_scalar = 1;
 
   const std::size_t pitch = size(grid.x);
   const std::size_t area = pitch * size(grid.j);
@@ -63,8 +66,8 @@ Layout wrf_halo(WrfExtent grid, WrfExtent start, WrfExtent halo) {
   layout.buffer_bytes = fields.bytes();
   layout.datatype = [=]() {
     const Datatype field_2d = Datatype::subarray({grid.j, grid.x}, {halo.j, halo.x}, {start.j, start.x}, MPI_FLOAT);
-    const Datatype field_3d = Datatype::subarray({grid.j, grid.k, grid.x}, {halo.j, halo.k, halo.x},
-                                                 {start.j, start.k, start.x}, MPI_FLOAT);
+    const Datatype field_3d =
+        Datatype::subarray({grid.j, grid.k, grid.x}, {halo.j, halo.k, halo.x}, {start.j, start.k, start.x}, MPI_FLOAT);
     const Datatype field_4d =
         Datatype::subarray({scalars, grid.j, grid.k, grid.x}, {scalars - sent_scalar, halo.j, halo.k, halo.x},
                            {sent_scalar, start.j, start.k, start.x}, MPI_FLOAT);
@@ -116,9 +119,7 @@ Layout nas_lu_y(int n2, int n3) {
   Layout layout;
   layout.buffer_bytes = pitch * (size(n3) + 2) * sizeof(double);
   layout.origin = (pitch + 5 * size(n2)) * sizeof(double);
-  layout.datatype = [=]() {
-    return Datatype::vector(n3, 1, n2 + 2, Datatype::contiguous(5, MPI_DOUBLE)).commit();
-  };
+  layout.datatype = [=]() { return Datatype::vector(n3, 1, n2 + 2, Datatype::contiguous(5, MPI_DOUBLE)).commit(); };
   set_loops(layout, [=](auto move, std::byte* user, std::byte* packed) {
     auto* __restrict u = reinterpret_cast<double*>(user);
     auto* __restrict p = reinterpret_cast<double*>(packed);
@@ -253,9 +254,7 @@ Layout specfem3d_cm(int crust_points, int crust_sent, int core_points, int core_
 Layout specfem3d_mt(int groups) {
   Layout layout;
   layout.buffer_bytes = 2 * 3 * size(groups) * sizeof(float);
-  layout.datatype = [=]() {
-    return Datatype::vector(groups, 1, 2, Datatype::contiguous(3, MPI_FLOAT)).commit();
-  };
+  layout.datatype = [=]() { return Datatype::vector(groups, 1, 2, Datatype::contiguous(3, MPI_FLOAT)).commit(); };
   set_loops(layout, [=](auto move, std::byte* user, std::byte* packed) {
     auto* __restrict u = reinterpret_cast<float*>(user);
     auto* __restrict p = reinterpret_cast<float*>(packed);

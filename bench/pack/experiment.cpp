@@ -15,7 +15,7 @@ namespace bench {
 
 namespace {
 
-constexpr std::size_t guard = 64;  // bytes after the payload that nobody may touch
+constexpr std::size_t guard = 64;  // bytes after the payload that no call may touch
 
 /// The buffers and the datatype of one pattern, and every way of moving its bytes.
 class Subject {
@@ -66,8 +66,9 @@ class Subject {
   Footprint footprint_;
 };
 
-/// For every series that claims to do the operation: does its result equal the hand-written loop's, in every byte of
-/// the destination, from a poisoned destination?
+/// For every series that claims to do the operation, returns whether its result equals that of the
+/// hand-written loop. Each starts from a poisoned destination, and every byte of the destination
+/// counts.
 std::map<std::string, bool> verify(Buffer& destination, std::vector<Series>& series) {
   const auto result_of = [&destination](Series& one) {
     fill(destination.bytes(), 3);
@@ -125,7 +126,8 @@ std::vector<nlohmann::json> Experiment::run(const Pattern& pattern, const Layout
     auto& destination = operation == Operation::pack ? subject.packed() : subject.user();
     const auto verified = verify(destination, series);
 
-    // Two copies that move as many bytes as have to cross memory tell how fast this machine can do that.
+    // Two copies move as many bytes as must cross memory. They show how fast this machine can do
+    // that.
     const std::size_t half = std::max<std::size_t>(traffic / 2, 1);
     Buffer from(std::max(subject.payload(), half), 5), to(std::max(subject.payload(), half), 29);
     fill(from.bytes(), 4);
@@ -143,15 +145,10 @@ std::vector<nlohmann::json> Experiment::run(const Pattern& pattern, const Layout
     else
       measure_warm(series, warm_repetitions);
 
-    nlohmann::json record = {{"record", "result"},
-                             {"pattern", pattern.name},
-                             {"size", name(pattern.size)},
-                             {"kind", name(pattern.kind)},
-                             {"mode", cold ? "cold" : "warm"},
-                             {"operation", name(operation)},
-                             {"payload", subject.payload()},
-                             {"buffer", layout.buffer_bytes},
-                             {"traffic", traffic}};
+    nlohmann::json record = {
+        {"record", "result"},           {"pattern", pattern.name},        {"size", name(pattern.size)},
+        {"kind", name(pattern.kind)},   {"mode", cold ? "cold" : "warm"}, {"operation", name(operation)},
+        {"payload", subject.payload()}, {"buffer", layout.buffer_bytes},  {"traffic", traffic}};
     for (const Series& one : series) record["series"][one.name] = to_json(one.samples);
     for (const auto& [which, equal] : verified) record["series"][which]["verified"] = equal;
     const double fastest = std::min(record["series"]["copy"]["median"].get<double>(),

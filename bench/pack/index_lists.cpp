@@ -8,8 +8,8 @@ namespace bench {
 
 namespace {
 
-// Every run and every MPI must see the same lists. The standard fixes this generator's numbers, but not those of the
-// distributions, hence the remainders below.
+// Every run and every MPI must see the same lists. The standard fixes this generator's numbers, but
+// not those of the distributions. The functions below therefore take remainders.
 constexpr unsigned seed = 20121;
 
 }  // namespace

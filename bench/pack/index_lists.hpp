@@ -4,10 +4,11 @@
 
 namespace bench {
 
-/// `count` increasing places, one at random in each slot of `slot` elements, with room for a block of `width`.
+/// Returns `count` increasing places: one at random in each slot of `slot` elements, with room for
+/// a block of `width`.
 IndexList increasing_places(int count, int slot, int width);
 
-/// `count` distinct places out of `range`, in random order, each multiplied by `width`.
+/// Returns `count` distinct places below `range` in random order, each multiplied by `width`.
 IndexList shuffled_places(int count, int range, int width);
 
 }  // namespace bench

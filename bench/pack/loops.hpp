@@ -11,7 +11,8 @@ namespace bench {
 
 inline std::size_t size(int n) { return static_cast<std::size_t>(n); }
 
-/// A hand-written loop is one body for both directions; these say which way an element moves.
+/// A hand-written loop has one body for both directions. These classes say which way an element
+/// moves.
 struct Packing {
   template <class T>
   void operator()(T& user, T& packed) const {
@@ -28,7 +29,7 @@ struct Unpacking {
   static void bytes(void* user, void* packed, std::size_t size) { std::memcpy(user, packed, size); }
 };
 
-/// Gives the layout both directions of `body(move, user, packed)`.
+/// Sets both directions of `body(move, user, packed)` as the layout's loops.
 template <class Body>
 void set_loops(Layout& layout, Body body) {
   layout.pack = [body](std::byte* user, std::byte* packed) { body(Packing{}, user, packed); };
@@ -45,7 +46,8 @@ auto strided(std::size_t count, std::size_t stride) {
   };
 }
 
-/// A box of rows of `width` elements: `height` rows `pitch` apart, `depth` planes `plane` apart.
+/// A box of rows of `width` elements. It has `height` rows, `pitch` apart, in each of `depth`
+/// planes, `plane` apart.
 struct Box {
   std::size_t width, height, depth, pitch, plane;
 };
@@ -53,7 +55,8 @@ struct Box {
 template <class T>
 auto rows(Box shape) {
   return [shape](auto move, std::byte* user, std::byte* packed) {
-    const Box box = shape;  // a local: a store of bytes could change a captured one, and the compiler would reload it
+    // A local copy: a store of bytes could change a captured one, so the compiler would reload it.
+    const Box box = shape;
     T* __restrict u = reinterpret_cast<T*>(user);
     T* __restrict p = reinterpret_cast<T*>(packed);
     for (std::size_t k = 0; k < box.depth; ++k)
@@ -64,7 +67,7 @@ auto rows(Box shape) {
   };
 }
 
-/// A box one element wide, for which nobody writes the innermost loop.
+/// A box that is one element wide. Nobody would write its innermost loop.
 template <class T>
 auto column(Box shape) {
   return [shape](auto move, std::byte* user, std::byte* packed) {
@@ -80,7 +83,7 @@ auto column(Box shape) {
 
 using IndexList = std::shared_ptr<const std::vector<int>>;
 
-/// Blocks of `width` elements at the places of an index list; the width is known when the application is compiled.
+/// Blocks of `width` elements at the places of an index list. The width is known at compile time.
 template <class T, int width>
 auto indexed(IndexList places) {
   return [places](auto move, std::byte* user, std::byte* packed) {

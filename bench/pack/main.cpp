@@ -1,5 +1,6 @@
-// bench_pack: MPI_Pack and MPI_Unpack against the MPI's own, a hand-written loop and a copy, on host memory.
-// An ordinary MPI program for one rank. Writes one JSON object per line; see docs/guide/benchmarks.md.
+// bench_pack measures MPI_Pack and MPI_Unpack on host memory, against the MPI's own functions,
+// hand-written loops and copies. An ordinary MPI program for one rank. Writes one JSON object per
+// line; see docs/guide/benchmarks.md.
 
 #include <CLI/CLI.hpp>
 #include <regex>
@@ -13,13 +14,13 @@ struct Options {
   std::string pattern = ".*";
   std::string mode = "both";
   std::string operation = "both";
-  int repetitions = 0;  // 0: each mode's own
+  int repetitions = 0;  // 0: the mode's own number
   bool quick = false;
   bool list = false;
   std::size_t max_bytes = 0;  // 0: no limit
 };
 
-/// Returns whether everything that Dunnage did was right.
+/// Runs the experiment. Returns whether everything that Dunnage did was right.
 bool run(const Options& options) {
   bench::Experiment experiment;
   if (options.operation != "unpack") experiment.operations.push_back(bench::Operation::pack);
@@ -63,7 +64,7 @@ bool run(const Options& options) {
 int main(int argc, char** argv) {
   Options options;
   CLI::App app("Measures MPI_Pack and MPI_Unpack on host memory; writes JSON lines");
-  app.add_option("--pattern", options.pattern, "only patterns whose name this regular expression is found in");
+  app.add_option("--pattern", options.pattern, "only patterns whose names match this regular expression");
   app.add_option("--mode", options.mode, "cold: large patterns from memory; warm: small ones from the caches")
       ->check(CLI::IsMember({"cold", "warm", "both"}));
   app.add_option("--operation", options.operation)->check(CLI::IsMember({"pack", "unpack", "both"}));

@@ -20,8 +20,8 @@ int calls_per_sample(const std::function<void()>& call) {
   return calls;
 }
 
-/// Calls `sample` for every series in every repetition. The order turns by one each time, so that no series always
-/// runs after the same other one.
+/// Calls `sample` for every series in every repetition. The order turns by one each time, so that
+/// no series always follows the same other series.
 template <class Sample>
 void interleave(std::size_t series, int repetitions, Sample sample) {
   for (int repetition = 0; repetition < repetitions; ++repetition)
@@ -31,7 +31,7 @@ void interleave(std::size_t series, int repetitions, Sample sample) {
 }  // namespace
 
 void measure_cold(std::vector<Series>& series, int repetitions, const std::function<void()>& prepare) {
-  for (auto& one : series) one.call();  // page faults, first-use set-up
+  for (auto& one : series) one.call();  // page faults and set-up at the first use
   interleave(series.size(), repetitions, [&](std::size_t i) {
     prepare();
     series[i].samples.push_back(seconds(series[i].call, 1));
@@ -45,7 +45,7 @@ void measure_warm(std::vector<Series>& series, int repetitions) {
     calls.push_back(calls_per_sample(one.call));
   }
   interleave(series.size(), repetitions, [&](std::size_t i) {
-    series[i].call();  // bring back what the series before has displaced
+    series[i].call();  // brings back into the caches what the last series has displaced
     series[i].samples.push_back(seconds(series[i].call, calls[i]) / calls[i]);
   });
 }

@@ -5,7 +5,8 @@
 
 namespace bench {
 
-// Large patterns have at least 1 MiB of payload, except the faces of 256^3, which are measured at their natural size.
+// Large patterns have at least 1 MiB of payload. The faces of 256^3 are the exception: they have
+// their natural size.
 // clang-format off
 const std::vector<Pattern>& patterns() {
   using enum Size;

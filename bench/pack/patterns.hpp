@@ -8,17 +8,19 @@
 
 namespace bench {
 
-/// Large variants are measured cold, small ones (4 to 64 KiB of payload) warm.
+/// Large variants are measured cold. Small variants have 4 to 64 KiB of payload and are measured
+/// warm.
 enum class Size { large, small };
 
-/// How regular the layout is decides which figures a summary takes: the limit is asked of large regular patterns.
+/// How regular the layout is. A summary compares large regular patterns with the limit.
 enum class Kind { contiguous, regular, irregular, transpose };
 
 struct Pattern {
   std::string name;
   Size size;
   Kind kind;
-  std::function<Layout()> layout;  ///< made when measured: index lists are long
+  /// Called when the pattern is measured, because index lists are long.
+  std::function<Layout()> layout;
 };
 
 const std::vector<Pattern>& patterns();

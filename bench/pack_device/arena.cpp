@@ -5,10 +5,11 @@
 namespace bench {
 namespace {
 
-constexpr std::uint64_t line = 128;             // what a cache keeps together
+constexpr std::uint64_t line = 128;             // bytes that a cache keeps together
 constexpr std::uint64_t forgotten = 384 << 20;  // bytes, several times the L2 cache of any GPU
 
-/// By how much the case can be moved within `room` bytes: a box to every place in its array, others behind each other.
+/// Returns by how many bytes the case can be moved within `room` bytes. A box can be moved to every
+/// place in its array. Other cases stand one behind the other.
 std::vector<std::uint64_t> shifts(const Case& subject, std::uint64_t room, std::uint64_t most) {
   std::vector<std::uint64_t> found;
   if (subject.box) {

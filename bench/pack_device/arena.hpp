@@ -1,4 +1,4 @@
-// The device memory that the cases share, and the places in it that calls take turns with.
+// The device memory that the cases share, and the places in it that calls use in turn.
 #pragma once
 
 #include <vector>
@@ -9,20 +9,22 @@
 
 namespace bench {
 
-constexpr std::uint64_t guard = 256;  // bytes on both sides of packed ones that nobody may touch
+// Bytes on both sides of the packed bytes that no call may touch.
+constexpr std::uint64_t guard = 256;
 
-/// The user's buffer and the packed one of one call, as addresses.
+/// The addresses of the user's buffer and of the packed buffer of one call.
 struct Slot {
   CUdeviceptr user, packed;
 };
 
 struct Arena {
-  DeviceMemory user;    ///< holds every case
+  DeviceMemory user;  ///< holds every case
   DeviceMemory packed;
 };
 
-/// Places of a case within the arena that share no memory, enough of them that what a call touches has left the cache
-/// when its slot comes again; fewer where there is no room for more, and none where there is no room at all.
+/// Returns places of a case within the arena that share no memory. When a slot is used again, what
+/// its last call touched has left the cache, unless the arena has no room for enough slots. If a
+/// case does not fit at all, there are no slots.
 std::vector<Slot> slots(const Case& subject, const Sectors& touched, const Arena& arena);
 
 }  // namespace bench

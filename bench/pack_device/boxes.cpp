@@ -1,4 +1,5 @@
-// The document's boxes: bytes of a larger array, described in the document's four ways and as a subarray.
+// The boxes of the blog post "Improving MPI_Pack performance in CUDA-aware MPI": bytes of a larger
+// array, described in the blog post's four ways and as a subarray.
 #include <algorithm>
 
 #include "make_case.hpp"
@@ -6,7 +7,8 @@
 namespace bench {
 namespace {
 
-constexpr std::uint64_t most_rows = 1 << 21;  // of a list: to make and commit longer ones takes seconds
+// The longest list; it takes seconds to make and commit a longer one.
+constexpr std::uint64_t most_rows = 1 << 21;
 
 std::vector<Description> descriptions(const Box& b) {
   const auto [ax, ay, az] = b.array;
@@ -17,18 +19,24 @@ std::vector<Description> descriptions(const Box& b) {
   const auto aint = [](std::uint64_t value) { return static_cast<MPI_Aint>(value); };
 
   std::vector<Description> all;
-  all.push_back({"v_hv_hv", [=] {
+  all.push_back({"v_hv_hv",
+                 [=] {
                    const Datatype row = Datatype::vector(integer(x), 1, 1, MPI_BYTE);
                    const Datatype plane = Datatype::hvector(integer(y), 1, aint(ax), row);
                    return Datatype::hvector(integer(z), 1, aint(ax * ay), plane).commit();
-                 }, 1, at});
-  all.push_back({"v_hv", [=] {
+                 },
+                 1, at});
+  all.push_back({"v_hv",
+                 [=] {
                    const Datatype plane = Datatype::vector(integer(y), integer(x), integer(ax), MPI_BYTE);
                    return Datatype::hvector(integer(z), 1, aint(ax * ay), plane).commit();
-                 }, 1, at});
+                 },
+                 1, at});
   all.push_back({"subarray", [=] {
-                   return Datatype::subarray({integer(az), integer(ay), integer(ax)}, {integer(z), integer(y), integer(x)},
-                                             {integer(sz), integer(sy), integer(sx)}, MPI_BYTE).commit();
+                   return Datatype::subarray({integer(az), integer(ay), integer(ax)},
+                                             {integer(z), integer(y), integer(x)},
+                                             {integer(sz), integer(sy), integer(sx)}, MPI_BYTE)
+                       .commit();
                  }});
   if (y * z > most_rows) return all;
   const auto rows = [=] {
@@ -38,9 +46,8 @@ std::vector<Description> descriptions(const Box& b) {
       for (std::uint64_t j = 0; j < y; ++j) displacements.push_back(aint(at + (k * ay + j) * ax));
     return displacements;
   };
-  all.push_back({"hindexed", [=] {
-                   return Datatype::hindexed(std::vector<int>(y * z, integer(x)), rows(), MPI_BYTE).commit();
-                 }});
+  all.push_back(
+      {"hindexed", [=] { return Datatype::hindexed(std::vector<int>(y * z, integer(x)), rows(), MPI_BYTE).commit(); }});
   all.push_back({"hindexed_block", [=] { return Datatype::hindexed_block(integer(x), rows(), MPI_BYTE).commit(); }});
   return all;
 }
@@ -53,7 +60,7 @@ std::optional<Case> box(const Extent& size, const Extent& array, const std::stri
   bool moved = false;
   for (std::size_t i = 0; i < 3; ++i) {
     if (size[i] == 0 || size[i] > array[i]) return std::nullopt;
-    // A box as wide as the array has no other place in that direction.
+    // If a box is as wide as the array, it has no other place in that direction.
     b.start[i] = wanted[i] <= array[i] - size[i] ? wanted[i] : 0;
     moved = moved || b.start[i] != 0;
   }

@@ -8,14 +8,6 @@
 
 namespace bench {
 
-void Case::list(std::vector<std::uint64_t> block_offsets, std::vector<std::uint64_t> block_starts) {
-  offsets = std::move(block_offsets);
-  starts = std::move(block_starts);
-  geometry.blocks = offsets.size();
-  geometry.offsets = offsets.data();
-  geometry.starts = starts.empty() ? nullptr : starts.data();
-}
-
 namespace {
 
 using Words = std::smatch;
@@ -33,11 +25,15 @@ struct Form {
 
 const Form forms[] = {
     {R"(box (\d+)x(\d+)x(\d+))",
-     [](const Words& w, const std::string& s) { return box(extent(w, 1), {1024, 1024, 1024}, s); }},
+     [](const Words& w, const std::string& s) {
+       return box(extent(w, 1), {1024, 1024, 1024}, s);
+     }},
     {R"(box (\d+)x(\d+)x(\d+) of (\d+)x(\d+)x(\d+))",
      [](const Words& w, const std::string& s) { return box(extent(w, 1), extent(w, 4), s); }},
     {R"(list (\d+) (sorted|shuffled) (\d+))",
-     [](const Words& w, const std::string& s) { return block_list(number(w, 1), w[2] == "shuffled", number(w, 3), s); }},
+     [](const Words& w, const std::string& s) {
+       return block_list(number(w, 1), w[2] == "shuffled", number(w, 3), s);
+     }},
     {R"(struct ([a-z0-9*,]+) x (\d+))",
      [](const Words& w, const std::string& s) { return struct_array(w[1], number(w, 2), s); }},
     {R"(subarrays (\d+) (\d+)x(\d+)x(\d+) of (\d+)x(\d+)x(\d+))",
@@ -63,7 +59,8 @@ std::optional<Case> read_case(const std::string& text, const std::string& start)
     made->start = start;
     made->span = span(made->geometry);
     made->block = ~std::uint64_t{0};
-    for_each_block(made->geometry, [&](std::uint64_t, std::uint64_t length) { made->block = std::min(made->block, length); });
+    for_each_block(made->geometry,
+                   [&](std::uint64_t, std::uint64_t length) { made->block = std::min(made->block, length); });
     return made;
   }
   throw std::invalid_argument("'" + text + "' is no case; a case is one of" + [] {

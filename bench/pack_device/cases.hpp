@@ -1,53 +1,17 @@
-// What is packed: cases, read from one line of text each.
+// Cases are read from one line of text each.
 #pragma once
 
-#include <array>
-#include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "geometry.hpp"
-#include "pack/datatype.hpp"
+#include "case.hpp"
 
 namespace bench {
 
-/// One way of telling MPI about a case.
-struct Description {
-  std::string name;
-  std::function<Datatype()> datatype;
-  int count = 1;            ///< elements of the datatype in one call
-  std::uint64_t address = 0;  ///< byte of the user's buffer that the call is given
-};
-
-/// A box of an array of bytes, x fastest.
-struct Box {
-  std::array<std::uint64_t, 3> array, size, start;
-};
-
-/// A case at one start. Its geometry points into itself, so it is moved and not copied.
-struct Case {
-  Case() = default;
-  Case(Case&&) = default;
-  Case& operator=(Case&&) = default;
-
-  std::string name;   ///< the text
-  std::string start;  ///< zero, odd, aligned
-  std::string kind;   ///< box, list, struct, transpose, vector, contiguous
-  std::uint64_t block = 0;  ///< bytes of a row or block; the shortest where they differ
-  std::uint64_t span = 0;   ///< bytes of the user's buffer, to the end of the last block
-  Geometry geometry;
-  std::vector<std::uint64_t> offsets, starts;  ///< what the geometry points to
-  std::optional<Box> box;                      ///< where it is one
-  std::vector<Description> descriptions;
-
-  /// The geometry's blocks, if a list.
-  void list(std::vector<std::uint64_t> block_offsets, std::vector<std::uint64_t> block_starts);
-};
-
-/// Reads a case and puts it at a start: a box at (0,0,0), (1,3,5) or (16,3,5), others 0, one element or 48 bytes on. Nothing
-/// where it would be that of zero; of lists, structures and transposes none is "aligned", which would add nothing to zero and
-/// odd. Throws std::invalid_argument with the forms that there are.
+/// Reads a case and puts it at a start. A box starts at (0,0,0), (1,3,5) or (16,3,5). Other cases
+/// start at byte 0, one element later, or 48 bytes later. Returns nothing if the start would equal
+/// that of zero. Lists, structures and transposes have no start "aligned", which would add nothing
+/// to zero and odd. Throws std::invalid_argument, whose text lists all forms:
 ///
 ///   box 8x1024x128                            of an array of 1024^3 bytes; X x Y x Z, X fastest
 ///   box 1x4096x4096 of 64x4096x4096           of another one

@@ -1,6 +1,6 @@
 #include "device.hpp"
 
-/// kernels.cu, compiled (image.S).
+/// The compiled kernels.cu (image.S).
 extern "C" const char bench_pack_device_image[];
 
 namespace bench {

@@ -12,7 +12,8 @@
 
 namespace bench {
 
-/// A kernel of kernels.cu; empty where the driver does not know it, as a stand-in for the driver may not.
+/// A kernel of kernels.cu. It is empty if the driver does not know the kernel, as a replacement for
+/// the driver may not.
 class Kernel {
  public:
   Kernel() = default;
@@ -31,7 +32,7 @@ class Kernel {
   CUfunction function_ = nullptr;
 };
 
-/// Device 0, and a stream of our own on it.
+/// Device 0, and a stream of this program on it.
 class Device {
  public:
   Device();
@@ -39,15 +40,17 @@ class Device {
   unsigned processors() const { return processors_; }
   CUstream stream() const { return stream_; }
   Kernel kernel(const char* name) const;
-  /// Waits for all that the device does, as cudaDeviceSynchronize does.
+  /// Waits for all work of the device, as cudaDeviceSynchronize does.
   void wait() const { BENCH_CU(cuCtxSynchronize); }
 
-  /// For kernels that stride over their work: enough blocks of 256 to fill the device, and no more than there is work.
+  /// Launches a kernel that strides over its work: enough blocks of 256 threads to fill the device,
+  /// but no more than there is work.
   template <class... Parameters>
   void launch_over(const Kernel& kernel, std::uint64_t work, Parameters... parameters) const {
     constexpr unsigned block = 256;
     const std::uint64_t blocks = std::min<std::uint64_t>((work + block - 1) / block, std::uint64_t{32} * processors_);
-    kernel.launch(stream_, {static_cast<unsigned>(std::max<std::uint64_t>(blocks, 1)), 1, 1}, {block, 1, 1}, parameters...);
+    const Kernel::Dim grid{static_cast<unsigned>(std::max<std::uint64_t>(blocks, 1)), 1, 1};
+    kernel.launch(stream_, grid, {block, 1, 1}, parameters...);
   }
 
  private:
@@ -61,7 +64,9 @@ class Device {
 class DeviceMemory {
  public:
   DeviceMemory() = default;
-  explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) { BENCH_CU(cuMemAlloc, &address_, std::max<std::size_t>(bytes, 1)); }
+  explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) {
+    BENCH_CU(cuMemAlloc, &address_, std::max<std::size_t>(bytes, 1));
+  }
   DeviceMemory(DeviceMemory&& other) noexcept
       : address_(std::exchange(other.address_, 0)), bytes_(std::exchange(other.bytes_, 0)) {}
   DeviceMemory& operator=(DeviceMemory&& other) noexcept {
@@ -75,7 +80,7 @@ class DeviceMemory {
   CUdeviceptr address() const { return address_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// A copy of host data.
+  /// Returns memory that has a copy of host data.
   template <class T>
   static DeviceMemory of(const std::vector<T>& values) {
     DeviceMemory memory(values.size() * sizeof(T));

@@ -1,4 +1,5 @@
-// The launch of the kernel of the document 'Improving MPI_Pack performance in CUDA-aware MPI'.
+// The launch of the kernel of the blog post "Improving MPI_Pack performance in CUDA-aware MPI",
+// which the results call `document`.
 #include "document.hpp"
 
 #include <algorithm>
@@ -7,9 +8,10 @@
 namespace bench {
 namespace {
 
-constexpr std::uint64_t threads = 512;       // of a block
-constexpr std::uint64_t most_planes = 64;    // threads of a block in Z: CUDA's limit
-constexpr std::uint64_t most_blocks = 65535;  // of a grid in Y and Z: likewise; the kernel strides over what is beyond
+constexpr std::uint64_t threads = 512;     // threads of a block
+constexpr std::uint64_t most_planes = 64;  // threads of a block in Z: CUDA's limit
+// Blocks of a grid in Y and Z: CUDA's limit; the kernel strides over the rest.
+constexpr std::uint64_t most_blocks = 65535;
 
 unsigned tiles(std::uint64_t work, std::uint64_t block, std::uint64_t most) {
   return static_cast<unsigned>(std::min((work + block - 1) / block, most));
@@ -37,7 +39,8 @@ void add_document(Ways& ways, const Device& device, const Case& subject, bool pa
     return;
   }
   const unsigned word = document_word(g);
-  const Kernel kernel = device.kernel(((packing ? "document_pack_" : "document_unpack_") + std::to_string(word)).c_str());
+  const std::string name = (packing ? "document_pack_" : "document_unpack_") + std::to_string(word);
+  const Kernel kernel = device.kernel(name.c_str());
   if (!kernel) {
     ways.skipped["document"] = "the driver has no such kernel";
     return;
@@ -46,10 +49,10 @@ void add_document(Ways& ways, const Device& device, const Case& subject, bool pa
   const CUstream stream = device.stream();
   ways.series.push_back({"document", [=](const Slot& slot) {
                            const CUdeviceptr user = slot.user + g.base;
-                           kernel.launch(stream, shape.grid, shape.block, packing ? slot.packed : user, packing ? user : slot.packed,
-                                         static_cast<unsigned>(g.length), static_cast<unsigned>(g.inner.count),
-                                         static_cast<unsigned>(g.inner.stride), static_cast<unsigned>(g.outer.count),
-                                         static_cast<unsigned>(g.outer.stride));
+                           const CUdeviceptr to = packing ? slot.packed : user, from = packing ? user : slot.packed;
+                           kernel.launch(stream, shape.grid, shape.block, to, from, static_cast<unsigned>(g.length),
+                                         static_cast<unsigned>(g.inner.count), static_cast<unsigned>(g.inner.stride),
+                                         static_cast<unsigned>(g.outer.count), static_cast<unsigned>(g.outer.stride));
                          }});
 }
 

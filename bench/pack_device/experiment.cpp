@@ -26,21 +26,25 @@ Experiment::Experiment(const Device& device, std::uint64_t allocation)
 double Experiment::copy_bandwidth() {
   const std::uint64_t bytes = std::min(copied, arena_.user.bytes()) / 16 * 16;
   Ways ways;
-  ways.series.push_back({"memcpy", [&](const Slot& s) {
-                           BENCH_CU(cuMemcpyDtoDAsync, s.packed, s.user, bytes, device_.stream());
-                         }});
+  ways.series.push_back(
+      {"memcpy", [&](const Slot& s) { BENCH_CU(cuMemcpyDtoDAsync, s.packed, s.user, bytes, device_.stream()); }});
   if (const Kernel copy = device_.kernel("copy"))
     ways.series.push_back({"copy", [this, copy, bytes](const Slot& s) {
                              device_.launch_over(copy, bytes / 64, s.packed, s.user, bytes / 16);
                            }});
   if (const Kernel empty = device_.kernel("empty"))
-    ways.series.push_back({"empty", [this, empty](const Slot&) {
+    ways.series.push_back({"empty",
+                           [this, empty](const Slot&) {
                              empty.launch(device_.stream(), {1, 1, 1}, {1, 1, 1});
-                           }, true, false});
+                           },
+                           true, false});
   measure(ways.series, {{arena_.user.address(), arena_.packed.address()}}, device_, repetitions);
   double fastest = 1e9, launch = 0;
   for (const Series& one : ways.series)
-    if (one.moves) fastest = std::min(fastest, median(one)); else launch = median(one);
+    if (one.moves)
+      fastest = std::min(fastest, median(one));
+    else
+      launch = median(one);
   return 2 * static_cast<double>(bytes) / std::max(fastest - launch, 1e-9);
 }
 
@@ -61,7 +65,8 @@ bool Experiment::run(const Case& subject) {
     const bool packing = operation == "pack";
     Ways ways;
     Possible here = possible;
-    here.plain = possible.plain && subject.start == "zero";  // where it starts matters little to it, and it is slow
+    // Plain MPI is slow, and the start hardly matters to it.
+    here.plain = possible.plain && subject.start == "zero";
     add_moves(ways, device_, subject, types, packing, here, plain_per_block_);
     verify(ways, subject, places[0], packing);
     for (const Series& one : ways.series) right = right && one.verified;
@@ -72,9 +77,16 @@ bool Experiment::run(const Case& subject) {
       for (Series& one : ways.series) one.samples.clear(), one.synchronised.clear();
       measure(ways.series, mode == "cold" ? places : std::vector<Slot>{places[0]}, device_, repetitions);
       nlohmann::json record = record_of(subject, "result");
-      record.update({{"kind", subject.kind}, {"block", subject.block}, {"payload", bytes}, {"operation", operation},
-                     {"mode", mode}, {"traffic", traffic}, {"sectors", touched.touched}, {"whole_sectors", touched.whole},
-                     {"slots", mode == "cold" ? places.size() : 1}, {"skipped", ways.skipped},
+      record.update({{"kind", subject.kind},
+                     {"block", subject.block},
+                     {"payload", bytes},
+                     {"operation", operation},
+                     {"mode", mode},
+                     {"traffic", traffic},
+                     {"sectors", touched.touched},
+                     {"whole_sectors", touched.whole},
+                     {"slots", mode == "cold" ? places.size() : 1},
+                     {"skipped", ways.skipped},
                      {"series", nlohmann::json::object()}});
       for (const Series& one : ways.series) {
         if (one.samples.empty()) continue;
@@ -89,7 +101,7 @@ bool Experiment::run(const Case& subject) {
   return right;
 }
 
-// A way that fails is left out, with its reason.
+// If a way fails, it is left out, and its reason is recorded.
 void Experiment::verify(Ways& ways, const Case& subject, const Slot& slot, bool packing) {
   Verifier verifier(device_, arena_, subject);
   std::erase_if(ways.series, [&](Series& one) {

@@ -6,7 +6,7 @@
 
 namespace bench {
 
-/// What is done with each case; which ones, main chooses.
+/// What is done with each case. main() chooses the cases.
 class Experiment {
  public:
   Experiment(const Device& device, std::uint64_t allocation);
@@ -16,13 +16,16 @@ class Experiment {
   Repetitions repetitions;
   Possible possible;
 
-  /// Bytes read and written per second by the faster of two copies, far larger than any cache.
+  /// Returns the bytes read and written per second by the faster of two copies. The copies are far
+  /// larger than any cache.
   double copy_bandwidth();
 
-  /// Prints a record for each operation and mode, or one that says why there is none. Returns whether all bytes were right.
+  /// Prints a record for each operation and mode, or one record that says why there is none.
+  /// Returns whether all bytes were right.
   bool run(const Case& subject);
 
-  /// Whether one small MPI_Pack on device memory, through what is `possible`, packs the right bytes.
+  /// Returns whether one small MPI_Pack on device memory packs the right bytes. It uses the
+  /// function that is `possible`.
   bool try_pack();
 
  private:
@@ -31,7 +34,7 @@ class Experiment {
 
   const Device& device_;
   Arena arena_;
-  double plain_per_block_ = 0;  ///< seconds, of the slowest case so far
+  double plain_per_block_ = 0;  ///< seconds for each block, of the slowest case so far
 };
 
 }  // namespace bench

@@ -1,4 +1,5 @@
-// Where the bytes of a case lie, written down once for host and device and with no MPI: what results are held against.
+// Where the bytes of a case lie. This is written once for host and device, without MPI, and results
+// are compared with it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace bench {
 
-/// The next multiple of the unit.
+/// Returns the next multiple of the unit.
 constexpr std::uint64_t up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
 struct Loop {
@@ -20,18 +21,20 @@ struct Loop {
 
 /// Blocks within two nested loops, in the order of the datatype. Offsets and strides are bytes.
 struct Geometry {
-  std::uint64_t base = 0;          ///< from the user's buffer
+  std::uint64_t base = 0;  ///< from the begin of the user's buffer
   Loop outer = {}, inner = {};
-  std::uint64_t bytes = 0;         ///< packed, of all the blocks in one turn of the inner loop
-  std::uint64_t blocks = 1;        ///< in one turn
-  std::uint64_t length = 0;        ///< of every block; 0: they differ
-  const std::uint64_t* offsets = nullptr;  ///< of the blocks; null: the one block is at 0
-  const std::uint64_t* starts = nullptr;   ///< packed, blocks + 1 of them; null where all have one length
+  std::uint64_t bytes = 0;   ///< packed bytes of all blocks in one iteration of the inner loop
+  std::uint64_t blocks = 1;  ///< blocks in one iteration
+  std::uint64_t length = 0;  ///< bytes of every block; 0 if lengths differ
+  /// Offsets of the blocks; null if there is one block, at 0.
+  const std::uint64_t* offsets = nullptr;
+  /// Packed offsets, blocks + 1 of them; null if all blocks have one length.
+  const std::uint64_t* starts = nullptr;
 };
 
 BENCH_ANYWHERE inline std::uint64_t payload(const Geometry& g) { return g.outer.count * g.inner.count * g.bytes; }
 
-/// The place in the user's buffer of byte `packed` of the packed stream.
+/// Returns the place in the user's buffer of byte `packed` of the packed stream.
 BENCH_ANYWHERE inline std::uint64_t place(const Geometry& g, std::uint64_t packed) {
   const std::uint64_t turn = packed / g.bytes, within = packed - turn * g.bytes;
   const std::uint64_t outer = turn / g.inner.count, inner = turn - outer * g.inner.count;
@@ -45,7 +48,10 @@ BENCH_ANYWHERE inline std::uint64_t place(const Geometry& g, std::uint64_t packe
     std::uint64_t low = 0, high = g.blocks;
     while (high - low > 1) {
       const std::uint64_t middle = low + (high - low) / 2;
-      if (g.starts[middle] <= within) low = middle; else high = middle;
+      if (g.starts[middle] <= within)
+        low = middle;
+      else
+        high = middle;
     }
     block = low;
     first = g.starts[block];
@@ -64,14 +70,16 @@ void for_each_block(const Geometry& g, F f) {
     }
 }
 
-/// Bytes of the user's buffer, to the end of the last block in memory.
+/// Returns the bytes of the user's buffer up to the end of the last block in memory.
 inline std::uint64_t span(const Geometry& g) {
   std::uint64_t end = 0;
-  for_each_block(g, [&end](std::uint64_t offset, std::uint64_t length) { end = offset + length > end ? offset + length : end; });
+  for_each_block(
+      g, [&end](std::uint64_t offset, std::uint64_t length) { end = offset + length > end ? offset + length : end; });
   return end;
 }
 
-/// Bytes that differ from place to place and from seed to seed: byte `i` is one of word i/8.
+/// Returns bytes that differ from place to place and from seed to seed. Byte `i` is part of word
+/// i/8.
 BENCH_ANYWHERE inline std::uint64_t pattern_word(std::uint64_t word, std::uint64_t seed) {
   std::uint64_t x = (word + 1) * 0x9e3779b97f4a7c15u + seed * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 29)) * 0x94d049bb133111ebu;

@@ -1,5 +1,6 @@
-// The benchmark's own kernels: the document's pack kernel, probes of the memory, and those that fill and compare.
-// Compiled to a fatbin that image.S puts into the program; the names are those that Device::kernel looks up.
+// The benchmark's own kernels: the blog post's pack kernel, probes of the memory, and kernels that
+// fill and compare. They are compiled to a fatbin, which image.S puts into the program.
+// Device::kernel() looks them up by their names.
 #include "geometry.hpp"
 #include "probe.hpp"
 
@@ -15,9 +16,10 @@ static __device__ u64 threads() { return u64(gridDim.x) * blockDim.x; }
 
 extern "C" __global__ void empty() {}
 
-// ---- Of the document 'Improving MPI_Pack performance in CUDA-aware MPI', written from its description -------------------
+// ---- The blog post "Improving MPI_Pack performance in CUDA-aware MPI", from its description
 
-// count1 groups of count0 blocks. A thread moves words of the row; X, Y and Z of the grid tile words, rows and planes.
+// Packs count1 groups of count0 blocks. A thread moves words of the row. X, Y and Z of the grid
+// tile words, rows and planes.
 template <class Word, bool packing>
 static __device__ void document(u8* __restrict__ to, const u8* __restrict__ from, unsigned length, unsigned count0,
                                 unsigned stride0, unsigned count1, unsigned stride1) {
@@ -31,21 +33,21 @@ static __device__ void document(u8* __restrict__ to, const u8* __restrict__ from
       }
 }
 
-#define DOCUMENT(bytes, Word)                                                                                           \
-  extern "C" __global__ void document_pack_##bytes(u8* to, const u8* from, unsigned length, unsigned count0,            \
-                                                   unsigned stride0, unsigned count1, unsigned stride1) {               \
-    document<Word, true>(to, from, length, count0, stride0, count1, stride1);                                           \
-  }                                                                                                                     \
-  extern "C" __global__ void document_unpack_##bytes(u8* to, const u8* from, unsigned length, unsigned count0,          \
-                                                     unsigned stride0, unsigned count1, unsigned stride1) {             \
-    document<Word, false>(to, from, length, count0, stride0, count1, stride1);                                          \
+#define DOCUMENT(bytes, Word)                                                                                  \
+  extern "C" __global__ void document_pack_##bytes(u8* to, const u8* from, unsigned length, unsigned count0,   \
+                                                   unsigned stride0, unsigned count1, unsigned stride1) {      \
+    document<Word, true>(to, from, length, count0, stride0, count1, stride1);                                  \
+  }                                                                                                            \
+  extern "C" __global__ void document_unpack_##bytes(u8* to, const u8* from, unsigned length, unsigned count0, \
+                                                     unsigned stride0, unsigned count1, unsigned stride1) {    \
+    document<Word, false>(to, from, length, count0, stride0, count1, stride1);                                 \
   }
 DOCUMENT(1, u8)
 DOCUMENT(2, unsigned short)
 DOCUMENT(4, u32)
 DOCUMENT(8, u64)
 
-// ---- How fast the memory is ---------------------------------------------------------------------------------------------
+// ---- How fast the memory is
 
 extern "C" __global__ void copy(uint4* __restrict__ to, const uint4* __restrict__ from, u64 words) {
   for (u64 i = thread(); i < words; i += 4 * threads()) {
@@ -71,7 +73,7 @@ static __device__ void read(const u8* user, const Where& where, u32 sectors, u32
 #pragma unroll
     for (int k = 0; k < 4; ++k) sum ^= word[k];
   }
-  if (sum == 0x5bd1e995) *sink = sum;  // so that the loads are needed
+  if (sum == 0x5bd1e995) *sink = sum;  // makes the compiler keep the loads
 }
 
 template <class Where>
@@ -87,30 +89,32 @@ static __device__ void write(u8* user, const Where& where, u32 sectors) {
   }
 }
 
-extern "C" __global__ void read_rows(const u8* user, Rows rows, u32 sectors, u32* sink) { read(user, rows, sectors, sink); }
+extern "C" __global__ void read_rows(const u8* user, Rows rows, u32 sectors, u32* sink) {
+  read(user, rows, sectors, sink);
+}
 extern "C" __global__ void read_list(const u8* user, const u32* list, u32 sectors, u32* sink) {
   read(user, list, sectors, sink);
 }
 extern "C" __global__ void write_rows(u8* user, Rows rows, u32 sectors) { write(user, rows, sectors); }
 extern "C" __global__ void write_list(u8* user, const u32* list, u32 sectors) { write(user, list, sectors); }
 
-// ---- Are the bytes right? -----------------------------------------------------------------------------------------------
+// ---- Whether the bytes are right
 
-// `bytes` is aligned to 8.
+// `bytes` must be aligned to 8.
 extern "C" __global__ void fill(u8* bytes, u64 size, u64 seed) {
   for (u64 word = thread(); word < size / 8; word += threads())
     reinterpret_cast<u64*>(bytes)[word] = bench::pattern_word(word, seed);
   if (thread() < size % 8) bytes[size / 8 * 8 + thread()] = bench::pattern(size / 8 * 8 + thread(), seed);
 }
 
-// Adds up how many of size bytes from `first` of `bytes` are not what fill left there.
+// Counts how many of `size` bytes from `first` of `bytes` differ from what fill() wrote there.
 extern "C" __global__ void differ(const u8* bytes, u64 first, u64 size, u64 seed, unsigned long long* count) {
   unsigned long long different = 0;
   for (u64 i = first + thread(); i < first + size; i += threads()) different += bytes[i] != bench::pattern(i, seed);
   if (different) atomicAdd(count, different);
 }
 
-// ... of the packed bytes are not those of a user's buffer filled with `seed`.
+// Counts how many of the packed bytes differ from those of a user's buffer filled with `seed`.
 extern "C" __global__ void differ_packed(const u8* packed, Geometry geometry, u64 seed, unsigned long long* count) {
   unsigned long long different = 0;
   for (u64 i = thread(); i < bench::payload(geometry); i += threads())
@@ -118,7 +122,8 @@ extern "C" __global__ void differ_packed(const u8* packed, Geometry geometry, u6
   if (different) atomicAdd(count, different);
 }
 
-// ... of the layout's bytes in the user's buffer are not those of a packed buffer filled with `seed`.
+// Counts how many of the layout's bytes in the user's buffer differ from those of a packed buffer
+// filled with `seed`.
 extern "C" __global__ void differ_user(const u8* user, Geometry geometry, u64 seed, unsigned long long* count) {
   unsigned long long different = 0;
   for (u64 i = thread(); i < bench::payload(geometry); i += threads())
@@ -126,7 +131,8 @@ extern "C" __global__ void differ_user(const u8* user, Geometry geometry, u64 se
   if (different) atomicAdd(count, different);
 }
 
-// Puts back what fill had left in the layout's bytes, so that `differ` of the whole buffer finds what else was written.
+// Writes again what fill() wrote to the layout's bytes. differ() of the whole buffer then finds
+// what else was written.
 extern "C" __global__ void restore(u8* user, Geometry geometry, u64 seed) {
   for (u64 i = thread(); i < bench::payload(geometry); i += threads()) {
     const u64 at = bench::place(geometry, i);

@@ -1,7 +1,8 @@
-// bench_pack_device: MPI_Pack and MPI_Unpack on device memory, against the MPI's own, the kernel of the document 'Improving
-// MPI_Pack performance in CUDA-aware MPI', CUDA's copies, and the limit of the memory. An ordinary MPI program for one rank.
-// Writes one JSON object per line; see docs/guide/benchmarks.md. Exit status 0: done; 1: wrong
-// bytes; 2: failed; 3: no GPU.
+// bench_pack_device measures MPI_Pack and MPI_Unpack on device memory. Beside them stand the MPI's
+// own functions, the kernel of the blog post "Improving MPI_Pack performance in CUDA-aware MPI",
+// CUDA's copies, and the limit of the memory. An ordinary MPI program for one rank. Writes one JSON
+// object per line; see docs/guide/benchmarks.md. Exit status 0: done; 1: wrong bytes; 2: failed; 3:
+// no GPU.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -21,7 +22,7 @@ struct Options {
   std::string attempt;
 };
 
-/// Ends when the time is up. Returns whether all bytes were right.
+/// Runs the cases until they are done or the time is up. Returns whether all bytes were right.
 bool run(const Options& options, bench::Experiment& experiment) {
   const auto start = std::chrono::steady_clock::now();
   bool right = true;
@@ -39,7 +40,7 @@ bool run(const Options& options, bench::Experiment& experiment) {
 }
 
 int measure(const Options& options, const bench::Device& device) {
-  constexpr std::uint64_t little = 65536;  // enough to try
+  constexpr std::uint64_t little = 65536;  // bytes that are enough to try
   bench::Experiment experiment(device, options.attempt.empty() ? options.allocation : little);
   experiment.operations = options.operations;
   experiment.modes = options.modes;
@@ -68,15 +69,16 @@ int main(int argc, char** argv) {
   app.add_option("--repetitions", options.repetitions.samples, "samples per series")->check(CLI::PositiveNumber);
   app.add_option("--warm-ups", options.repetitions.warm_ups)->check(CLI::NonNegativeNumber);
   app.add_option("--allocation", options.allocation, "bytes of the user's buffer");
-  app.add_option("--seconds", options.seconds, "begin no case after that time");
+  app.add_option("--seconds", options.seconds, "begin no case after this time");
   app.add_option("--plain-seconds", options.plain_seconds, "leave out calls of plain MPI that would take longer");
   app.add_flag("--plain", options.plain, "measure the MPI's own functions, which have to be CUDA-aware");
-  app.add_flag("--dunnage", options.dunnage, "measure Dunnage's, which has to be loaded");
-  app.add_option("--try", options.attempt, "pack once through plain or dunnage and stop; status 0 if the bytes are right")
+  app.add_flag("--dunnage", options.dunnage, "measure Dunnage's functions; Dunnage has to be loaded");
+  app.add_option("--try", options.attempt,
+                 "pack once through plain or dunnage and stop; status 0 if the bytes are right")
       ->check(CLI::IsMember({"plain", "dunnage"}));
   CLI11_PARSE(app, argc, argv);
   try {
-    // CUDA before MPI, as CUDA-aware MPIs ask for.
+    // CUDA must be initialised before MPI, as CUDA-aware MPIs ask.
     const bench::Device device;
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

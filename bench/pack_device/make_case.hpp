@@ -1,7 +1,8 @@
-// The cases, one function for each form of text in cases.hpp. Nothing where there is no such start.
+// The cases: one function for each form of text in cases.hpp. A function returns nothing if the
+// case has no such start.
 #pragma once
 
-#include "cases.hpp"
+#include "case.hpp"
 
 namespace bench {
 
@@ -18,14 +19,16 @@ std::optional<Case> vector(std::uint64_t count, std::uint64_t length, std::uint6
                            const std::string& start);
 std::optional<Case> contiguous(std::uint64_t bytes, const std::string& start);
 
-/// Where a case that is no box starts: its first byte. `unit` keeps data of a type aligned as the type is.
+/// Returns the first byte of a case that is no box. `unit` keeps data of a type as aligned as the
+/// type is.
 std::uint64_t first_byte(const std::string& start, std::uint64_t unit);
 
-/// A type of C by its name, and its size, which is its alignment too.
+/// A type of C and its size, which is also its alignment.
 struct Element {
   MPI_Datatype type;
   std::uint64_t bytes;
 };
+/// Returns the type of that name. Throws std::invalid_argument if there is none.
 Element element(const std::string& name);
 
 }  // namespace bench

@@ -8,7 +8,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// Seconds until the call returned.
+/// Makes the call and returns the seconds until it returned.
 double returned(Series& series, const Slot& slot, const Device& device) {
   const auto start = Clock::now();
   series.call(slot);
@@ -28,7 +28,9 @@ void measure(std::vector<Series>& series, const std::vector<Slot>& slots, const 
   for (int r = -repetitions.warm_ups; r < repetitions.samples; ++r)
     for (std::size_t i = 0; i < series.size(); ++i) {
       Series& one = series[(i + static_cast<std::size_t>(r + repetitions.warm_ups)) % series.size()];
-      if (r < 0 ? one.last > repetitions.slow : static_cast<int>(one.samples.size()) >= repetitions.wanted(one.last)) continue;
+      const bool enough =
+          r < 0 ? one.last > repetitions.slow : static_cast<int>(one.samples.size()) >= repetitions.wanted(one.last);
+      if (enough) continue;
       const double back = returned(one, slots[turn++ % slots.size()], device);
       if (r < 0) continue;
       one.samples.push_back(one.blocking ? back : one.last);

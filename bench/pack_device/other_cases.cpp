@@ -13,7 +13,7 @@ namespace {
 int integer(std::uint64_t value) { return static_cast<int>(value); }
 MPI_Aint aint(std::uint64_t value) { return static_cast<MPI_Aint>(value); }
 
-/// An element of any size; the types of C where one has it.
+/// Returns an element of any size: a type of C if one has that size.
 Datatype matrix_element(std::uint64_t bytes) {
   switch (bytes) {
     case 2: return Datatype::contiguous(1, MPI_SHORT);
@@ -44,7 +44,8 @@ std::optional<Case> block_list(std::uint64_t length, bool shuffled, std::uint64_
   std::mt19937_64 random(length);
   std::vector<std::uint64_t> offsets(std::max<std::uint64_t>(bytes / length, 1));
   std::uint64_t next = first_byte(start, 1);
-  // Gaps of 8 bytes to four times the block, so that the list is no loop and blocks do not touch.
+  // Gaps are from 8 bytes to four times the block, so that the list is no loop and blocks do not
+  // touch.
   for (auto& offset : offsets) {
     offset = next;
     next += length + 8 * (1 + random() % std::max<std::uint64_t>(length / 2, 1));
@@ -91,10 +92,12 @@ std::optional<Case> struct_array(const std::string& fields, std::uint64_t count,
   made.geometry.inner = {count, size};
   made.geometry.bytes = starts.back();
   made.list(std::move(offsets), std::move(starts));
-  made.descriptions.push_back({"struct", [=] {
+  made.descriptions.push_back({"struct",
+                               [=] {
                                  const Datatype fields_only = Datatype::structure(lengths, displacements, types);
                                  return Datatype::resized(aint(size), fields_only).commit();
-                               }, integer(count), first_byte(start, alignment)});
+                               },
+                               integer(count), first_byte(start, alignment)});
   return made;
 }
 
@@ -106,7 +109,8 @@ std::optional<Case> subarrays(std::uint64_t number, const Extent& size, const Ex
   for (std::uint64_t i = 0; i < number; ++i)
     for (std::uint64_t z = 0; z < size[2]; ++z)
       for (std::uint64_t y = 0; y < size[1]; ++y)
-        // Each box one element further in than the one before, so that the structure is not a loop.
+        // Each box stands one element further in than the last one, so that the structure is not a
+        // loop.
         offsets.push_back(i * whole + ((z * array[1] + y) * array[0] + i % (array[0] - size[0] + 1)) * bytes);
   Case made;
   made.kind = "struct";
@@ -114,18 +118,22 @@ std::optional<Case> subarrays(std::uint64_t number, const Extent& size, const Ex
   made.geometry.length = size[0] * bytes;
   made.geometry.bytes = made.geometry.length * offsets.size();
   made.list(std::move(offsets), {});
-  made.descriptions.push_back({"struct", [=] {
-    std::vector<Datatype> boxes;
-    std::vector<MPI_Aint> displacements;
-    for (std::uint64_t i = 0; i < number; ++i) {
-      boxes.push_back(Datatype::subarray({integer(array[2]), integer(array[1]), integer(array[0])},
-                                         {integer(size[2]), integer(size[1]), integer(size[0])},
-                                         {0, 0, integer(i % (array[0] - size[0] + 1))}, MPI_DOUBLE));
-      displacements.push_back(aint(i * whole));
-    }
-    return Datatype::structure(std::vector<int>(number, 1), displacements,
-                               std::vector<MPI_Datatype>(boxes.begin(), boxes.end())).commit();
-  }, 1, first_byte(start, bytes)});
+  made.descriptions.push_back({"struct",
+                               [=] {
+                                 std::vector<Datatype> boxes;
+                                 std::vector<MPI_Aint> displacements;
+                                 for (std::uint64_t i = 0; i < number; ++i) {
+                                   boxes.push_back(
+                                       Datatype::subarray({integer(array[2]), integer(array[1]), integer(array[0])},
+                                                          {integer(size[2]), integer(size[1]), integer(size[0])},
+                                                          {0, 0, integer(i % (array[0] - size[0] + 1))}, MPI_DOUBLE));
+                                   displacements.push_back(aint(i * whole));
+                                 }
+                                 return Datatype::structure(std::vector<int>(number, 1), displacements,
+                                                            std::vector<MPI_Datatype>(boxes.begin(), boxes.end()))
+                                     .commit();
+                               },
+                               1, first_byte(start, bytes)});
   return made;
 }
 
@@ -160,19 +168,25 @@ std::optional<Case> halo(std::uint64_t side, std::uint64_t depth, const std::str
   made.geometry.base = first_byte(start, bytes);
   made.geometry.bytes = starts.back();
   made.list(std::move(offsets), std::move(starts));
-  made.descriptions.push_back({"struct", [=] {
-    std::vector<Datatype> boxes;
-    const int n = integer(side);
-    for (const Region& r : regions)
-      boxes.push_back(Datatype::subarray({n, n, n}, {integer(r.size[2]), integer(r.size[1]), integer(r.size[0])},
-                                         {integer(r.first[2]), integer(r.first[1]), integer(r.first[0])}, MPI_DOUBLE));
-    return Datatype::structure(std::vector<int>(boxes.size(), 1), std::vector<MPI_Aint>(boxes.size(), 0),
-                               std::vector<MPI_Datatype>(boxes.begin(), boxes.end())).commit();
-  }, 1, first_byte(start, bytes)});
+  made.descriptions.push_back({"struct",
+                               [=] {
+                                 std::vector<Datatype> boxes;
+                                 const int n = integer(side);
+                                 for (const Region& r : regions)
+                                   boxes.push_back(Datatype::subarray(
+                                       {n, n, n}, {integer(r.size[2]), integer(r.size[1]), integer(r.size[0])},
+                                       {integer(r.first[2]), integer(r.first[1]), integer(r.first[0])}, MPI_DOUBLE));
+                                 return Datatype::structure(std::vector<int>(boxes.size(), 1),
+                                                            std::vector<MPI_Aint>(boxes.size(), 0),
+                                                            std::vector<MPI_Datatype>(boxes.begin(), boxes.end()))
+                                     .commit();
+                               },
+                               1, first_byte(start, bytes)});
   return made;
 }
 
-std::optional<Case> transpose(std::uint64_t rows, std::uint64_t columns, std::uint64_t bytes, const std::string& start) {
+std::optional<Case> transpose(std::uint64_t rows, std::uint64_t columns, std::uint64_t bytes,
+                              const std::string& start) {
   if (start == "aligned") return std::nullopt;
   Case made;
   made.kind = "transpose";
@@ -180,11 +194,13 @@ std::optional<Case> transpose(std::uint64_t rows, std::uint64_t columns, std::ui
   made.geometry.outer = {columns, bytes};
   made.geometry.inner = {rows, columns * bytes};
   made.geometry.bytes = made.geometry.length = bytes;
-  made.descriptions.push_back({"columns", [=] {
+  made.descriptions.push_back({"columns",
+                               [=] {
                                  const Datatype one = matrix_element(bytes);
                                  const Datatype column = Datatype::vector(integer(rows), 1, integer(columns), one);
                                  return Datatype::resized(aint(bytes), column).commit();
-                               }, integer(columns), first_byte(start, bytes)});
+                               },
+                               integer(columns), first_byte(start, bytes)});
   return made;
 }
 
@@ -196,9 +212,9 @@ std::optional<Case> vector(std::uint64_t count, std::uint64_t length, std::uint6
   made.geometry.base = first_byte(start, one.bytes);
   made.geometry.inner = {count, stride * one.bytes};
   made.geometry.bytes = made.geometry.length = length * one.bytes;
-  made.descriptions.push_back({"vector", [=] {
-                                 return Datatype::vector(integer(count), integer(length), integer(stride), one.type).commit();
-                               }, 1, made.geometry.base});
+  made.descriptions.push_back(
+      {"vector", [=] { return Datatype::vector(integer(count), integer(length), integer(stride), one.type).commit(); },
+       1, made.geometry.base});
   return made;
 }
 
@@ -207,8 +223,8 @@ std::optional<Case> contiguous(std::uint64_t bytes, const std::string& start) {
   made.kind = "contiguous";
   made.geometry.base = first_byte(start, 1);
   made.geometry.bytes = made.geometry.length = bytes;
-  made.descriptions.push_back({"contiguous", [=] { return Datatype::contiguous(integer(bytes), MPI_BYTE).commit(); }, 1,
-                               made.geometry.base});
+  made.descriptions.push_back(
+      {"contiguous", [=] { return Datatype::contiguous(integer(bytes), MPI_BYTE).commit(); }, 1, made.geometry.base});
   return made;
 }
 

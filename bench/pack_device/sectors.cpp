@@ -5,14 +5,21 @@
 namespace bench {
 namespace {
 
-/// Rows that do not share sectors and all lie in theirs alike, or a range without holes.
+/// Returns rows that share no sectors and all lie at the same place in their sectors, or one range
+/// without holes.
 std::optional<Rows> closed_form(const Geometry& g, const Sectors& found) {
   const std::uint64_t phase = g.base % sector;
   const std::uint64_t each = (phase + g.length + sector - 1) / sector;
   if (!g.offsets && g.outer.stride % sector == 0 && g.inner.stride % sector == 0 &&
       each * g.outer.count * g.inner.count == found.touched)
-    return Rows{g.base, g.length, static_cast<std::uint32_t>(g.outer.count), static_cast<std::uint32_t>(g.inner.count),
-                g.outer.stride, g.inner.stride, static_cast<std::uint32_t>(each), 0};
+    return Rows{g.base,
+                g.length,
+                static_cast<std::uint32_t>(g.outer.count),
+                static_cast<std::uint32_t>(g.inner.count),
+                g.outer.stride,
+                g.inner.stride,
+                static_cast<std::uint32_t>(each),
+                0};
   if (found.end - found.first == found.touched && (found.whole == 0 || found.whole == found.touched))
     return Rows{found.first * sector, found.touched * sector, 1, 1, 0, 0, static_cast<std::uint32_t>(found.touched),
                 found.whole == 0};

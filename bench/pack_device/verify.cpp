@@ -3,7 +3,7 @@
 namespace bench {
 namespace {
 
-// Seeds of what the buffers hold before a call.
+// The seeds of what the buffers hold before a call.
 constexpr std::uint64_t source = 1, poison = 2;
 
 std::vector<unsigned char> contents(CUdeviceptr address, std::uint64_t bytes) {
@@ -12,7 +12,8 @@ std::vector<unsigned char> contents(CUdeviceptr address, std::uint64_t bytes) {
   return copy;
 }
 
-std::uint64_t differing(const std::vector<unsigned char>& bytes, std::uint64_t first, std::uint64_t end, std::uint64_t seed) {
+std::uint64_t differing(const std::vector<unsigned char>& bytes, std::uint64_t first, std::uint64_t end,
+                        std::uint64_t seed) {
   std::uint64_t different = 0;
   for (std::uint64_t i = first; i < end; ++i) different += bytes[i] != pattern(i, seed);
   return different;
@@ -21,10 +22,18 @@ std::uint64_t differing(const std::vector<unsigned char>& bytes, std::uint64_t f
 }  // namespace
 
 Verifier::Verifier(const Device& device, const Arena& arena, const Case& subject)
-    : device_(device), arena_(arena), subject_(subject), fill_(device.kernel("fill")), differ_(device.kernel("differ")),
-      differ_packed_(device.kernel("differ_packed")), differ_user_(device.kernel("differ_user")),
-      restore_(device.kernel("restore")), geometry_(subject.geometry), offsets_(DeviceMemory::of(subject.offsets)),
-      starts_(DeviceMemory::of(subject.starts)), count_(sizeof(std::uint64_t)) {
+    : device_(device),
+      arena_(arena),
+      subject_(subject),
+      fill_(device.kernel("fill")),
+      differ_(device.kernel("differ")),
+      differ_packed_(device.kernel("differ_packed")),
+      differ_user_(device.kernel("differ_user")),
+      restore_(device.kernel("restore")),
+      geometry_(subject.geometry),
+      offsets_(DeviceMemory::of(subject.offsets)),
+      starts_(DeviceMemory::of(subject.starts)),
+      count_(sizeof(std::uint64_t)) {
   if (geometry_.offsets) geometry_.offsets = reinterpret_cast<const std::uint64_t*>(offsets_.address());
   if (geometry_.starts) geometry_.starts = reinterpret_cast<const std::uint64_t*>(starts_.address());
 }
@@ -32,8 +41,8 @@ Verifier::Verifier(const Device& device, const Arena& arena, const Case& subject
 bool Verifier::pack(const Slot& slot, const Call& call) { return verify(slot, call, true); }
 bool Verifier::unpack(const Slot& slot, const Call& call) { return verify(slot, call, false); }
 
-// The whole user's buffer is looked at, from its begin, and the packed bytes with their guards. Both are numbered from there,
-// so the slot is the arena's first.
+// The whole user's buffer is checked from its begin, and the packed bytes with their guards. Both
+// are numbered from their begin, so `slot` must be the arena's first slot.
 bool Verifier::verify(const Slot& slot, const Call& call, bool packing) {
   const std::uint64_t packed = payload(subject_.geometry);
   fill(arena_.user.address(), arena_.user.bytes(), packing ? source : poison);
@@ -80,7 +89,8 @@ std::uint64_t Verifier::differences_on_host(const Slot& slot, bool packing) {
   const std::uint64_t packed = payload(g);
   std::vector<unsigned char> user = contents(arena_.user.address(), arena_.user.bytes());
   const std::vector<unsigned char> stream = contents(slot.packed - guard, packed + 2 * guard);
-  std::uint64_t different = differing(stream, 0, guard, poison) + differing(stream, guard + packed, stream.size(), poison);
+  std::uint64_t different =
+      differing(stream, 0, guard, poison) + differing(stream, guard + packed, stream.size(), poison);
   std::uint64_t at = 0;
   for_each_block(g, [&](std::uint64_t offset, std::uint64_t length) {
     for (const std::uint64_t end = offset + length; offset < end; ++offset, ++at) {

@@ -6,13 +6,15 @@
 
 namespace bench {
 
-/// Decides whether calls move the right bytes: those that the case's geometry names, and no others. On the device where our
-/// kernels run there, else on copies of the buffers in host memory.
+/// Decides whether calls move the right bytes: the bytes that the case's geometry names, and no
+/// others. If our kernels run on the device, the check runs there, else on copies of the buffers in
+/// host memory.
 class Verifier {
  public:
   Verifier(const Device& device, const Arena& arena, const Case& subject);
   using Call = std::function<void(const Slot&)>;
-  /// Whether `call` packs (unpacks) rightly into a poisoned destination, and leaves the rest of both buffers alone.
+  /// Returns whether `call` packs (or unpacks) correctly into a poisoned destination and leaves the
+  /// rest of both buffers unchanged.
   bool pack(const Slot& slot, const Call& call);
   bool unpack(const Slot& slot, const Call& call);
 
@@ -26,7 +28,7 @@ class Verifier {
   const Arena& arena_;
   const Case& subject_;
   Kernel fill_, differ_, differ_packed_, differ_user_, restore_;
-  Geometry geometry_;  ///< with its lists on the device
+  Geometry geometry_;  ///< the geometry with its lists on the device
   DeviceMemory offsets_, starts_, count_;
 };
 

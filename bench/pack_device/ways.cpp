@@ -12,8 +12,9 @@ void require(int result, const char* what) {
 
 void* pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
-/// A call of MPI_Pack or MPI_Unpack, through the preload or past it.
-std::function<void(const Slot&)> mpi_call(const Description& d, MPI_Datatype type, int bytes, bool packing, bool plain) {
+/// Returns a call of MPI_Pack or MPI_Unpack, through the preloaded library or past it.
+std::function<void(const Slot&)> mpi_call(const Description& d, MPI_Datatype type, int bytes, bool packing,
+                                          bool plain) {
   const auto pack = plain ? BENCH_PAST(MPI_Pack) : MPI_Pack;
   const auto unpack = plain ? BENCH_PAST(MPI_Unpack) : MPI_Unpack;
   const std::uint64_t address = d.address;
@@ -21,34 +22,35 @@ std::function<void(const Slot&)> mpi_call(const Description& d, MPI_Datatype typ
   if (packing)
     return [=](const Slot& slot) {
       int position = 0;
-      const int result = pack(pointer(slot.user + address), count, type, pointer(slot.packed), bytes, &position,
-                              MPI_COMM_SELF);
+      const int result =
+          pack(pointer(slot.user + address), count, type, pointer(slot.packed), bytes, &position, MPI_COMM_SELF);
       require(result, "MPI_Pack");
     };
   return [=](const Slot& slot) {
     int position = 0;
-    const int result = unpack(pointer(slot.packed), bytes, &position, pointer(slot.user + address), count, type,
-                              MPI_COMM_SELF);
+    const int result =
+        unpack(pointer(slot.packed), bytes, &position, pointer(slot.user + address), count, type, MPI_COMM_SELF);
     require(result, "MPI_Unpack");
   };
 }
 
-/// Whether one cuMemcpy3D can walk through it: rows at one pitch, planes a whole number of rows apart.
+/// Returns whether one cuMemcpy3D can do the work: rows have one pitch, and planes are a whole
+/// number of rows apart.
 bool pitched(const Geometry& g) {
   if (g.offsets || g.inner.stride < g.length) return false;
   return g.outer.count == 1 ||
          (g.outer.stride % g.inner.stride == 0 && g.outer.stride >= g.inner.count * g.inner.stride);
 }
 
-/// CUDA's own copy, where one call of it can do the work.
+/// Adds CUDA's own copy, if one call of it can do the work.
 void add_copy(Ways& ways, const Device& device, const Geometry& g, bool packing) {
   const CUstream stream = device.stream();
   const std::uint64_t base = g.base, bytes = payload(g);
   if (!g.offsets && g.outer.count == 1 && g.inner.count == 1) {
     ways.series.push_back({"memcpy", [=](const Slot& slot) {
                              const CUdeviceptr user = slot.user + base;
-                             BENCH_CU(cuMemcpyDtoDAsync, packing ? slot.packed : user, packing ? user : slot.packed, bytes,
-                                      stream);
+                             BENCH_CU(cuMemcpyDtoDAsync, packing ? slot.packed : user, packing ? user : slot.packed,
+                                      bytes, stream);
                            }});
     return;
   }
@@ -109,7 +111,7 @@ void Probes::add(Ways& ways, bool packing) const {
   };
   const Device& device = device_;
   const auto sectors = static_cast<std::uint32_t>(touched_.touched);
-  const std::uint64_t readers = (sectors + 3) / 4;  // a thread has four loads under way
+  const std::uint64_t readers = (sectors + 3) / 4;  // a thread has four loads in progress
   const CUdeviceptr list = list_.address(), sink = sink_.address();
   add("empty", "empty", [&device](const Kernel& k, const Slot&) { k.launch(device.stream(), {1, 1, 1}, {1, 1, 1}); });
   if (touched_.rows) {
@@ -118,17 +120,15 @@ void Probes::add(Ways& ways, bool packing) const {
       device.launch_over(k, readers, slot.user, rows, sectors, sink);
     });
     if (packing) return;
-    add("write probe", "write_rows", [=, &device](const Kernel& k, const Slot& slot) {
-      device.launch_over(k, sectors, slot.user, rows, sectors);
-    });
+    add("write probe", "write_rows",
+        [=, &device](const Kernel& k, const Slot& slot) { device.launch_over(k, sectors, slot.user, rows, sectors); });
   } else {
     add("read probe", "read_list", [=, &device](const Kernel& k, const Slot& slot) {
       device.launch_over(k, readers, slot.user, list, sectors, sink);
     });
     if (packing) return;
-    add("write probe", "write_list", [=, &device](const Kernel& k, const Slot& slot) {
-      device.launch_over(k, sectors, slot.user, list, sectors);
-    });
+    add("write probe", "write_list",
+        [=, &device](const Kernel& k, const Slot& slot) { device.launch_over(k, sectors, slot.user, list, sectors); });
   }
 }
 

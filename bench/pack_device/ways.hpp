@@ -1,7 +1,5 @@
-// The series: every way of doing one operation of one case.
+// The series: every way to do one operation of one case.
 #pragma once
-
-#include <map>
 
 #include "measure.hpp"
 
@@ -9,15 +7,11 @@ namespace bench {
 
 /// What may be measured here.
 struct Possible {
-  bool dunnage = false;  ///< MPI_Pack is Dunnage's, and takes device memory
-  bool plain = false;    ///< the MPI's own takes device memory
-  double plain_seconds = 2;  ///< a call of plain MPI that would take longer by what is known of its time per block is left out
-};
-
-/// The ways of one operation, and the reasons for those that there are not.
-struct Ways {
-  std::vector<Series> series;
-  std::map<std::string, std::string> skipped;
+  bool dunnage = false;  ///< whether MPI_Pack is Dunnage's and takes device memory
+  bool plain = false;    ///< whether the MPI's own MPI_Pack takes device memory
+  /// A call of plain MPI is left out if it would take longer, as far as its time per block is
+  /// known.
+  double plain_seconds = 2;
 };
 
 /// The committed datatypes of a case.
@@ -30,7 +24,8 @@ class Types {
   std::vector<Datatype> types_;
 };
 
-/// What everything is measured against: the launch of an empty kernel, and a probe that touches each needed sector once.
+/// What everything is compared with: the launch of an empty kernel, and a probe that touches each
+/// needed sector once.
 class Probes {
  public:
   Probes(const Device& device, const Sectors& touched);
@@ -42,7 +37,8 @@ class Probes {
   DeviceMemory list_, sink_;
 };
 
-/// What moves the bytes: MPI's functions through every description, the document's kernel and CUDA's own copy.
+/// Adds what moves the bytes: MPI's functions with every description, the blog post's kernel, and
+/// CUDA's own copy.
 void add_moves(Ways& ways, const Device& device, const Case& subject, const Types& types, bool packing,
                const Possible& possible, double plain_per_block);
 

@@ -1,4 +1,4 @@
-// What is measured, again and again in turn with all other cases until the time is up.
+// The cases that are measured. All cases take turns until the time is up.
 #pragma once
 
 #include <algorithm>
@@ -14,23 +14,24 @@
 
 namespace bench::tune {
 
-/// Both ranks have the same cases in the same order.
+/// A case. Both ranks have the same cases in the same order.
 class Case {
  public:
   virtual ~Case() = default;
   /// Adds one sample to each series.
   virtual void sample(int turn) = 0;
-  /// Whether the bytes that Dunnage delivers are right. The same answer on both ranks.
+  /// Returns whether the bytes that Dunnage delivers are right. The answer is the same on both
+  /// ranks.
   virtual bool right() = 0;
-  /// On rank 0.
+  /// Returns the results. Valid on rank 0.
   virtual nlohmann::json record() const = 0;
 };
 using Cases = std::vector<std::unique_ptr<Case>>;
 
-/// Used by all cases: what is strided takes twice its payload.
+/// The memory that all cases use. Strided data takes twice its payload.
 struct Memory {
   explicit Memory(std::size_t most) : from(most / 4), to(most / 4), packed(most / 8) {}
-  const Array from, to, packed;  // of doubles
+  const Array from, to, packed;  // numbers of doubles
   const Evictor evictor;
 
   void evict(const Array& array, std::size_t bytes) const {
@@ -41,19 +42,21 @@ struct Memory {
 using Clock = std::chrono::steady_clock;
 inline double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-/// Lengths of blocks, in bytes.
+/// The lengths of blocks in bytes.
 inline constexpr long blocks[] = {8, 64, 512, 4096};
 
-/// How many to time together, so that the clock does not count and a sample is short.
+/// Returns how many calls to time together, so that the clock's cost does not count and a sample is
+/// short.
 inline int batch(long bytes) { return static_cast<int>(std::max(100'000 / (bytes + 400), 1L)); }
 
 void add_copies(Cases& cases, const Memory& memory, int rank);
 void add_packs(Cases& cases, const Memory& memory, int rank, long most);
-/// Payloads from `least` to `most`, fewer where the first exchanges of a payload show that larger ones would take longer than
-/// `seconds`. `all`: not only strided senders. Returns whether all bytes were right.
+/// Adds messages with payloads from `least` to `most`. If the first exchanges of a payload show
+/// that larger payloads would take longer than `seconds`, those are left out. If `all` is false,
+/// only strided senders are added. Returns whether all bytes were right.
 bool add_messages(Cases& cases, const Memory& memory, int rank, long least, long most, double seconds, bool all);
 
-/// The MPI's own messages, past Dunnage: one at a time and many in a row.
+/// Adds the MPI's own messages, past Dunnage: one at a time, and many in a row.
 void add_network(Cases& cases, const Memory& memory, int rank, long most);
 
 }  // namespace bench::tune

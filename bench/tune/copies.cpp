@@ -1,4 +1,5 @@
-// The bandwidth of this core's copies: what it is worth, and whether it stayed the same while the rest was measured.
+// The bandwidth of this core's copies. It shows what the core is worth, and whether its speed
+// stayed the same during the measurement.
 #include <cstring>
 
 #include "tune/case.hpp"
@@ -9,7 +10,8 @@ namespace {
 
 class Copy : public Case {
  public:
-  Copy(const Memory& memory, int rank, long bytes, bool cold) : memory_(memory), rank_(rank), bytes_(bytes), cold_(cold) {}
+  Copy(const Memory& memory, int rank, long bytes, bool cold)
+      : memory_(memory), rank_(rank), bytes_(bytes), cold_(cold) {}
 
   void sample(int) final {
     if (rank_ != 0) return;
@@ -30,7 +32,11 @@ class Copy : public Case {
   bool right() final { return true; }
 
   nlohmann::json record() const final {
-    return {{"record", "result"}, {"kind", "copy"}, {"bytes", bytes_}, {"far", cold_}, {"series", {{"plain", to_json(seconds_)}}}};
+    return {{"record", "result"},
+            {"kind", "copy"},
+            {"bytes", bytes_},
+            {"far", cold_},
+            {"series", {{"plain", to_json(seconds_)}}}};
   }
 
  private:

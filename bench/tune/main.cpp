@@ -1,9 +1,10 @@
-// Measures for `dunnage tune`, on two ranks: copies, packing, and messages in every size and block length that tell prices apart.
-// Writes one JSON object per line, the progress among them; docs/guide/tune.md.
+// Measures for `dunnage tune`, on two ranks: copies, packing and messages. The sizes and lengths of
+// blocks are such that prices can be told apart. Writes one JSON object per line, also for the
+// progress; see docs/guide/tune.md.
 //
 //   bench_tune [--seconds S] [--least BYTES] [--most BYTES] [--tickets|--network]
 //
-// What Dunnage does with the messages is set from outside (DUNNAGE_FORCE, DUNNAGE_TICKETS).
+// The environment says what Dunnage does with the messages (DUNNAGE_FORCE, DUNNAGE_TICKETS).
 #include <mpi.h>
 #include <unistd.h>
 
@@ -31,7 +32,7 @@ struct Options {
   bool tickets = false, network = false;
 };
 
-/// Of both ranks: text of at most 255 characters.
+/// Returns the texts of both ranks. A text has at most 255 characters.
 std::vector<std::string> gathered(const std::string& own) {
   char all[2][256] = {}, mine[256] = {};
   own.copy(mine, sizeof mine - 1);
@@ -48,7 +49,7 @@ bool on_one_host() {
   return ranks == 2;
 }
 
-/// Who measures where, and what the figures are filed under and compared with.
+/// Returns who measures where, and the figures that the results are stored under and compared with.
 nlohmann::json header(int rank) {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
@@ -70,7 +71,7 @@ nlohmann::json header(int rank) {
   return record;
 }
 
-/// Round after round over all cases, until the time is up.
+/// Samples all cases round after round, until the time is up.
 void sample(const Cases& cases, double seconds, Clock::time_point start, int rank) {
   for (int round = 0; round < most_rounds; ++round) {
     if (agreed(round >= fewest_rounds && since(start) > seconds, 0)) break;
@@ -79,7 +80,7 @@ void sample(const Cases& cases, double seconds, Clock::time_point start, int ran
   }
 }
 
-/// Returns whether all bytes that Dunnage delivered were right.
+/// Runs all cases. Returns whether all bytes that Dunnage delivered were right.
 bool run(const Options& o, int rank) {
   const auto start = Clock::now();
   const Memory memory(static_cast<std::size_t>(std::max(o.most, pack_most)));
@@ -107,11 +108,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   CLI::App app("Measures what packing and messages cost");
   Options options;
-  app.add_option("--seconds", options.seconds, "about how long")->check(CLI::Range(0.0, 600.0));
+  app.add_option("--seconds", options.seconds, "about how long it may take")->check(CLI::Range(0.0, 600.0));
   const auto payload = CLI::Range(1024L, 1L << 28);
   app.add_option("--least", options.least, "smallest message in bytes")->check(payload);
   app.add_option("--most", options.most, "largest message in bytes")->check(payload);
-  app.add_flag("--tickets", options.tickets, "only what may go by ticket: strided senders");
+  app.add_flag("--tickets", options.tickets, "only messages that may go by ticket: strided senders");
   app.add_flag("--network", options.network, "only the MPI's own messages, one at a time and many in a row");
   if (const auto code = bench::begin_on_two_ranks(app, argc, argv, "bench_tune")) return *code;
   const nlohmann::json first = header(rank);

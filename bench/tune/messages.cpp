@@ -1,5 +1,5 @@
-// Ping-pongs of a vector on one side and contiguous data on the other, past Dunnage and through it, and of contiguous data on both.
-// The pong is empty.
+// Ping-pongs past Dunnage and through it. One side has a vector and the other side contiguous data,
+// or both have contiguous data. The answer is empty.
 #include <mpi.h>
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace bench::tune {
 namespace {
 
 enum class Strided { neither, sender, receiver };
-constexpr const char* names[] = {"contiguous", "send", "receive"};  // by Strided
+constexpr const char* names[] = {"contiguous", "send", "receive"};  // indexed by Strided
 
-void barrier() {  // belongs to neither series
+void barrier() {  // the barrier belongs to neither series
   static const auto function = BENCH_PAST(MPI_Barrier);
   function(MPI_COMM_WORLD);
 }
@@ -24,8 +24,13 @@ void barrier() {  // belongs to neither series
 class Message : public Case {
  public:
   Message(const Memory& memory, int rank, long bytes, long block, Strided strided)
-      : memory_(memory), rank_(rank), bytes_(bytes), block_(block), strided_(strided),
-        cold_(2 * bytes > dunnage::base::second_level_cache()), type_(bytes, block) {}
+      : memory_(memory),
+        rank_(rank),
+        bytes_(bytes),
+        block_(block),
+        strided_(strided),
+        cold_(2 * bytes > dunnage::base::second_level_cache()),
+        type_(bytes, block) {}
 
   void sample(int turn) final {
     for (int k = 0; k < 2; ++k) {
@@ -46,14 +51,14 @@ class Message : public Case {
   }
 
   bool right() final {
-    static int salt = 0;  // values that nothing left over can pass for
+    static int salt = 0;  // makes values that no leftover can pass for
     ++salt;
     type_.fill(memory_.from, salt);
     type_.poison(memory_.to);
     barrier();
     exchange(true);
     bool right = true;
-    if (rank_ == 1) {  // where `from` is filled alike
+    if (rank_ == 1) {  // here `from` is filled in the same way
       const std::size_t count = static_cast<std::size_t>(bytes_) / sizeof(double);
       if (strided_ == Strided::neither)
         right = std::equal(memory_.from.data(), memory_.from.data() + count, memory_.to.data());
@@ -64,15 +69,17 @@ class Message : public Case {
   }
 
   nlohmann::json record() const final {
-    nlohmann::json record = {{"record", "result"}, {"kind", "message"}, {"direction", names[static_cast<int>(strided_)]},
-                             {"bytes", bytes_}, {"block", block_}, {"far", cold_}};
+    nlohmann::json record = {
+        {"record", "result"}, {"kind", "message"}, {"direction", names[static_cast<int>(strided_)]},
+        {"bytes", bytes_},    {"block", block_},   {"far", cold_}};
     record["series"]["plain"] = to_json(plain_);
     if (!dunnage_.empty()) record["series"]["dunnage"] = to_json(dunnage_);
     return record;
   }
 
  private:
-  /// All of an exchange goes past Dunnage or all through it: with it a message may travel in parts of its own.
+  /// An exchange goes past Dunnage or through it as a whole, because with Dunnage a message may
+  /// travel in a form of its own.
   void exchange(bool preloaded) const {
     static const auto past_send = BENCH_PAST(MPI_Send);
     static const auto past_recv = BENCH_PAST(MPI_Recv);

@@ -1,5 +1,5 @@
-// The MPI's own messages, past Dunnage, as a broadcast between hosts uses them: contiguous, begun together, one alone or many in a row. An empty
-// answer ends each exchange.
+// The MPI's own messages, past Dunnage, in the way in which a broadcast between hosts uses them:
+// contiguous and begun together, one alone or many in a row. An empty answer ends each exchange.
 #include <mpi.h>
 
 #include "bcast/buffers.hpp"
@@ -25,14 +25,18 @@ class Row : public Case {
   }
 
   bool right() final {
-    static unsigned salt = 0;  // values that nothing left over can pass for
+    static unsigned salt = 0;  // makes values that no leftover can pass for
     fill(from(), all_bytes(), ++salt);
     exchange();
     return agreed(holds(to(), all_bytes(), salt), 1);
   }
 
   nlohmann::json record() const final {
-    return {{"record", "result"}, {"kind", "network"}, {"bytes", bytes_}, {"messages", requests_.size()}, {"series", {{"plain", to_json(seconds_)}}}};
+    return {{"record", "result"},
+            {"kind", "network"},
+            {"bytes", bytes_},
+            {"messages", requests_.size()},
+            {"series", {{"plain", to_json(seconds_)}}}};
   }
 
  private:

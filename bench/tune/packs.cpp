@@ -15,7 +15,13 @@ enum class Direction { pack, unpack };
 class Pack : public Case {
  public:
   Pack(const Memory& memory, int rank, long bytes, long block, Direction direction, bool cold)
-      : memory_(memory), rank_(rank), bytes_(bytes), block_(block), direction_(direction), cold_(cold), type_(bytes, block) {}
+      : memory_(memory),
+        rank_(rank),
+        bytes_(bytes),
+        block_(block),
+        direction_(direction),
+        cold_(cold),
+        type_(bytes, block) {}
 
   void sample(int turn) final {
     if (rank_ != 0) return;
@@ -50,8 +56,9 @@ class Pack : public Case {
   }
 
   nlohmann::json record() const final {
-    nlohmann::json record = {{"record", "result"}, {"kind", "pack"}, {"direction", direction_ == Direction::pack ? "pack" : "unpack"},
-                             {"bytes", bytes_}, {"block", block_}, {"far", cold_}};
+    nlohmann::json record = {
+        {"record", "result"}, {"kind", "pack"},  {"direction", direction_ == Direction::pack ? "pack" : "unpack"},
+        {"bytes", bytes_},    {"block", block_}, {"far", cold_}};
     record["series"] = {{"plain", to_json(plain_)}, {"dunnage", to_json(dunnage_)}};
     return record;
   }
@@ -63,9 +70,11 @@ class Pack : public Case {
     const int size = static_cast<int>(bytes_);
     int position = 0;
     if (direction_ == Direction::pack)
-      (preloaded ? MPI_Pack : pack)(memory_.from.data(), 1, type_.get(), memory_.packed.data(), size, &position, MPI_COMM_WORLD);
+      (preloaded ? MPI_Pack : pack)(memory_.from.data(), 1, type_.get(), memory_.packed.data(), size, &position,
+                                    MPI_COMM_WORLD);
     else
-      (preloaded ? MPI_Unpack : unpack)(memory_.packed.data(), size, &position, memory_.to.data(), 1, type_.get(), MPI_COMM_WORLD);
+      (preloaded ? MPI_Unpack : unpack)(memory_.packed.data(), size, &position, memory_.to.data(), 1, type_.get(),
+                                        MPI_COMM_WORLD);
   }
 
   const Memory& memory_;
@@ -80,14 +89,16 @@ class Pack : public Case {
 }  // namespace
 
 void add_packs(Cases& cases, const Memory& memory, int rank, long most) {
-  // Payloads that are clearly of the one or of the other kind: packed and strided data together fit well into the second-level
-  // cache, or do not by far, in which case Dunnage's stores go past it.
+  // Payloads are clearly near or clearly far. If near, packed and strided data together fit well
+  // into the second-level cache. If far, they exceed it by much, and Dunnage stores past the
+  // caches.
   const long cache = dunnage::base::second_level_cache();
   for (const long bytes : {1L << 10, 8L << 10, 64L << 10, most})
     for (const long block : blocks)
       for (const auto direction : {Direction::pack, Direction::unpack}) {
         const bool near = 6 * bytes <= cache, far = bytes >= 2 * cache;
-        if (2 * block <= bytes && (near || far)) cases.push_back(std::make_unique<Pack>(memory, rank, bytes, block, direction, far));
+        if (2 * block <= bytes && (near || far))
+          cases.push_back(std::make_unique<Pack>(memory, rank, bytes, block, direction, far));
       }
 }
 

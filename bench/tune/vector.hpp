@@ -1,4 +1,4 @@
-// The datatype of all cases: blocks with gaps of their own length, of doubles.
+// The datatype of all cases: blocks of doubles with gaps of the same length.
 #pragma once
 
 #include <mpi.h>
@@ -13,9 +13,11 @@ namespace bench::tune {
 
 class Vector {
  public:
-  /// Lengths in bytes, multiples of 8.
-  Vector(long bytes, long block) : count_(static_cast<std::size_t>(bytes / 8)), block_(static_cast<std::size_t>(block / 8)) {
-    MPI_Type_vector(static_cast<int>(bytes / block), static_cast<int>(block_), static_cast<int>(2 * block_), MPI_DOUBLE, &type_);
+  /// `bytes` and `block` are lengths in bytes, multiples of 8.
+  Vector(long bytes, long block)
+      : count_(static_cast<std::size_t>(bytes / 8)), block_(static_cast<std::size_t>(block / 8)) {
+    MPI_Type_vector(static_cast<int>(bytes / block), static_cast<int>(block_), static_cast<int>(2 * block_), MPI_DOUBLE,
+                    &type_);
     MPI_Type_commit(&type_);
   }
   ~Vector() { MPI_Type_free(&type_); }
@@ -24,15 +26,17 @@ class Vector {
 
   MPI_Datatype get() const { return type_; }
 
-  /// Writes what lies in the place of the data, and behind it as far as it may be strided: values that differ from place to place
-  /// and from salt to salt, or what no value is.
+  /// Writes values that differ from place to place and from salt to salt, as far as strided data
+  /// reaches.
   void fill(const Array& from, int salt) const {
     for (std::size_t i = 0; i < reach(from); ++i) from.data()[i] = salt * 0x1p32 + static_cast<double>(i);
   }
+  /// Writes a value that fill() never writes, as far as strided data reaches.
   void poison(const Array& to) const { std::fill_n(to.data(), reach(to), poisoned); }
 
-  /// Whether `to` has what was strided in `from` one after the other; or, `strided`, what lies in `from` one after the other, with
-  /// the gaps as `poison` left them.
+  /// Returns whether `to` has the right data, and poison elsewhere. If `strided` is false, `from`
+  /// is strided and `to` is contiguous. If `strided` is true, `from` is contiguous and `to` is
+  /// strided.
   bool packed_right(const Array& from, const Array& to, bool strided) const {
     for (std::size_t i = 0; i < count_; ++i) {
       const std::size_t apart = i + i / block_ * block_;
@@ -50,7 +54,7 @@ class Vector {
   MPI_Datatype type_;
 };
 
-/// The same answer on both ranks: that of `rank`.
+/// Returns `rank`'s answer on both ranks.
 inline bool agreed(bool answer, int rank) {
   static const auto broadcast = BENCH_PAST(MPI_Bcast);
   broadcast(&answer, 1, MPI_C_BOOL, rank, MPI_COMM_WORLD);

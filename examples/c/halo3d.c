@@ -1,8 +1,8 @@
-/* A 3-D halo exchange, the way MPI programs do it: a periodic Cartesian grid of ranks, each with a cube of
- * doubles and ghost cells two deep around it, the faces described by MPI_Type_create_subarray and exchanged
- * with MPI_Irecv, MPI_Isend and MPI_Waitall. Every ghost cell is checked after every exchange.
+/* A 3-D halo exchange, as MPI programs do it. The ranks form a periodic Cartesian grid. Each has a cube of doubles with
+ * ghost cells, two deep, around it. MPI_Type_create_subarray describes the faces, and MPI_Irecv, MPI_Isend and
+ * MPI_Waitall exchange them. Every ghost cell is checked after every exchange.
  *
- *   halo3d [EDGE [ITERATIONS]]      EDGE cells along each side of a rank's cube, 192 unless told
+ *   halo3d [EDGE [ITERATIONS]]      EDGE: cells along each side of a rank's cube (default: 192)
  */
 #include <mpi.h>
 
@@ -14,19 +14,19 @@ enum { GHOST = 2, DIMS = 3, FACES = 2 * DIMS };
 struct grid {
   MPI_Comm comm;
   int rank, ranks;
-  int shape[DIMS], place[DIMS]; /* the grid of ranks, and this one's place in it */
+  int shape[DIMS], place[DIMS]; /* the grid of ranks, and the place of this rank in it */
   int edge, side;               /* cells along an edge, without and with ghosts */
-  double *cell;
-  int neighbour[FACES]; /* face 2d is the lower one in dimension d, 2d + 1 the upper */
+  double* cell;
+  int neighbour[FACES]; /* face 2d is the lower face in dimension d, face 2d + 1 the upper one */
   MPI_Datatype inner[FACES], ghost[FACES];
 };
 
-static double *cell_at(const struct grid *g, int x, int y, int z) {
+static double* cell_at(const struct grid* g, int x, int y, int z) {
   return &g->cell[((size_t)x * g->side + y) * g->side + z];
 }
 
-/* What a cell holds: its place in the whole periodic domain, and the iteration. */
-static double value(const struct grid *g, const int at[DIMS], int iteration) {
+/* Returns the content of a cell: its place in the whole periodic domain, and the iteration. */
+static double value(const struct grid* g, const int at[DIMS], int iteration) {
   double v = iteration;
   for (int d = 0; d < DIMS; ++d) {
     const int length = g->edge * g->shape[d];
@@ -35,7 +35,7 @@ static double value(const struct grid *g, const int at[DIMS], int iteration) {
   return v;
 }
 
-static MPI_Datatype slab(const struct grid *g, int dimension, int start) {
+static MPI_Datatype slab(const struct grid* g, int dimension, int start) {
   int sizes[DIMS], sub[DIMS], starts[DIMS];
   for (int d = 0; d < DIMS; ++d) {
     sizes[d] = g->side;
@@ -48,7 +48,7 @@ static MPI_Datatype slab(const struct grid *g, int dimension, int start) {
   return type;
 }
 
-static void make_grid(struct grid *g, int edge) {
+static void make_grid(struct grid* g, int edge) {
   const int periodic[DIMS] = {1, 1, 1};
   MPI_Comm_size(MPI_COMM_WORLD, &g->ranks);
   for (int d = 0; d < DIMS; ++d) g->shape[d] = 0;
@@ -72,7 +72,7 @@ static void make_grid(struct grid *g, int edge) {
   }
 }
 
-static void free_grid(struct grid *g) {
+static void free_grid(struct grid* g) {
   for (int f = 0; f < FACES; ++f) {
     MPI_Type_free(&g->inner[f]);
     MPI_Type_free(&g->ghost[f]);
@@ -81,24 +81,22 @@ static void free_grid(struct grid *g) {
   free(g->cell);
 }
 
-static void exchange(struct grid *g) {
+static void exchange(struct grid* g) {
   MPI_Request request[2 * FACES];
-  /* The tag is the face as its sender sees it: a rank may be its own neighbour, or one on both sides. */
-  for (int f = 0; f < FACES; ++f)
-    MPI_Irecv(g->cell, 1, g->ghost[f], g->neighbour[f], f ^ 1, g->comm, &request[f]);
-  for (int f = 0; f < FACES; ++f)
-    MPI_Isend(g->cell, 1, g->inner[f], g->neighbour[f], f, g->comm, &request[FACES + f]);
+  /* The tag is the face as its sender sees it. A rank may be its own neighbour, or one on both sides. */
+  for (int f = 0; f < FACES; ++f) MPI_Irecv(g->cell, 1, g->ghost[f], g->neighbour[f], f ^ 1, g->comm, &request[f]);
+  for (int f = 0; f < FACES; ++f) MPI_Isend(g->cell, 1, g->inner[f], g->neighbour[f], f, g->comm, &request[FACES + f]);
   MPI_Waitall(2 * FACES, request, MPI_STATUSES_IGNORE);
 }
 
-/* How many of a cell's coordinates are in the ghost layers: only faces are exchanged, not edges. */
-static int ghosts(const struct grid *g, const int at[DIMS]) {
+/* Returns how many of a cell's coordinates are in the ghost layers. Only faces are exchanged, not edges. */
+static int ghosts(const struct grid* g, const int at[DIMS]) {
   int n = 0;
   for (int d = 0; d < DIMS; ++d) n += at[d] < GHOST || at[d] >= GHOST + g->edge;
   return n;
 }
 
-static void fill(struct grid *g, int iteration) {
+static void fill(struct grid* g, int iteration) {
   int at[DIMS];
   for (at[0] = 0; at[0] < g->side; ++at[0])
     for (at[1] = 0; at[1] < g->side; ++at[1])
@@ -106,8 +104,8 @@ static void fill(struct grid *g, int iteration) {
         *cell_at(g, at[0], at[1], at[2]) = ghosts(g, at) ? -1 : value(g, at, iteration);
 }
 
-/* Cells that are not what they should be: faces filled, the inside and the edges as they were. */
-static long wrong_cells(const struct grid *g, int iteration) {
+/* Returns the number of wrong cells. Faces must be filled, and the inside and the edges unchanged. */
+static long wrong_cells(const struct grid* g, int iteration) {
   long wrong = 0;
   int at[DIMS];
   for (at[0] = 0; at[0] < g->side; ++at[0])
@@ -117,12 +115,12 @@ static long wrong_cells(const struct grid *g, int iteration) {
   return wrong;
 }
 
-static int by_size(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
+static int by_size(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int edge = argc > 1 ? atoi(argv[1]) : 192;
   const int iterations = argc > 2 ? atoi(argv[2]) : 10;
@@ -133,7 +131,7 @@ int main(int argc, char **argv) {
   struct grid g;
   make_grid(&g, edge);
 
-  double *seconds = malloc(sizeof(double) * iterations);
+  double* seconds = malloc(sizeof(double) * iterations);
   long wrong = 0;
   for (int i = 0; i < iterations; ++i) {
     fill(&g, i);
@@ -149,8 +147,8 @@ int main(int argc, char **argv) {
   long all_wrong;
   MPI_Allreduce(&wrong, &all_wrong, 1, MPI_LONG, MPI_SUM, g.comm);
   if (g.rank == 0) {
-    printf("halo3d: %d ranks, grid %dx%dx%d, cube of %d, time per exchange %.1f us, ", g.ranks, g.shape[0],
-           g.shape[1], g.shape[2], edge, 1e6 * seconds[iterations / 2]);
+    printf("halo3d: %d ranks, grid %dx%dx%d, cube of %d, time per exchange %.1f us, ", g.ranks, g.shape[0], g.shape[1],
+           g.shape[2], edge, 1e6 * seconds[iterations / 2]);
     if (all_wrong)
       printf("WRONG: %ld cells\n", all_wrong);
     else

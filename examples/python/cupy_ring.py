@@ -1,9 +1,11 @@
-"""Every rank passes one column of its matrix on to the next: CuPy arrays on GPUs, or NumPy's where there is none.
+"""Every rank passes one column of its matrix to the next rank: CuPy arrays on GPUs, or NumPy arrays
+if there is no GPU.
 
     mpiexec -n 2 python cupy_ring.py
     dunnage run -- mpiexec -n 2 python cupy_ring.py
 
-The MPIs that pip installs know nothing of GPUs. Without Dunnage they crash on a CuPy array; with it they need not know.
+The MPIs that pip installs know nothing of GPUs. Without Dunnage they crash on a CuPy array. With
+Dunnage they work.
 """
 
 from mpi4py import MPI
@@ -29,14 +31,17 @@ column = MPI.DOUBLE.Create_vector(ROWS, 1, COLUMNS).Commit()
 
 
 def ready():
-    """MPI knows no streams: what it is given must have been written."""
+    """Waits for the device.
+
+    MPI knows no streams, so the data that MPI is given must have been written.
+    """
     if gpus:
         arrays.cuda.get_current_stream().synchronize()
 
 
 for turn in range(world.size):
     ready()
-    # The first column of ours goes into the last of theirs.
+    # Our first column goes into the last column of the next rank's ghosts.
     requests = [world.Irecv([ghosts.reshape(-1)[COLUMNS - 1:], 1, column], previous),
                 world.Isend([field, 1, column], following)]
     MPI.Request.Waitall(requests)

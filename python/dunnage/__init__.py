@@ -1,1 +1,1 @@
-"""Python side of Dunnage: the benchmark driver."""
+"""The Python part of Dunnage: `dunnage bench` and `dunnage tune`."""

@@ -5,7 +5,8 @@
 
 namespace dunnage::base {
 
-/// Bytes of one core's second-level cache; 1 MiB where the system does not say. Asked once.
+/// Returns the size of one core's second-level cache in bytes, or 1 MiB if the system does not
+/// report it. The system is asked once. Thread-safe.
 std::int64_t second_level_cache();
 
 }  // namespace dunnage::base

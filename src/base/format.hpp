@@ -1,4 +1,4 @@
-// Numbers as people write them.
+// Numbers and texts in the form in which people read them. All functions are pure.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,16 @@
 
 namespace dunnage::base {
 
-std::string format_bytes(std::uint64_t bytes);        // 4096 -> "4 KiB", 1500 -> "1.46 KiB"
-std::string format_seconds(double seconds);           // 1.25e-5 -> "12.5 us"
-std::string format_rate(double bytes_per_second);     // 1.25e10 -> "12.5 GB/s"
-std::string one_line(std::string_view text);          // what others wrote: at most 80 characters, nothing that moves a cursor
-std::string format_size_setting(std::uint64_t bytes); // 1 << 30 -> "1G": exact, and a setting reads it back
+/// 4096 becomes "4 KiB", 1500 becomes "1.46 KiB".
+std::string format_bytes(std::uint64_t bytes);
+/// 1.25e-5 becomes "12.5 us".
+std::string format_seconds(double seconds);
+/// 1.25e10 becomes "12.5 GB/s".
+std::string format_rate(double bytes_per_second);
+/// Makes text from an untrusted source safe to print: at most 80 characters, control characters
+/// become '?'.
+std::string one_line(std::string_view text);
+/// 1 << 30 becomes "1G". The text is exact: parse_size() returns the same number for it.
+std::string format_size_setting(std::uint64_t bytes);
 
 }  // namespace dunnage::base

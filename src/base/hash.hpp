@@ -1,4 +1,4 @@
-// FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo), of 64 bits.
+// The 64-bit hash function FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo).
 #pragma once
 
 #include <cstdint>

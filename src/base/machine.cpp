@@ -43,7 +43,8 @@ std::string describe(const Machine& m) {
 
 std::string short_hash(const Machine& m) {
   std::uint32_t hash = 2166136261u;  // FNV-1a
-  for (const unsigned char c : fmt::format("{}\n{}\n{}", m.processor, m.cores, m.second_level_cache)) hash = (hash ^ c) * 16777619u;
+  const auto text = fmt::format("{}\n{}\n{}", m.processor, m.cores, m.second_level_cache);
+  for (const unsigned char c : text) hash = (hash ^ c) * 16777619u;
   return fmt::format("{:08x}", hash);
 }
 

@@ -1,4 +1,5 @@
-// What tells one kind of machine from another: figures that were measured on one are of no use on another.
+// The properties that tell one kind of machine from another. Times that were measured on one kind
+// of machine are of no use on another.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +9,21 @@
 namespace dunnage::base {
 
 struct Machine {
-  std::string processor;  // as it names itself
-  int cores = 0;          // configured, whether this process may use them or not
+  std::string processor;  // the processor's own name
+  int cores = 0;          // configured cores, also those that this process may not use
   std::int64_t second_level_cache = 0;
   bool operator==(const Machine&) const = default;
 };
 
-/// Asked once. Reads no file of the size of the machine: this is on the way of a program's first MPI call.
+/// Returns this machine's properties, which are found out once. This is on the path of a program's
+/// first MPI call, so no file is read whose size grows with the machine. Thread-safe.
 const Machine& this_machine();
 
-std::string describe(const Machine& machine);  // "AMD EPYC, 2 cores, 1 MiB of second-level cache"
+/// For example "AMD EPYC, 2 cores, 1 MiB of second-level cache".
+std::string describe(const Machine& machine);
 
-/// Eight characters for a file's name. The same in every version of Dunnage.
+/// Returns eight characters for a file name. Every version of Dunnage returns the same for the same
+/// machine.
 std::string short_hash(const Machine& machine);
 
 }  // namespace dunnage::base

@@ -10,7 +10,8 @@ std::atomic<bool> ranges_shown{false};
 
 #ifdef DUNNAGE_NVTX
 namespace {
-/// Ours, so that tools can tell our ranges from the program's. Made by the first range.
+/// Dunnage has a domain of its own, so that tools can tell its ranges from the program's. The first
+/// range creates the domain.
 nvtxDomainHandle_t domain() {
   static const auto ours = nvtxDomainCreateA("Dunnage");
   return ours;

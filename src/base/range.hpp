@@ -1,4 +1,4 @@
-// Ranges on the timeline of NVIDIA's tools (NVTX). Nothing, but for one load, unless they were asked for.
+// Ranges on the timeline of NVIDIA's tools (NVTX). If ranges are off, each costs one load.
 #pragma once
 
 #include <atomic>
@@ -6,15 +6,16 @@
 
 namespace dunnage::base {
 
-/// Switches them on. False where they were not built in. The tool, if there is one, is loaded by the first range.
+/// Switches ranges on. Returns false if Dunnage was built without NVTX. The first range loads the
+/// tool that shows the ranges, if there is one.
 bool show_ranges();
 
 extern std::atomic<bool> ranges_shown;
 
-/// One range of the calling thread, while it lives. Ranges nest.
+/// A range of the calling thread, from construction to destruction. Ranges nest.
 class Range {
  public:
-  /// `name` must live as long as the process. `bytes`: the range's payload.
+  /// `name` must live as long as the process. `bytes` becomes the payload of the range.
   Range(const char* name, std::int64_t bytes) : shown_(ranges_shown.load(std::memory_order_relaxed)) {
     if (shown_) push(name, bytes);
   }

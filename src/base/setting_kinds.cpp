@@ -8,52 +8,58 @@
 namespace dunnage::base {
 
 bool parse_flag(std::string_view text, bool& to) {
-    for (std::string_view word : {"on", "1", "true", "yes"}) {
-        if (text == word) return to = true, true;
-    }
-    for (std::string_view word : {"off", "0", "false", "no"}) {
-        if (text == word) return to = false, true;
-    }
-    return false;
+  for (std::string_view word : {"on", "1", "true", "yes"}) {
+    if (text == word) return to = true, true;
+  }
+  for (std::string_view word : {"off", "0", "false", "no"}) {
+    if (text == word) return to = false, true;
+  }
+  return false;
 }
 
 bool parse_size(std::string_view text, std::uint64_t& to) {
-    std::uint64_t number = 0;
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{}) return false;
-    const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
-    int shift = 0;
-    if (suffix == "K" || suffix == "k") shift = 10;
-    else if (suffix == "M" || suffix == "m") shift = 20;
-    else if (suffix == "G" || suffix == "g") shift = 30;
-    else if (suffix == "T" || suffix == "t") shift = 40;
-    else if (!suffix.empty()) return false;
-    if (number > std::numeric_limits<std::uint64_t>::max() >> shift) return false;
-    to = number << shift;
-    return true;
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{}) return false;
+  const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
+  int shift = 0;
+  if (suffix == "K" || suffix == "k")
+    shift = 10;
+  else if (suffix == "M" || suffix == "m")
+    shift = 20;
+  else if (suffix == "G" || suffix == "g")
+    shift = 30;
+  else if (suffix == "T" || suffix == "t")
+    shift = 40;
+  else if (!suffix.empty())
+    return false;
+  if (number > std::numeric_limits<std::uint64_t>::max() >> shift) return false;
+  to = number << shift;
+  return true;
 }
 
 bool parse_path(std::string_view text, std::string& to) {
-    to = text;
-    return true;
+  to = text;
+  return true;
 }
 
 bool parse_string(std::string_view text, std::string& to) {
-    to = text;
-    return true;
+  to = text;
+  return true;
 }
 
 bool parse_output(std::string_view text, Output& to) {
-    bool on = false;
-    if (parse_flag(text, on)) {
-        to = {on ? Output::text : Output::off, {}};
-        return true;
-    }
-    // Anything may be a path; asking for a sign of one makes a misspelt `1` an error and not a file.
-    if (!text.ends_with(".json") && text.find('/') == text.npos) return false;
-    to = {Output::file, std::string(text)};
+  bool on = false;
+  if (parse_flag(text, on)) {
+    to = {on ? Output::text : Output::off, {}};
     return true;
+  }
+  // Any text could be a path. A path must look like one, so that a misspelt `1` is an error and
+  // not a file.
+  if (!text.ends_with(".json") && text.find('/') == text.npos) return false;
+  to = {Output::file, std::string(text)};
+  return true;
 }
 
 std::string show_flag(bool value) { return value ? "on" : "off"; }
@@ -62,12 +68,12 @@ std::string show_path(const std::string& value) { return value; }
 std::string show_string(const std::string& value) { return value; }
 
 std::string show_output(const Output& value) {
-    switch (value.kind) {
-        case Output::off: return "0";
-        case Output::text: return "1";
-        case Output::file: break;
-    }
-    return value.path;
+  switch (value.kind) {
+    case Output::off: return "0";
+    case Output::text: return "1";
+    case Output::file: break;
+  }
+  return value.path;
 }
 
 }  // namespace dunnage::base

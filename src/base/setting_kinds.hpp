@@ -1,5 +1,6 @@
-// The kinds of setting: how each is read from text and shown as text. The generated table of settings
-// calls these by name, so a new kind is a pair of functions here and a line in generate/settings.py.
+// The kinds of settings. Each kind has one function that reads a value from text and one that
+// writes a value as text. The generated table of settings calls these functions by name. To add a
+// kind, add two functions here and one line in generate/settings.py.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +10,15 @@
 
 namespace dunnage::base {
 
-// Where something that is not asked for by default goes.
+// Where output goes that is off by default.
 struct Output {
-    enum Kind { off, text, file } kind = off;
-    std::string path;  // of a file
+  enum Kind { off, text, file } kind = off;
+  std::string path;  // only for `file`
 
-    bool operator==(const Output&) const = default;
+  bool operator==(const Output&) const = default;
 };
 
-// Each returns false, and leaves `to` alone, when the text is not a value of its kind.
+// A parse function returns false and leaves `to` unchanged if the text is not a value of its kind.
 bool parse_flag(std::string_view text, bool& to);
 bool parse_size(std::string_view text, std::uint64_t& to);
 bool parse_path(std::string_view text, std::string& to);
@@ -32,17 +33,17 @@ std::string show_output(const Output& value);
 
 template <class Enum>
 bool parse_enum(std::string_view text, Enum& to, std::span<const std::string_view> names) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names[i] != text) continue;
-        to = static_cast<Enum>(i);
-        return true;
-    }
-    return false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != text) continue;
+    to = static_cast<Enum>(i);
+    return true;
+  }
+  return false;
 }
 
 template <class Enum>
 std::string show_enum(Enum value, std::span<const std::string_view> names) {
-    return std::string(names[static_cast<std::size_t>(value)]);
+  return std::string(names[static_cast<std::size_t>(value)]);
 }
 
 }  // namespace dunnage::base

@@ -1,5 +1,5 @@
-// The settings, read once from the environment into typed fields. Nothing here prints: who reads the
-// settings decides whether and where the complaints are shown.
+// The settings, read once from the environment into typed fields. Nothing here prints. The caller
+// decides whether and where complaints are shown.
 #pragma once
 
 #include <span>
@@ -12,18 +12,20 @@
 namespace dunnage::base {
 
 struct Settings : SettingsFields {
-    // Takes every DUNNAGE* variable of `env` (as in environ(7)). What is not allowed is one line in
-    // `complaints`, and its default stays. An empty value counts as unset.
-    static Settings from_environment(const char* const* env, std::vector<std::string>& complaints) noexcept;
+  // Reads every DUNNAGE* variable of `env` (as in environ(7)). For each name or value that is not
+  // allowed, one line is added to `complaints` and the setting keeps its default. An empty value
+  // counts as unset.
+  static Settings from_environment(const char* const* env, std::vector<std::string>& complaints) noexcept;
 };
 
-// A line of the table, for those who list the settings.
+// One row of the table of settings, for code that lists them.
 struct Setting {
-    std::string_view name, allowed, fallback;
-    std::string_view bare;  // what the tool's option means without a value, "" where it must have one
-    std::string_view doc;
-    bool (*parse)(SettingsFields& to, std::string_view text);
-    std::string (*show)(const SettingsFields& from);
+  std::string_view name, allowed, fallback;
+  // The value of the tool's option if none is given; "" if the option needs one
+  std::string_view bare;
+  std::string_view doc;
+  bool (*parse)(SettingsFields& to, std::string_view text);
+  std::string (*show)(const SettingsFields& from);
 };
 
 std::span<const Setting> setting_table();

@@ -1,4 +1,4 @@
-// For those who make schedules: steps in ranks relative to the root.
+// For functions that make schedules: steps in ranks relative to the root.
 #pragma once
 
 #include "collective/bcast.hpp"
@@ -17,8 +17,9 @@ class Build {
   void end_step() { made_.end_step(); }
   Schedule done() && { return std::move(made_); }
 
-  /// The segments of the message, and one of them.
+  /// Returns the number of segments of the message.
   std::int64_t segments() const { return b_.segment > 0 ? (b_.bytes + b_.segment - 1) / b_.segment : 1; }
+  /// Returns segment `i` of the message. The range is empty if there is no such segment.
   Range segment(std::int64_t i) const {
     if (i < 0 || i >= segments()) return {};
     const auto size = b_.segment > 0 ? b_.segment : b_.bytes;
@@ -26,13 +27,16 @@ class Build {
   }
 
  private:
-  std::int32_t rank_of(std::int32_t relative) const { return static_cast<std::int32_t>((std::int64_t{relative} + b_.root) % b_.ranks); }
+  std::int32_t rank_of(std::int32_t relative) const {
+    return static_cast<std::int32_t>((std::int64_t{relative} + b_.root) % b_.ranks);
+  }
   const Bcast b_;
   const std::int32_t self_;
   Schedule made_;
 };
 
-/// Down a binomial tree, the largest subtrees first, since theirs is the longest way: every rank receives range_of(itself), and sends each child's.
+/// Sends down a binomial tree. Every rank receives range_of(itself) and then sends range_of(child)
+/// to each child. The largest subtree comes first, because its data has the longest way.
 template <class RangeOf>
 void down_tree(Build& build, RangeOf&& range_of) {
   const auto ranks = build.operation().ranks, r = build.self();

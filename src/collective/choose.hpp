@@ -1,4 +1,4 @@
-// Which broadcast between hosts, by the costs of all.
+// Chooses the broadcast between hosts by the costs of all algorithms.
 #pragma once
 
 #include <vector>
@@ -8,24 +8,32 @@
 
 namespace dunnage::collective {
 
-/// In seconds.
-constexpr LogGP network(const plan::NetworkCosts& ns) { return {1e-9 * ns.latency, 1e-9 * ns.overhead, 1e-9 * ns.byte}; }
-/// Bytes from which broadcasts between hosts are ours, unless they are forced.
+/// Converts costs from nanoseconds to seconds.
+constexpr LogGP network(const plan::NetworkCosts& ns) {
+  return {1e-9 * ns.latency, 1e-9 * ns.overhead, 1e-9 * ns.byte};
+}
+/// The length, in bytes, from which broadcasts between hosts are Dunnage's, unless DUNNAGE_BCAST
+/// forces them.
 inline constexpr std::int64_t least_between_hosts = 64 << 10;
-/// Bytes beyond which none is: what the MPI has to pack must fit its integers.
+/// The length, in bytes, above which a broadcast is the MPI's. The length of the data that the MPI
+/// packs must fit in an int.
 inline constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
-/// The same of nonblocking ones within a host. The root's copy of all of it has to be kept until everyone has been there.
+/// The shortest and the longest nonblocking broadcast within a host that is Dunnage's, in bytes. A
+/// copy of all of the root's data must be kept until every rank has read it.
 inline constexpr std::int64_t least_published = 16 << 10, most_published = std::int64_t{256} << 20;
 
+/// An algorithm with its segments and its predicted time.
 struct Choice {
   BcastAlgorithm algorithm = BcastAlgorithm::binomial;
   std::int64_t segment = 0;  // bytes
   double seconds = 0;        // predicted
 };
 
-/// All that can be, but for the closed ring, which does what the opened one does, and more; the one of the least cost first. `b.segment` is not looked at.
+/// Returns all possible algorithms, the cheapest first. The closed ring is left out, because the
+/// opened ring sends fewer messages. `b.segment` is ignored.
 std::vector<Choice> bcast_choices(const Bcast& b, const LogGP& network);
-/// The first of them. A pure function: all ranks that have the same figures find the same.
+/// Returns the cheapest algorithm. A pure function: ranks with the same figures get the same
+/// result.
 Choice choose_bcast(const Bcast& b, const LogGP& network);
 
 }  // namespace dunnage::collective

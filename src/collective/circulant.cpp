@@ -6,7 +6,8 @@
 
 namespace dunnage::collective {
 
-Circulant::Circulant(std::int32_t p) : skips_(static_cast<std::size_t>(std::bit_width(static_cast<std::uint32_t>(p - 1))) + 1) {
+Circulant::Circulant(std::int32_t p)
+    : skips_(static_cast<std::size_t>(std::bit_width(static_cast<std::uint32_t>(p - 1))) + 1) {
   skips_.back() = p;
   for (auto k = skips_.size() - 1; k > 0; --k) skips_[k - 1] = (skips_[k] + 1) / 2;
 }
@@ -19,10 +20,11 @@ int Circulant::base(std::int32_t rank) const {
   return rounds();  // the root
 }
 
-/// A depth-first search for paths of different skips to ranks ever nearer to this one; the first skip of a path is the block. Each skip is taken
-/// out of the list when it has served.
+/// A depth-first search for paths of different skips to ranks that come ever nearer to the goal.
+/// The first skip of a path is the block. A skip that has served is removed from the list.
 struct Circulant::Search {
-  explicit Search(const Circulant& all) : all(all), q(all.rounds()), next(static_cast<std::size_t>(q) + 1), before(next.size()), found(next.size()) {
+  explicit Search(const Circulant& all)
+      : all(all), q(all.rounds()), next(static_cast<std::size_t>(q) + 1), before(next.size()), found(next.size()) {
     for (int e = 0; e <= q; ++e) at(next, e) = e - 1, at(before, e) = e + 1;
   }
   static int& at(std::vector<int>& list, int e) { return list[static_cast<std::size_t>(e)]; }
@@ -31,7 +33,8 @@ struct Circulant::Search {
     b > q ? first = n : at(next, b) = n;
     if (n >= 0) at(before, n) = b;
   }
-  /// From `from`, with skips from `e` on, for rounds from k on; what is found must be below `end`. Returns the next round to be served.
+  /// Searches from rank `from` with skips from `e` on, and fills the rounds from k on. A rank that
+  /// is found must be below `end`. Returns the next round to be filled.
   int run(std::int64_t goal, std::int64_t from, std::int64_t end, int e, int k) {
     for (; e >= 0; e = at(next, e)) {
       const auto to = from + all.skip(e);
@@ -68,7 +71,8 @@ std::vector<int> Circulant::sends(std::int32_t rank) const {
   std::vector<int> blocks(static_cast<std::size_t>(rounds()));
   for (int k = 0; k < rounds(); ++k) {
     const auto to = (std::int64_t{rank} + skip(k)) % skips_.back();
-    blocks[static_cast<std::size_t>(k)] = rank == 0 ? k : receives(static_cast<std::int32_t>(to))[static_cast<std::size_t>(k)];
+    const auto round = static_cast<std::size_t>(k);
+    blocks[round] = rank == 0 ? k : receives(static_cast<std::int32_t>(to))[round];
   }
   return blocks;
 }
@@ -79,12 +83,14 @@ void build_circulant(Build& build) {
   const auto q = graph.rounds();
   const auto receives = graph.receives(build.self()), sends = graph.sends(build.self());
   const auto n = build.segments();
-  // The first phase begins late, so that the last one is whole.
+  // The first phase begins late, so that the last phase is whole.
   const auto late = (q - (n - 1) % q) % q;
   for (auto i = late; i < n - 1 + q + late; ++i) {
     const auto k = static_cast<int>(i % q);
     const auto phase = i / q * q - late;
-    const auto block = [&](const std::vector<int>& blocks) { return build.segment(std::min(blocks[static_cast<std::size_t>(k)] + phase, n - 1)); };
+    const auto block = [&](const std::vector<int>& blocks) {
+      return build.segment(std::min(blocks[static_cast<std::size_t>(k)] + phase, n - 1));
+    };
     const auto to = static_cast<std::int32_t>((std::int64_t{build.self()} + graph.skip(k)) % p);
     const auto from = (build.self() - graph.skip(k) + p) % p;
     if (build.self() != 0) build.receive(from, block(receives));

@@ -1,6 +1,10 @@
-// Which block each rank receives and sends in each round of the round-optimal broadcast on a circulant graph: n blocks in n - 1 + ceil(log2 p) rounds.
-// Source: J. L. Traeff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, All-Broadcast, Reduction and
-// All-Reduction", arXiv 2407.18004, section 2 (the receive schedule; a rank's send schedule is read off those of the ranks that it sends to, so that it takes O(log^2 p)).
+// The blocks that each rank receives and sends in each round of the round-optimal broadcast on a
+// circulant graph. It takes n - 1 + ceil(log2 p) rounds for n blocks and p ranks.
+//
+// Source: J. L. Traeff, "Optimal Broadcast Schedules in Logarithmic Time with Applications to
+// Broadcast, All-Broadcast, Reduction and All-Reduction", arXiv 2407.18004, section 2, which
+// computes the receive schedule. A rank's send schedule is taken from the receive schedules of the
+// ranks that it sends to, so it takes O(log^2 p) time.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +14,19 @@ namespace dunnage::collective {
 
 class Circulant {
  public:
-  /// p: ranks, 2 or more.
+  /// `p` is the number of ranks, 2 or more.
   explicit Circulant(std::int32_t p);
-  /// ceil(log2 p), the phase's rounds.
+  /// Returns ceil(log2 p), the number of rounds in a phase.
   int rounds() const { return static_cast<int>(skips_.size()) - 1; }
-  /// How far a rank sends in round k of a phase, and from how far it receives.
+  /// Returns how far up a rank sends in round k of a phase. It receives from as far down.
   std::int32_t skip(int k) const { return skips_[static_cast<std::size_t>(k)]; }
-  /// The first block that a rank other than 0 receives.
+  /// Returns the first block that a rank other than 0 receives.
   int base(std::int32_t rank) const;
-  /// For each round of a phase the block, counted from the phase's first one; those below 0 belong to the phase before.
+  /// Returns the block that a rank receives in each round of a phase. Blocks are counted from the
+  /// first block of the phase. A negative number belongs to the phase before.
   std::vector<int> receives(std::int32_t rank) const;
+  /// Returns the block that a rank sends in each round of a phase, counted in the same way as in
+  /// receives().
   std::vector<int> sends(std::int32_t rank) const;
 
  private:

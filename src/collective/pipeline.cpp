@@ -3,7 +3,8 @@
 namespace dunnage::collective {
 namespace {
 
-/// Segments from a parent to children: each step takes the next one and passes on the last one.
+/// Passes segments from a parent to children. Each step receives the next segment and sends the one
+/// before it.
 template <class Children>
 void pass_on(Build& build, std::int32_t parent, const Children& children) {
   const bool is_root = build.self() == 0;

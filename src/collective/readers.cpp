@@ -10,9 +10,9 @@ Readers readers(std::span<const std::uint64_t> device, std::uint32_t root, std::
   const auto here = device[root];
   if (here == 0) return all;
 
-  std::vector<std::uint32_t> chain{root};  // the first process of each GPU
-  std::int32_t through_link = 0;           // processes that would read over the root's
-  bool shared = false;                     // whether several are on one of the other GPUs
+  std::vector<std::uint32_t> chain{root};  // the first process on each GPU
+  std::int32_t through_link = 0;           // processes that would read over the root's link
+  bool shared = false;                     // whether another GPU has several processes
   auto chained = all.source;
   for (std::uint32_t p = 0; p < device.size(); ++p) {
     if (device[p] == here || device[p] == 0) continue;

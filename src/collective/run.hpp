@@ -1,4 +1,4 @@
-// Runs one rank's schedule over an MPI's own messages.
+// Runs one rank's schedule with the MPI's own messages.
 #pragma once
 
 #include <mpi.h>
@@ -17,29 +17,34 @@ struct Traffic {
   std::int64_t sends = 0, receives = 0, bytes_received = 0;
 };
 
-/// A schedule under way. `Mpi` has Isend, Issend, Irecv, Testall and Waitall. Not thread-safe.
+/// A schedule in progress. `Mpi` has Isend, Issend, Irecv, Testall and Waitall. Not thread-safe.
 template <class Mpi>
 class Run {
  public:
-  /// Its parts travel as bytes on `comm` with one tag: messages from one rank to another stay in order. Ranges are of `data`, each of less than 2 GiB.
-  /// `ranks`: of the schedule's peers, where these have other numbers in `comm`. `there`: bytes from the beginning that are in `data` already. All must outlive the run.
-  Run(const Mpi& mpi, const Schedule& schedule, char* data, MPI_Comm comm, int tag, std::int64_t there, std::span<const int> ranks = {})
+  /// The transfers travel as bytes on `comm` with one tag, because messages from one rank to
+  /// another stay in order. Ranges are ranges of `data`, each shorter than 2 GiB. `there` is the
+  /// number of bytes from the beginning that `data` already has. `ranks` translates the schedule's
+  /// peers to ranks of `comm`; it is empty if they are equal. All arguments must outlive the run.
+  Run(const Mpi& mpi, const Schedule& schedule, char* data, MPI_Comm comm, int tag, std::int64_t there,
+      std::span<const int> ranks = {})
       : mpi_(mpi), schedule_(schedule), data_(data), comm_(comm), tag_(tag), ranks_(ranks), prefix_(there) {}
 
-  /// Goes on as far as it can be without waiting. Returns whether all is done.
+  /// Continues as far as possible without waiting. Returns whether the schedule is done.
   bool advance() {
-    return go_on([&](int n, MPI_Request* requests, int& done) { return mpi_.Testall(n, requests, &done, MPI_STATUSES_IGNORE); });
+    return go_on(
+        [&](int n, MPI_Request* requests, int& done) { return mpi_.Testall(n, requests, &done, MPI_STATUSES_IGNORE); });
   }
-  /// Returns when all is done.
+  /// Waits until the schedule is done.
   void wait() {
     go_on([&](int n, MPI_Request* requests, int& done) {
       done = 1;
       return mpi_.Waitall(n, requests, MPI_STATUSES_IGNORE);
     });
   }
-  /// So many bytes from the beginning have come, or were there.
+  /// Returns the number of bytes from the beginning of the data that have arrived or were there.
   std::int64_t prefix() const { return prefix_; }
-  /// The MPI's first error. After it nothing more is done, and what had been begun may still be under way: the data must stay.
+  /// Returns the MPI's first error. After an error the run begins no more transfers. Transfers that
+  /// were begun may still be in progress, so the data must stay.
   int code() const { return code_; }
   const Traffic& traffic() const { return traffic_; }
 
@@ -66,7 +71,8 @@ class Run {
       const auto length = static_cast<int>(t.range.size());
       const int peer = ranks_.empty() ? t.peer : ranks_[static_cast<std::size_t>(t.peer)];
       note(t.receives() ? mpi_.Irecv(at, length, MPI_BYTE, peer, tag_, comm_, &request)
-                        : (t.kind == Transfer::Kind::send ? mpi_.Isend : mpi_.Issend)(at, length, MPI_BYTE, peer, tag_, comm_, &request));
+                        : (t.kind == Transfer::Kind::send ? mpi_.Isend : mpi_.Issend)(at, length, MPI_BYTE, peer, tag_,
+                                                                                      comm_, &request));
       requests_.push_back(request);
     }
   }
@@ -77,7 +83,7 @@ class Run {
       traffic_.bytes_received += t.range.size();
       come_.push_back(t.range);
     }
-    // What has come out of order waits for what is before it.
+    // A range that has arrived out of order waits for the ranges before it.
     for (bool longer = true; longer;) {
       longer = false;
       for (auto& range : come_)

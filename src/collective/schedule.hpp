@@ -1,7 +1,10 @@
-// What one rank does in a collective operation: an ordered list of sends and receives of ranges of the packed message.
+// What one rank does in a collective operation: an ordered list of sends and receives of ranges of
+// the packed message.
 //
-// A schedule is a pure function of the operation (ranks, root, bytes, segments): no MPI, no clock. Any number of transfers make a step; they are
-// begun together, and the step ends when all of them have. What is sent in a step was there before it.
+// A schedule is a pure function of the operation: its ranks, root, bytes and segments. It uses no
+// MPI and no clock. A step has any number of transfers. The transfers of a step are begun together,
+// and the step ends when all of them have ended. Data that is sent in a step was there before the
+// step.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +22,14 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
+/// One send or receive.
 struct Transfer {
   enum class Kind : std::uint8_t {
     receive,
     send,
-    synchronous_send,  // that ends when the receiver has begun to receive: so senders that only send do not run far ahead
+    /// Ends when the receiver has begun to receive, so that ranks that only send do not run far
+    /// ahead.
+    synchronous_send,
   };
   Kind kind;
   std::int32_t peer;
@@ -41,25 +47,30 @@ class Schedule {
   }
   std::span<const Transfer> transfers() const { return transfers_; }
 
-  /// To the step that is being made. Empty ranges are left out, on both sides alike.
+  /// Adds a transfer to the step that is being made. Empty ranges are left out, on both sides
+  /// alike.
   void add(Transfer::Kind kind, std::int32_t peer, Range range) {
     if (!range.empty()) transfers_.push_back({kind, peer, range});
   }
+  /// Ends the step that is being made. A step without transfers is left out.
   void end_step() {
-    if (const auto n = static_cast<std::uint32_t>(transfers_.size()); n != (ends_.empty() ? 0 : ends_.back())) ends_.push_back(n);
+    const auto n = static_cast<std::uint32_t>(transfers_.size());
+    if (n != (ends_.empty() ? 0 : ends_.back())) ends_.push_back(n);
   }
   bool operator==(const Schedule&) const = default;
 
  private:
   std::vector<Transfer> transfers_;
-  std::vector<std::uint32_t> ends_;  // of the steps
+  std::vector<std::uint32_t> ends_;  // where each step ends in transfers_
 };
 
-/// The way back: what has been received is sent, and the other way round, the last step first. No send is synchronous.
+/// Returns the schedule in reverse: the last step comes first, receives become sends, and sends
+/// become receives. No send is synchronous.
 inline Schedule reversed(const Schedule& there) {
   Schedule back;
   for (auto i = there.steps(); i-- > 0; back.end_step())
-    for (const auto& t : there.step(i)) back.add(t.receives() ? Transfer::Kind::send : Transfer::Kind::receive, t.peer, t.range);
+    for (const auto& t : there.step(i))
+      back.add(t.receives() ? Transfer::Kind::send : Transfer::Kind::receive, t.peer, t.range);
   return back;
 }
 

@@ -1,39 +1,47 @@
-// Device memory of our own that other processes can read: for data that cannot be read where they are.
+// Device memory of our own that other processes can read. Data that other processes cannot read in
+// place are copied there.
 #pragma once
 
-#include <array>
+#include <atomic>
 #include <memory>
-#include <mutex>
-#include <vector>
 
+#include "base/pool.hpp"
 #include "device/ipc.hpp"
 
 namespace dunnage::device {
 
-/// Of one context, which must be current for every call. Thread-safe.
+/// Device memory of one context. The context must be current for every call. Thread-safe.
 class Arena : public std::enable_shared_from_this<Arena> {
  public:
-  explicit Arena(const Driver& driver) : driver_(driver) {}
+  explicit Arena(const Driver& driver) : pool_(Source{driver}) {}
 
-  /// Goes back to the arena when nobody has it any more.
   struct Block {
     CUdeviceptr address = 0;
     Exported exported{};
+    explicit operator bool() const { return address != 0; }
   };
-  /// At least `size` bytes; null where that would be more than `most` in all, or there is no memory, or it cannot be exported.
+  /// At least `size` bytes, exported by the process that `owner` stands for. The block returns to
+  /// the arena when its last user has dropped it. Null if the arena would have more than `most`
+  /// bytes in all, if the device has no memory, if the driver cannot export memory, or after
+  /// release().
   std::shared_ptr<const Block> take(std::uint64_t size, std::uint64_t most, std::int32_t owner);
-  /// Frees what nobody has; what comes back later is left to the context's end.
-  void release();
+  /// Frees the blocks that nobody uses. Blocks that are still in use end with the context.
+  void release() { pool_.release(); }
 
  private:
-  static constexpr std::uint64_t smallest = 2 << 20;  // the unit that the driver exports
-  void give_back(const Block& block, int shelf);
+  struct Source {
+    using Block = Arena::Block;
+    static constexpr int smallest = 21;  // 2 MiB, the unit that the driver exports
+    static constexpr bool makes_room = true;
+    explicit Source(const Driver& d) : driver(d) {}
+    Source(Source&& other) : driver(other.driver) {}
+    Block make(std::size_t bytes, std::int32_t owner);
+    void free(const Block& block, std::size_t) { driver.cuMemFree(block.address); }
 
-  const Driver& driver_;
-  std::mutex mutex_;
-  bool released_ = false, exports_ = true;
-  std::uint64_t total_ = 0;
-  std::array<std::vector<Block>, 64> shelves_;
+    const Driver& driver;
+    std::atomic<bool> exports{true};  // false once an export has failed: no later one would succeed
+  };
+  base::Pool<Source> pool_;
 };
 
 }  // namespace dunnage::device

@@ -7,19 +7,22 @@
 
 #include <fmt/format.h>
 
+#include "device/kernels.hpp"
+
 namespace dunnage::device {
 namespace {
 
 Source source = Source::automatic;
 std::string installation;
 std::mutex looking;
+std::atomic<bool> kernels_missing{false};
 
 bool resolve(Driver& driver, void* library) {
   bool all = true;
-  // A macro of cuda.h gives many functions the name of their newest version.
+  // Macros give many functions the name of a later version, such as cuMemAlloc_v2.
 #define DUNNAGE_TEXT_OF(name) #name
 #define DUNNAGE_TEXT(name) DUNNAGE_TEXT_OF(name)
-#define DUNNAGE_RESOLVE(function)                                                                    \
+#define DUNNAGE_RESOLVE(function) \
   driver.function = reinterpret_cast<decltype(driver.function)>(dlsym(library, DUNNAGE_TEXT(function)));
 #define DUNNAGE_REQUIRE(function) DUNNAGE_RESOLVE(function) all = all && driver.function;
   DUNNAGE_DRIVER_FUNCTIONS(DUNNAGE_REQUIRE)
@@ -27,9 +30,11 @@ bool resolve(Driver& driver, void* library) {
   return all;
 }
 
-/// The simulated device has no compiler: what a kernel does there, this tells it (sim/kernels.cpp).
+/// Tells the simulated device what our kernels do (sim/kernels.cpp), because it cannot run device
+/// code. False if the library is a real driver.
 bool teach(void* library) {
-  return dlsym(library, "dunnageSimRegisterKernel") && dlopen((installation + "sim/libdunnage-kernels-sim.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  return dlsym(library, "dunnageSimRegisterKernel") &&
+         dlopen((installation + "sim/libdunnage-kernels-sim.so").c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 const Driver* look() {
@@ -38,20 +43,28 @@ const Driver* look() {
                                         : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (!library) return nullptr;
   if (!resolve(driver, library)) {
-    source = Source::off;  // too old: it will not get newer
+    source = Source::off;  // the driver lacks functions, and will not get them later
     return nullptr;
   }
   driver.simulated = teach(library);
+  if (!driver.simulated && !has_kernels(installation)) {
+    kernels_missing = true;
+    source = Source::off;
+    return nullptr;
+  }
   return &driver;
 }
 
 }  // namespace
 
 void look_for_driver(Source where, std::string folder) {
+  kernels_missing = false;
   source = where;
   installation = std::move(folder);
 }
 const std::string& folder() { return installation; }
+
+const char* why_driver_is_unused() { return kernels_missing ? without_kernels : nullptr; }
 
 std::atomic<const Driver*> found_driver{nullptr};
 
@@ -59,7 +72,8 @@ const Driver* find_driver() {
   if (nothing_loaded()) return nullptr;
   const std::lock_guard lock(looking);
   if (const auto* there = found_driver.load(std::memory_order_relaxed)) return there;
-  // Others may say that there is none only once we have looked.
+  // Loads are counted before the search. A driver that another thread loads during the search is
+  // then found by the next call.
   const auto before = loads();
   const auto* there = source == Source::off ? nullptr : look();
   found_driver.store(there, std::memory_order_release);

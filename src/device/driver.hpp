@@ -1,27 +1,64 @@
-// The CUDA driver as a table of functions. Nothing is linked: the same binary runs where there is no driver.
+// The CUDA driver as a table of functions. No library of CUDA is linked, so the same binary runs on
+// machines without a driver.
 #pragma once
-
-#include <cuda.h>
 
 #include <atomic>
 #include <stdexcept>
 #include <string>
 
+#include "device/cuda_driver_api.h"
 #include "device/loads.hpp"
 
 namespace dunnage::device {
 
-// Every function of the driver that is used. The last ones may be missing in an older driver.
-#define DUNNAGE_DRIVER_FUNCTIONS(X)                                                                                       \
-  X(cuGetErrorName) X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) \
-  X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuThreadExchangeStreamCaptureMode)         \
-  X(cuPointerGetAttributes) X(cuMemAlloc) X(cuMemFree) X(cuMemAllocHost) X(cuMemFreeHost) X(cuMemcpyAsync)                 \
-  X(cuMemcpyPeerAsync) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamQuery) X(cuStreamSynchronize) X(cuEventCreate)         \
-  X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize) X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel)
-#define DUNNAGE_NEWER_DRIVER_FUNCTIONS(X)                                                                                   \
-  X(cuCtxGetId) X(cuDeviceGetUuid) X(cuMemHostRegister) X(cuMemHostUnregister) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) \
-  X(cuMemRetainAllocationHandle) X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle) X(cuMemRelease)          \
-  X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)
+// Every function of the driver that we use. An older driver may lack those of the second list;
+// their pointers are then null.
+#define DUNNAGE_DRIVER_FUNCTIONS(X)    \
+  X(cuGetErrorName)                    \
+  X(cuDevicePrimaryCtxGetState)        \
+  X(cuDevicePrimaryCtxRetain)          \
+  X(cuDevicePrimaryCtxRelease)         \
+  X(cuCtxGetCurrent)                   \
+  X(cuCtxGetDevice)                    \
+  X(cuCtxPushCurrent)                  \
+  X(cuCtxPopCurrent)                   \
+  X(cuThreadExchangeStreamCaptureMode) \
+  X(cuPointerGetAttributes)            \
+  X(cuMemAlloc)                        \
+  X(cuMemFree)                         \
+  X(cuMemAllocHost)                    \
+  X(cuMemFreeHost)                     \
+  X(cuMemcpyAsync)                     \
+  X(cuMemcpyPeerAsync)                 \
+  X(cuStreamCreate)                    \
+  X(cuStreamDestroy)                   \
+  X(cuStreamQuery)                     \
+  X(cuStreamSynchronize)               \
+  X(cuEventCreate)                     \
+  X(cuEventDestroy)                    \
+  X(cuEventRecord)                     \
+  X(cuEventSynchronize)                \
+  X(cuModuleLoadData)                  \
+  X(cuModuleUnload)                    \
+  X(cuModuleGetFunction)               \
+  X(cuLaunchKernel)
+#define DUNNAGE_NEWER_DRIVER_FUNCTIONS(X) \
+  X(cuCtxGetId)                           \
+  X(cuDeviceGetUuid)                      \
+  X(cuMemHostRegister)                    \
+  X(cuMemHostUnregister)                  \
+  X(cuIpcGetMemHandle)                    \
+  X(cuIpcOpenMemHandle)                   \
+  X(cuIpcCloseMemHandle)                  \
+  X(cuMemRetainAllocationHandle)          \
+  X(cuMemExportToShareableHandle)         \
+  X(cuMemImportFromShareableHandle)       \
+  X(cuMemRelease)                         \
+  X(cuMemAddressReserve)                  \
+  X(cuMemAddressFree)                     \
+  X(cuMemMap)                             \
+  X(cuMemUnmap)                           \
+  X(cuMemSetAccess)
 
 struct Driver {
 #define DUNNAGE_MEMBER(function) decltype(&::function) function = nullptr;
@@ -31,22 +68,25 @@ struct Driver {
   bool simulated = false;
 };
 
-/// Which driver is to be looked for.
+/// Which driver to look for.
 enum class Source {
   automatic,  // the one that the program has loaded
-  off,        // none
-  sim,        // the simulated one, from beside the backends
+  off,        // no driver
+  sim,        // the simulated driver, which is installed with the backends
 };
-/// Says so, and where the files of this installation are, ending in '/'. Before the first call of driver().
+/// Sets which driver to look for. `folder` is where the files of this installation are, and ends in
+/// '/'. To be called before the first call of driver().
 void look_for_driver(Source source, std::string folder);
-/// That folder.
+/// The folder that look_for_driver() was given.
 const std::string& folder();
 
-/// The driver, or null while the program has not loaded one: it is never loaded by us. Costs next to nothing while no
-/// library has been loaded since the last call (device/loads.hpp), and once the driver is there. Thread-safe.
+/// The driver, or null while the program has not loaded one. Only the simulated driver is loaded by
+/// us. A call costs a few nanoseconds if no library was loaded since the last call
+/// (device/loads.hpp) or if the driver is already found. Thread-safe.
 const Driver* find_driver();
 extern std::atomic<const Driver*> found_driver;
-/// Whether there is none, told at once.
+/// Whether there is certainly no driver. Costs about a nanosecond; false means that driver() must
+/// be asked.
 inline bool surely_no_driver() { return surely_nothing_loaded() && !found_driver.load(std::memory_order_relaxed); }
 inline const Driver* driver() {
   if (surely_no_driver()) return nullptr;
@@ -54,11 +94,16 @@ inline const Driver* driver() {
   return there ? there : find_driver();
 }
 
-/// A function of the driver has failed.
+/// Why driver() is null although the program has loaded a driver, for the report: the installation
+/// has no kernels (device/kernels.hpp). Null if driver() is not null, or if it is null for another
+/// reason. Thread-safe.
+const char* why_driver_is_unused();
+
+/// Thrown if a function of the driver fails.
 class Error : public std::runtime_error {
  public:
   Error(const Driver& driver, CUresult code, const char* what);
-  /// Not the driver's own.
+  /// An error that we found ourselves, not one that the driver returned.
   Error(CUresult code, const std::string& text) : std::runtime_error(text), code(code) {}
   CUresult code;
 };

@@ -3,11 +3,14 @@
 #include <fstream>
 #include <iterator>
 
+#include "device/kernels.hpp"
+
 namespace dunnage::device {
 namespace {
 
 std::mutex registry_mutex;
-/// By the context's id, which no later context has. Never destroyed: calls may come from destructors at exit.
+/// All Gpus by the ids of their contexts; no later context has the same id. Never destroyed,
+/// because destructors that run at exit may still call us.
 auto& registry() {
   static auto* all = new std::map<unsigned long long, std::unique_ptr<Gpu>>;
   return *all;
@@ -39,7 +42,7 @@ Gpu& Gpu::of(const Driver& driver, CUcontext context) {
 void Gpu::release_all(const Driver& driver) {
   const std::lock_guard lock(registry_mutex);
   for (auto& [id, gpu] : registry()) {
-    // A context that has ended took everything with it.
+    // If a context has ended, the driver has freed everything in it.
     if (id_of(driver, gpu->context_) != id || driver.cuCtxPushCurrent(gpu->context_) != CUDA_SUCCESS) continue;
     gpu->release();
     CUcontext popped;
@@ -63,10 +66,11 @@ void Gpu::release() {
 
 void Gpu::load() {
   if (driver_.simulated) return check(driver_, driver_.cuModuleLoadData(&module_, "simulated"), "cuModuleLoadData");
-  const auto path = folder() + "dunnage-kernels.fatbin";
+  const auto path = kernels_file(folder());
   std::ifstream file(path, std::ios::binary);
   std::string image((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (image.empty()) throw Error(CUDA_ERROR_NO_BINARY_FOR_GPU, "cannot read " + path + ": install Dunnage with its kernels");
+  if (image.empty())
+    throw Error(CUDA_ERROR_NO_BINARY_FOR_GPU, "cannot read " + path + ", which was there when the program started");
   check(driver_, driver_.cuModuleLoadData(&module_, image.data()), ("loading " + path).c_str());
 }
 
@@ -108,7 +112,7 @@ Lane Gpu::take(std::size_t piece, bool pinned, bool scratch) {
   {
     const std::lock_guard lock(mutex_);
     if (!lanes_.empty()) {
-      // One that has what is wanted, or else the last one used.
+      // A lane that already has the wanted staging memory, or else the lane that was used last.
       auto best = lanes_.end() - 1;
       for (auto at = lanes_.begin(); at != lanes_.end(); ++at)
         if ((!pinned || at->pinned[0]) && (!scratch || at->scratch)) best = at;
@@ -119,7 +123,8 @@ Lane Gpu::take(std::size_t piece, bool pinned, bool scratch) {
   try {
     if (!lane.stream) {
       check(driver_, driver_.cuStreamCreate(&lane.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-      for (auto& event : lane.done) check(driver_, driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+      for (auto& event : lane.done)
+        check(driver_, driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
     }
     for (int i = 0; i < 2; ++i) {
       void* memory = nullptr;
@@ -142,7 +147,7 @@ void Gpu::give(const Lane& lane) {
 }
 
 void Gpu::abandon(const Lane& lane) {
-  // Where even waiting fails the context is lost, and all of it goes with the context.
+  // If even waiting fails, the context is broken. The lane's memory is then freed with the context.
   if (driver_.cuStreamSynchronize(lane.stream) == CUDA_SUCCESS) give(lane);
 }
 

@@ -1,4 +1,5 @@
-// What we keep for each context: kernels, streams, staging memory, and constants that kernels read.
+// What we keep for each CUDA context: kernels, streams, staging memory, and constants that kernels
+// read.
 #pragma once
 
 #include <array>
@@ -16,21 +17,21 @@
 
 namespace dunnage::device {
 
-/// A stream of our own with its staging memory. One call at a time has it.
+/// A stream of our own with its staging memory. Only one call uses a lane at a time.
 struct Lane {
   CUstream stream = nullptr;
   CUevent done[2] = {};
-  // Staging memory, made when it is first wanted.
-  char* pinned[2] = {};  // host memory that the device can reach, at the same address
+  // Staging memory, allocated when a call first needs it.
+  char* pinned[2] = {};  // page-locked host memory, with the same address on host and device
   CUdeviceptr scratch = 0;
 };
 
 class Gpu {
  public:
-  /// Of the current context. Throws Error.
+  /// The Gpu of the current context. Throws Error.
   static Gpu& current(const Driver& driver);
   static Gpu& of(const Driver& driver, CUcontext context);
-  /// Gives back everything in contexts that still exist. No call may be under way.
+  /// Frees what we keep in all contexts that still exist. No other call may be running.
   static void release_all(const Driver& driver);
 
   const Driver& driver() const { return driver_; }
@@ -40,18 +41,20 @@ class Gpu {
   PinnedPool& pinned() { return pinned_; }
 
   static constexpr std::uint32_t most_kernels = 1u << 14;
-  /// A kernel by its code, a number below most_kernels, and its name, which is asked for the first time only.
+  /// The kernel with this code, a number below most_kernels. `name` is called only the first time.
+  /// Throws Error.
   CUfunction kernel(std::uint32_t code, const std::function<std::string()>& name);
 
-  /// Where constants stand in the device's memory. `make(address)` gives their bytes the first time; they are freed some time
-  /// after `owner` has ended. `id` is theirs alone.
+  /// The device address of constants. `id` identifies them. The first call uploads the bytes that
+  /// `make(address)` returns. They are freed some time after `owner` has expired. Throws Error.
   CUdeviceptr constants(std::uint64_t id, const std::weak_ptr<const void>& owner, std::size_t size,
                         const std::function<std::vector<char>(std::uintptr_t)>& make, Lane& lane);
 
-  /// A lane with staging memory of `piece` bytes, which is the same in every call: `pinned`, twice, `scratch` or neither.
+  /// A lane with two `pinned` pieces, with one `scratch` piece, or with no staging memory. A piece
+  /// has `piece` bytes, which must be the same number in every call. Throws Error.
   Lane take(std::size_t piece, bool pinned, bool scratch);
   void give(const Lane& lane);
-  /// After an error, when it is not known whether the stream is still at work.
+  /// Gives a lane back after an error, if its stream may still be working.
   void abandon(const Lane& lane);
 
  private:
@@ -76,7 +79,7 @@ class Gpu {
   const std::shared_ptr<Arena> arena_;
 };
 
-/// A lane for the length of one call.
+/// A lane that is given back at the end of a scope.
 class Borrowed {
  public:
   Borrowed(Gpu& gpu, std::size_t piece = 0, bool pinned = false, bool scratch = false)
@@ -86,11 +89,11 @@ class Borrowed {
   ~Borrowed() { idle_ ? gpu_.give(lane_) : gpu_.abandon(lane_); }
   Lane& operator*() { return lane_; }
   Lane* operator->() { return &lane_; }
-  /// Waits for all that was put into the stream. Throws Error.
+  /// Waits for all work in the stream. Throws Error.
   void synchronize();
-  /// Something is about to be put into the stream.
+  /// To be called before work is put into the stream.
   void busy() { idle_ = false; }
-  /// Whether it has come to an end. Throws Error.
+  /// Whether the stream has finished its work. Throws Error.
   bool done();
 
  private:

@@ -10,14 +10,17 @@ namespace dunnage::device {
 
 namespace {
 
-/// What the driver has said of allocations, which is so until their end. No two allocations have one number.
+/// Answers of the driver about allocations. An answer stays true until the allocation is freed, and
+/// the driver never gives two allocations the same id.
 class Exports {
  public:
-  /// Asks the driver the first time. Nothing where it exports no such memory.
+  /// Asks the driver if the allocation is not known yet. Empty if the driver cannot export this
+  /// kind of memory.
   std::optional<Exported> of(const Driver& driver, const Place& place, Exported exported) {
     const std::lock_guard lock(mutex_);
     for (const auto& known : known_)
-      if (known.exported.id == exported.id && known.exported.begin == exported.begin && known.exported.size == exported.size)
+      if (known.exported.id == exported.id && known.exported.begin == exported.begin &&
+          known.exported.size == exported.size)
         return known.possible ? std::optional(known.exported) : std::nullopt;
     const Scope scope(driver, context_for(driver, place));
     const auto address = static_cast<CUdeviceptr>(exported.begin);
@@ -43,7 +46,7 @@ class Exports {
 };
 
 Exports& exports() {
-  static auto* all = new Exports;  // never destroyed: calls may come from destructors at exit
+  static auto* all = new Exports;  // never destroyed, because destructors that run at exit may still call us
   return *all;
 }
 
@@ -51,7 +54,8 @@ Exports& exports() {
 
 std::optional<Exported> export_of(const Driver& driver, const Place& place, std::int32_t owner) {
   if (place.memory != Memory::device || place.id == 0 || !driver.cuIpcGetMemHandle) return std::nullopt;
-  return exports().of(driver, place, {{}, place.begin, place.end - place.begin, place.id, place.device, owner, Exported::by_handle, 0});
+  return exports().of(
+      driver, place, {{}, place.begin, place.end - place.begin, place.id, place.device, owner, Exported::by_handle, 0});
 }
 
 Import::Import(const Driver& driver, const Exported& exported) : driver_(driver), exported_(exported) {
@@ -70,7 +74,7 @@ Import::Import(const Driver& driver, const Exported& exported) : driver_(driver)
 }
 
 Import::~Import() {
-  // A context that has ended took the mapping with it.
+  // If the context has ended, the driver has already removed the mapping.
   if (id_of(driver_, context_) != context_id_ || driver_.cuCtxPushCurrent(context_) != CUDA_SUCCESS) return;
   if (exported_.way == Exported::by_descriptor)
     Passed::unmap(driver_, address_, exported_.size);
@@ -87,11 +91,13 @@ std::shared_ptr<const Import> Imports::open(const Driver& driver, const Exported
            exported.begin < import->exported().begin + import->exported().size;
   };
   const auto known = std::find_if(imports_.begin(), imports_.end(), same);
-  if (known != imports_.end() && (*known)->exported().id == exported.id && (*known)->exported().begin == exported.begin) {
+  if (known != imports_.end() && (*known)->exported().id == exported.id &&
+      (*known)->exported().begin == exported.begin) {
     imports_.splice(imports_.begin(), imports_, known);
     return imports_.front();
   }
-  // A handle must not be opened a second time while its former allocation is still mapped.
+  // The driver forbids opening a handle while an older allocation at the same addresses is still
+  // mapped.
   imports_.remove_if(same);
   imports_.push_front(std::make_shared<const Import>(driver, exported));
   if (imports_.size() > most) imports_.pop_back();

@@ -1,4 +1,5 @@
-// Whether libraries have been loaded since we last looked, asked so often that it must cost next to nothing.
+// Whether the program has loaded libraries since we last looked. Every MPI call asks this, so an
+// answer must cost very little.
 #pragma once
 
 #include <link.h>
@@ -8,22 +9,25 @@
 
 namespace dunnage::device {
 
-/// A library of ours with nothing in it that stood last in the dynamic linker's list when we last looked. What comes later stands
-/// behind it. Null until it has been asked often enough to be worth its loading.
+/// An empty library of ours, which was the last in the dynamic linker's list when we last looked.
+/// Later libraries follow the mark in that list. Null until enough questions justify loading the
+/// mark.
 extern std::atomic<const link_map*> mark;
 
-/// Whether none has been loaded since watch_loads(), told by the mark alone.
+/// Whether the mark shows that no library was loaded since watch_loads(). If false,
+/// nothing_loaded() must be asked.
 inline bool surely_nothing_loaded() {
   const auto* last = mark.load(std::memory_order_acquire);
   return last && __atomic_load_n(&last->l_next, __ATOMIC_RELAXED) == nullptr;
 }
-/// The same for certain, at 20 ns. Thread-safe.
+/// Whether no library was loaded since watch_loads(). Exact, but takes 20 ns. Thread-safe.
 bool nothing_loaded();
 
-/// How many have been loaded so far.
+/// How many libraries the process has loaded so far.
 unsigned long long loads();
-/// From when loads() was `before` on; to be called when one has looked since. `folder`: where those libraries are, ending in '/'. By one thread at
-/// a time.
+/// Starts watching for loads after the `before`-th. The caller must have looked for what it wants
+/// after it read `before` from loads(). `folder` is where the marks are, and ends in '/'. Not
+/// thread-safe.
 void watch_loads(const std::string& folder, unsigned long long before);
 
 }  // namespace dunnage::device

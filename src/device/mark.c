@@ -1,2 +1,2 @@
-/* Nothing: a place in the list of loaded libraries (device/loads.hpp). */
+/* An empty library. Its entry in the list of loaded libraries is all that counts (device/loads.hpp). */
 typedef int nothing;

@@ -1,4 +1,5 @@
-// Memory made by the virtual memory functions (cuMemCreate, cuMemMap), which goes from process to process as a file descriptor.
+// Device memory made by the virtual memory functions (cuMemCreate, cuMemMap). Other processes get
+// such memory as a file descriptor.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +10,21 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
-#include "device/ipc.hpp"
+#include "device/exported.hpp"
+#include "device/place.hpp"
 
 namespace dunnage::device {
 
-/// Whether the driver has all functions that this takes.
+/// Whether the driver has all functions that this file needs.
 bool passes_memory(const Driver& driver);
 
-/// The mapped allocation that a place is in, if whoever made it asked for descriptors of it. The place's context must be current.
+/// The mapped allocation of a place. Empty if the program that made the allocation did not ask for
+/// file descriptors. The place's context must be current.
 std::optional<Exported> mapping_of(const Driver& driver, const Place& place, std::int32_t owner);
-/// A descriptor of it; empty where the driver gives none.
+/// A file descriptor of the allocation. Empty if the driver gives none.
 base::Descriptor descriptor_of(const Driver& driver, const Exported& exported);
 
-/// An allocation of another process, which lives at least as long as this.
+/// An allocation of another process, which is kept alive by this object.
 class Passed {
  public:
   /// Throws Error.
@@ -29,7 +32,8 @@ class Passed {
   Passed(const Passed&) = delete;
   Passed& operator=(const Passed&) = delete;
   ~Passed();
-  /// To addresses of this process, for the current context's device. Throws Error.
+  /// Maps `size` bytes into this process, for the current context's device. Returns their address.
+  /// Throws Error.
   CUdeviceptr map(std::uint64_t size) const;
   static void unmap(const Driver& driver, CUdeviceptr address, std::uint64_t size);
 
@@ -38,13 +42,14 @@ class Passed {
   CUmemGenericAllocationHandle handle_ = 0;
 };
 
-/// What has been passed to this process, at places that the owners number. Thread-safe.
+/// All allocations that other processes have passed to this one. Each owner numbers the places of
+/// its own allocations. Thread-safe.
 class AllPassed {
  public:
   void put(std::uint32_t place, const Exported& exported, std::shared_ptr<const Passed> passed);
-  /// What was there.
+  /// Removes an allocation, and returns what was at that place.
   std::optional<Exported> remove(std::int32_t owner, std::uint32_t place);
-  /// Null where it has not been.
+  /// Null if the allocation was not passed to this process.
   std::shared_ptr<const Passed> find(const Exported& exported);
   void clear();
 

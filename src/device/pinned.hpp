@@ -1,39 +1,34 @@
-// Page-locked host memory of one context, kept for the next copies: making it costs far more than using it.
+// Page-locked host memory of one context, kept for the next copies: making it takes far longer than
+// using it.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <mutex>
-#include <vector>
+#include <cstddef>
 
+#include "base/pool.hpp"
 #include "device/driver.hpp"
 
 namespace dunnage::device {
 
-/// Thread-safe. Sizes are rounded up to powers of two.
-class PinnedPool {
+/// Page-locked host memory from the driver. A context must be current.
+struct PinnedSource {
+  using Block = char*;
+  static constexpr int smallest = 12;        // 4 KiB
+  static constexpr bool makes_room = false;  // freeing page-locked memory waits for the device
+  char* make(std::size_t bytes) {
+    void* data = nullptr;
+    return driver.cuMemAllocHost(&data, bytes) == CUDA_SUCCESS ? static_cast<char*>(data) : nullptr;
+  }
+  void free(char* data, std::size_t) { driver.cuMemFreeHost(data); }
+
+  const Driver& driver;
+};
+
+/// The memory is made in the context that is current during take() and can be used in every
+/// context. release() needs the pool's context to be current. Memory that is given back after
+/// release() ends with the context. Thread-safe.
+class PinnedPool : public base::Pool<PinnedSource> {
  public:
-  explicit PinnedPool(const Driver& driver) : driver_(driver) {}
-
-  /// At least `size` bytes, made in the current context; null where the pool would have more than `limit` bytes in all, or where there is
-  /// none. Other memory will do then.
-  char* take(std::size_t size, std::size_t limit);
-  /// One that is idle, in whatever context; null where there is none.
-  char* take_idle(std::size_t size);
-  void give(char* data, std::size_t size);
-  /// Frees what is idle, in the current context. What is given back later goes with the context.
-  void release();
-
- private:
-  static constexpr int smallest = 12;  // 4 KiB
-  static int shelf_of(std::size_t size);
-
-  const Driver& driver_;
-  std::mutex mutex_;
-  std::array<std::vector<char*>, 64> idle_;
-  std::array<std::size_t, 64> made_{};
-  std::size_t all_ = 0;  // bytes, idle or not
-  bool released_ = false;
+  explicit PinnedPool(const Driver& driver) : Pool(PinnedSource{driver}) {}
 };
 
 }  // namespace dunnage::device

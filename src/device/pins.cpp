@@ -11,13 +11,13 @@ namespace {
 struct Pins {
   std::mutex mutex;
   struct Lock {
-    CUcontext context = nullptr;  // null: it is not
+    CUcontext context = nullptr;  // null if the memory could not be locked
     unsigned long long id = 0;
   };
   std::map<void*, Lock> locked;
   std::size_t size = 0;
 };
-/// Never destroyed: calls may come from destructors at exit.
+/// Never destroyed, because destructors that run at exit may still call us.
 Pins& pins() {
   static auto* all = new Pins;
   return *all;
@@ -40,8 +40,10 @@ void unpin_all(const Driver& driver) {
   const std::lock_guard lock(p.mutex);
   for (const auto& [address, page_lock] : p.locked) {
     CUcontext popped;
-    // A context that has ended took its locks with it.
-    if (!page_lock.context || id_of(driver, page_lock.context) != page_lock.id || driver.cuCtxPushCurrent(page_lock.context) != CUDA_SUCCESS) continue;
+    // If a context has ended, the driver has already unlocked its memory.
+    if (!page_lock.context || id_of(driver, page_lock.context) != page_lock.id ||
+        driver.cuCtxPushCurrent(page_lock.context) != CUDA_SUCCESS)
+      continue;
     driver.cuMemHostUnregister(address);
     driver.cuCtxPopCurrent(&popped);
   }

@@ -13,24 +13,31 @@
 namespace dunnage::device {
 namespace {
 
-// Where all device memory was that has been seen so far: host memory is rarely between.
+// The address range of all device memory that was seen so far. Host memory is rarely inside, so few
+// addresses need the slow check below.
 std::atomic<std::uintptr_t> seen_begin{~std::uintptr_t{0}}, seen_end{0};
 
 void see(std::uintptr_t begin, std::uintptr_t end) {
-  for (auto known = seen_begin.load(std::memory_order_relaxed); begin < known && !seen_begin.compare_exchange_weak(known, begin, std::memory_order_relaxed);) {
+  for (auto known = seen_begin.load(std::memory_order_relaxed);
+       begin < known && !seen_begin.compare_exchange_weak(known, begin, std::memory_order_relaxed);) {
   }
-  for (auto known = seen_end.load(std::memory_order_relaxed); end > known && !seen_end.compare_exchange_weak(known, end, std::memory_order_relaxed);) {
+  for (auto known = seen_end.load(std::memory_order_relaxed);
+       end > known && !seen_end.compare_exchange_weak(known, end, std::memory_order_relaxed);) {
   }
 }
 
-/// What is no memory at all, where device memory was, has been freed. Asking the kernel takes a microsecond, and device memory
-/// may not be touched to find out.
+/// Throws Error if an address inside that range is not readable: the program has then freed device
+/// memory that it still uses. The kernel is asked, which takes a microsecond, because the host must
+/// not read device memory to find out.
 void check_not_freed(std::uintptr_t address) {
-  if (address < seen_begin.load(std::memory_order_relaxed) || address >= seen_end.load(std::memory_order_relaxed)) return;
+  if (address < seen_begin.load(std::memory_order_relaxed) || address >= seen_end.load(std::memory_order_relaxed))
+    return;
   char byte;
   const iovec here{&byte, 1}, there{reinterpret_cast<void*>(address), 1};
   if (process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno == EFAULT)
-    throw Error(CUDA_ERROR_INVALID_VALUE, fmt::format("{:#x} is neither host memory nor device memory; device memory that was freed, perhaps", address));
+    throw Error(
+        CUDA_ERROR_INVALID_VALUE,
+        fmt::format("{:#x} is neither host memory nor device memory; device memory that was freed, perhaps", address));
 }
 
 }  // namespace
@@ -42,15 +49,17 @@ bool ask(const Driver& driver, std::uintptr_t at, CUpointer_attribute (&attribut
   return driver.cuPointerGetAttributes(N, attributes, values, static_cast<CUdeviceptr>(at)) == CUDA_SUCCESS;
 }
 
-/// The place of an address that the driver knows.
+/// Asks the driver for everything about an address. Slow.
 Place all_about(const Driver& driver, std::uintptr_t at) {
   Place place;
   unsigned type = 0, managed = 0;
   int ordinal = -1;
   CUdeviceptr start = 0;
   std::size_t size = 0;
-  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,    CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT,
-                                      CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_BUFFER_ID};
+  CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,      CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                      CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,   CU_POINTER_ATTRIBUTE_CONTEXT,
+                                      CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                      CU_POINTER_ATTRIBUTE_BUFFER_ID};
   void* values[] = {&type, &managed, &ordinal, &place.context, &start, &size, &place.id};
   place.address = at;
   if (!ask(driver, at, attributes, values) || type == 0) {
@@ -59,7 +68,7 @@ Place all_about(const Driver& driver, std::uintptr_t at) {
   }
   place.memory = managed ? Memory::managed : type == CU_MEMORYTYPE_HOST ? Memory::pinned : Memory::device;
   place.device = ordinal;
-  if (place.memory == Memory::pinned) {  // registered memory may have another address on the device
+  if (place.memory == Memory::pinned) {  // on the device, registered memory may have another address
     CUdeviceptr there = 0;
     CUpointer_attribute attribute[] = {CU_POINTER_ATTRIBUTE_DEVICE_POINTER};
     void* value[] = {&there};
@@ -71,7 +80,8 @@ Place all_about(const Driver& driver, std::uintptr_t at) {
   return place;
 }
 
-/// What a thread has asked about last, since asking for all takes long. An allocation's number tells whether it is still the same.
+/// The last answers of all_about() in one thread. If an allocation still has the same id, the
+/// answer is still true.
 class Recent {
  public:
   Place at(const Driver& driver, unsigned long long id, std::uintptr_t address) {
@@ -153,7 +163,8 @@ CUcontext context_for(const Driver& driver, const Place& place) {
   if (driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current && driver.cuCtxGetDevice(&device) == CUDA_SUCCESS &&
       (place.device < 0 || device == place.device))
     return current;
-  // Devices are numbered by their ordinals. One that is not active must not be made so here.
+  // A CUdevice is the ordinal. A primary context that is not active must stay so: the program has
+  // not asked for one.
   unsigned flags = 0;
   int active = 0;
   CUcontext primary = nullptr;
@@ -161,7 +172,7 @@ CUcontext context_for(const Driver& driver, const Place& place) {
   if (driver.cuDevicePrimaryCtxGetState(ordinal, &flags, &active) != CUDA_SUCCESS || !active)
     throw Error(CUDA_ERROR_INVALID_CONTEXT, "no active CUDA context for the buffer's device");
   check(driver, driver.cuDevicePrimaryCtxRetain(&primary, ordinal), "cuDevicePrimaryCtxRetain");
-  driver.cuDevicePrimaryCtxRelease(ordinal);  // it is active without us
+  driver.cuDevicePrimaryCtxRelease(ordinal);  // the program's own reference keeps the context active
   return primary;
 }
 

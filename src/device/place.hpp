@@ -1,4 +1,4 @@
-// What kind of memory an address is in.
+// Which kind of memory an address is in.
 #pragma once
 
 #include <cstdint>
@@ -8,31 +8,33 @@
 namespace dunnage::device {
 
 enum class Memory {
-  host,     // nothing that the driver knows: pageable
-  pinned,   // page-locked host memory, mapped into the devices
+  host,    // pageable host memory, or any memory that the driver does not know
+  pinned,  // page-locked host memory, which devices can reach
   device,
-  managed,  // wherever it is used
+  managed,  // moves between host and devices
 };
 
 struct Place {
   Memory memory = Memory::host;
-  int device = -1;               // of device memory: the ordinal
-  CUcontext context = nullptr;   // that it belongs to; null for memory of pools and virtual memory
-  std::uintptr_t address = 0;    // as a device sees it
-  std::uintptr_t begin = 0, end = 0;  // what was allocated
-  unsigned long long id = 0;     // of the allocation, which no other ever has; 0 where the driver tells none
+  int device = -1;                    // the ordinal of the device; -1 for pageable memory
+  CUcontext context = nullptr;        // the owner; null for memory of pools and virtual memory
+  std::uintptr_t address = 0;         // as a device sees the address
+  std::uintptr_t begin = 0, end = 0;  // the whole allocation
+  unsigned long long id = 0;          // of the allocation, never used again; 0 if the driver gives none
 
-  /// Whether the host must not touch it, or had better not.
+  /// Whether the host must not touch the memory (device), or should not because pages would move
+  /// (managed).
   bool on_gpu() const { return memory == Memory::device || memory == Memory::managed; }
 };
 
-/// Asks the driver. What it does not know, or cannot tell, is host memory.
+/// The place of an address, by the driver. If the driver does not know the address, the memory is
+/// pageable.
 Place known_place(const Driver& driver, const void* address);
-/// The same. Throws Error where device memory was and now nothing is.
+/// As known_place(), but throws Error if the address was in device memory that has been freed.
 Place place_of(const Driver& driver, const void* address);
 
-/// Makes a context current while it lives, and lets the thread call anything during the program's stream captures; both are
-/// as before at its end. Throws Error.
+/// Makes a context current, and lets the thread call every function although the program captures a
+/// stream. The destructor restores both. The constructor throws Error.
 class Scope {
  public:
   Scope(const Driver& driver, CUcontext context);
@@ -46,14 +48,16 @@ class Scope {
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
-/// A number that no other context has, now or later; where the driver is older than 12.0, its address.
+/// A number that no other context has, now or later. If the driver is older than CUDA 12.0, the
+/// context's address.
 unsigned long long id_of(const Driver& driver, CUcontext context);
 
-/// A number that tells a device from all others of the host, the same in all processes, whatever ordinals they know it by; 0 where the driver does not tell.
+/// A number that identifies a device among all devices of the host, whatever its ordinal is in a
+/// process. 0 if the driver does not tell.
 std::uint64_t identity_of(const Driver& driver, int device);
 
-/// The context to work on a place in: its own, or the current one of its device, or that device's primary context if it is
-/// active. Throws Error where there is none.
+/// The context for work on a place: the place's own context, else the current context if it is on
+/// that device, else the device's primary context if that is active. Throws Error if there is none.
 CUcontext context_for(const Driver& driver, const Place& place);
 
 }  // namespace dunnage::device

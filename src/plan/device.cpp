@@ -7,11 +7,13 @@ namespace dunnage::plan {
 DeviceShape device_shape(std::int64_t size, std::int64_t blocks, std::int64_t span) {
   if (size == 0) return {};
   const auto block = size / std::max<std::int64_t>(blocks, 1);
-  // Blocks that begin anywhere touch one sector more than they fill, on average in all but one byte of them.
+  // A block may begin anywhere in a sector. This is the largest number of sectors that it can
+  // touch.
   const auto whole = block / sector;
   const auto touched = std::min(blocks * (whole + 1 + (block % sector > 1 ? 1 : 0)), (span + sector - 1) / sector);
-  const auto sectors = std::max(std::min(blocks * std::max<std::int64_t>((block + sector - 1) / sector, 1), touched), (size + sector - 1) / sector);
-  const bool dense = sectors * sector >= span;  // blocks share sectors
+  const auto of_block = std::max<std::int64_t>((block + sector - 1) / sector, 1);
+  const auto sectors = std::max(std::min(blocks * of_block, touched), (size + sector - 1) / sector);
+  const bool dense = sectors * sector >= span;  // neighbouring blocks share sectors
   return {size, dense ? 1 : blocks, sectors, block % sector == 0 ? 0 : !dense ? blocks : size >= span ? 0 : sectors};
 }
 

@@ -11,23 +11,23 @@ namespace {
 
 using Kind = Library::Kind;
 
-/// How a library names itself, and what stands before its version.
+/// How a version text names a library, and the text that stands before the version number.
 struct Name {
   std::string_view name, before;
   Kind kind;
 };
 
 constexpr Name names[] = {
-    {"Open MPI", "Open MPI v", Kind::open_mpi},
-    {"Intel(R) MPI", "Library ", Kind::intel},
-    {"CRAY MPICH", "(ANL base ", Kind::mpich},
-    {"MVAPICH", "", Kind::other},
+    {"Open MPI", "Open MPI v", Kind::open_mpi}, {"Intel(R) MPI", "Library ", Kind::intel},
+    {"CRAY MPICH", "(ANL base ", Kind::mpich},  {"MVAPICH", "", Kind::other},
     {"MPICH", "MPICH Version:", Kind::mpich},
 };
 
-constexpr std::string_view kind_names[] = {"Open MPI", "MPICH", "Intel MPI", "other"};  // by Kind
+// indexed by Kind
+constexpr std::string_view kind_names[] = {"Open MPI", "MPICH", "Intel MPI", "other"};
 
-/// The number at the beginning of `text`, which is cut off, with the point behind it.
+/// Returns the number at the beginning of `text`. Removes the number and a point behind it from
+/// `text`.
 int take_number(std::string_view& text) {
   int number = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number).ptr;
@@ -36,19 +36,21 @@ int take_number(std::string_view& text) {
   return number;
 }
 
-/// The facts, as tests/mpi/c/quirks.cpp and the contract programs find them in the versions that docs/reference/limits.md
-/// names. A version that nobody has looked at is taken for the one before it, a library for one with the defects of all.
+/// The facts below were found by tests/mpi/c/quirks.cpp and the contract programs, in the versions
+/// that docs/reference/limits.md names. An untested version is taken for the tested version before
+/// it. An unknown library is taken to have all defects.
 Behaviour open_mpi(int major) {
   Behaviour b;
   b.own_order.stride_of_minus_one = true;
   b.own_order.empty_struct_member = true;
   b.own_order.large_elements_off_grid = major >= 5;
-  b.frees_types_unseen = true;  // a component of it may free one by a function inside
+  b.frees_types_unseen = true;  // a component of Open MPI may free a type with an internal function
   return b;
 }
 
-/// Its Fortran goes through the C functions. (An attribute would not do: MPICH 4.0 drops its lock around the callback
-/// even in the middle of its progress engine, where another thread then trips over it.)
+/// MPICH's Fortran calls the C functions, so every type is seen to end. An attribute would not do.
+/// MPICH 4.0 drops its lock around the callback, even in the middle of its progress engine, where
+/// another thread can then interfere.
 Behaviour mpich(int major) {
   Behaviour b;
   b.own_order.negative_extent = true;
@@ -62,7 +64,9 @@ Behaviour intel() {
   return b;
 }
 
-Behaviour other() { return {.own_order = {true, true, true, true, true, true, true}, .truncates_bytes_into_mixed = true}; }
+Behaviour other() {
+  return {.own_order = {true, true, true, true, true, true, true}, .truncates_bytes_into_mixed = true};
+}
 
 }  // namespace
 

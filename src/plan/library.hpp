@@ -1,7 +1,8 @@
-// Which MPI library this is, and what it does otherwise than the standard or than others do.
+// Which MPI library this is, and where it differs from the standard or from other MPIs.
 //
-// The ABI does not tell: libmpi.so.12 may be MPICH's or Intel's, libmpi.so.40 Open MPI 4 or 5. The text of
-// MPI_Get_library_version does. Everything here is a pure function of that text.
+// The ABI does not identify the library: libmpi.so.12 may be MPICH's or Intel's, and libmpi.so.40
+// may be Open MPI 4 or 5. The text of MPI_Get_library_version identifies it. Everything here is a
+// pure function of that text.
 #pragma once
 
 #include <optional>
@@ -10,23 +11,27 @@
 
 namespace dunnage::plan {
 
-/// An MPI library, as its version text names it. What is not known is `other`, of version 0.0.
+/// An MPI library, as its version text names it. An unknown library is `other`, version 0.0.
 struct Library {
   enum class Kind { open_mpi, mpich, intel, other };
   Kind kind = Kind::other;
-  int major = 0, minor = 0;  // of MPICH where the library is derived from one and says so
+  // if the library is derived from MPICH and says so, the version of that MPICH
+  int major = 0, minor = 0;
   bool operator==(const Library&) const = default;
 };
 
+/// Returns the library that a version text names.
 Library identify(std::string_view version);
 
-/// "Open MPI", "MPICH", "Intel MPI", "other".
+/// Returns "Open MPI", "MPICH", "Intel MPI" or "other".
 std::string_view name_of(Library::Kind kind);
-std::string describe(const Library& library);  // "Open MPI 4.1"
-/// The kind of that name, or nothing.
+/// Returns the name and version, for example "Open MPI 4.1".
+std::string describe(const Library& library);
+/// Returns the kind of that name, or nothing if no kind has it.
 std::optional<Library::Kind> kind_of(std::string_view name);
 
-/// Datatypes that a library packs in an order of its own (type/quirks.hpp says which these are).
+/// Which datatypes a library packs in an order that is not the standard's. type/quirks.hpp
+/// describes them.
 struct OwnOrder {
   bool stride_of_minus_one = false, empty_struct_member = false, negative_extent = false, zero_extent = false,
        stride_of_blocklength = false, cyclic_blocks = false, large_elements_off_grid = false;
@@ -34,9 +39,10 @@ struct OwnOrder {
 
 struct Behaviour {
   OwnOrder own_order;
-  /// A type may end otherwise than through MPI_Type_free or PMPI_Type_free.
+  /// A type may end in another way than through MPI_Type_free or PMPI_Type_free.
   bool frees_types_unseen = false;
-  /// A long message of bytes that is received into a type of mixed elements ends in a truncation.
+  /// If a long message of bytes is received into a type of mixed elements, the MPI reports a
+  /// truncation.
   bool truncates_bytes_into_mixed = false;
 };
 

@@ -23,7 +23,7 @@ struct Contents {
   bool opened = false;
 };
 
-/// Never waits: what is named may be a pipe.
+/// Reads a file without ever waiting: the path may name a pipe.
 Contents contents_of(const std::string& path) {
   Contents contents;
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -47,7 +47,8 @@ Contents contents_of(const std::string& path) {
 }
 
 auto find(const ModelFile& file, const Library& library) {
-  return std::find_if(file.models.begin(), file.models.end(), [&](const auto& entry) { return entry.first == library; });
+  return std::find_if(file.models.begin(), file.models.end(),
+                      [&](const auto& entry) { return entry.first == library; });
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ std::string usual_model_path() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
   std::string folder;
-  if (cache && *cache == '/')  // others are to be ignored, says the standard of these folders
+  if (cache && *cache == '/')  // the XDG standard says that a relative path is to be ignored
     folder = cache;
   else if (home && *home)
     folder = std::string(home) + "/.cache";
@@ -78,11 +79,12 @@ MachineModel machine_model(const std::string& setting) {
   model.path = setting.empty() ? usual_model_path() : setting;
   if (model.path.empty()) return model;
   const auto complain = [&](const std::string& what) {
-    model.complaint = fmt::format("{} {}; built-in figures are used; `dunnage tune` writes a new one", model.path, what);
+    model.complaint =
+        fmt::format("{} {}; built-in figures are used; `dunnage tune` writes a new one", model.path, what);
   };
   const auto contents = contents_of(model.path);
   if (contents.problem) {
-    // At the usual place there need be none, nor a folder that we may look into.
+    // At the usual place there need not be a file, nor a folder that this process may read.
     if (contents.opened || !setting.empty()) complain(fmt::format("cannot be read ({})", contents.problem));
     return model;
   }

@@ -1,4 +1,5 @@
-// The model of this machine: the model file that a setting names or that stands at its usual place, if there is one.
+// The model of this machine. It is read from a model file: the file that a setting names, or the
+// file at the usual place.
 #pragma once
 
 #include <string>
@@ -8,25 +9,28 @@
 namespace dunnage::plan {
 
 struct MachineModel {
-  std::string path;       // of the file that was looked for; empty where none was
-  bool found = false;     // and read, without a complaint
+  std::string path;    // of the file that was looked for; empty if no file was looked for
+  bool found = false;  // whether the file was read without a complaint
   ModelFile file;
-  std::string complaint;  // one whole line; empty where all is well, also where there just is no file
+  // one whole line; empty if all is well, or if there is no file at the usual place
+  std::string complaint;
 
-  /// Whether the file has the figures of this MPI.
+  /// Returns whether the file has the figures of this MPI.
   bool has(const Library& library) const;
-  /// Those, or the built-in ones.
+  /// Returns the file's figures for this MPI, or the built-in figures if the file has none.
   Model of(const Library& library) const;
 };
 
-/// What DUNNAGE_MODEL may say besides a path: built-in figures.
+/// The value of DUNNAGE_MODEL that asks for the built-in figures.
 inline constexpr const char* no_file = "none";
 
-/// ${XDG_CACHE_HOME:-$HOME/.cache}/dunnage/model-HASH.json, the hash being that of the kind of machine: hosts of several kinds may
-/// share a home. Empty where neither variable says where.
+/// Returns ${XDG_CACHE_HOME:-$HOME/.cache}/dunnage/model-HASH.json, or an empty path if neither
+/// variable is set. HASH is the hash of the kind of machine, because hosts of several kinds may
+/// share a home directory.
 std::string usual_model_path();
 
-/// Looks for the file and reads it. `setting` is DUNNAGE_MODEL; empty: at the usual place, where nobody is told if it is not there.
+/// Looks for the file and reads it. `setting` is the value of DUNNAGE_MODEL. If it is empty, the
+/// file is looked for at the usual place, and a missing file there is no complaint.
 MachineModel machine_model(const std::string& setting);
 
 }  // namespace dunnage::plan

@@ -16,21 +16,24 @@ using nlohmann::json;
 
 constexpr std::string_view format_name = "dunnage model";
 constexpr int format_version = 1;
-constexpr const char* class_names[peer_classes] = {"same_host", "other_host"};  // by Peers
+constexpr const char* class_names[peer_classes] = {"same_host", "other_host"};  // indexed by Peers
 
-// Nanoseconds for a call, a block, a byte; and bytes. No machine is near these.
+// The largest price, in nanoseconds, and the largest number of bytes that a file may have. No
+// machine is near these limits.
 constexpr double most_time = 1e6;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
 
-struct Senseless {
+/// Why a file cannot be used, to follow its name.
+struct BadFile {
   std::string why;
 };
 
-/// An object of a file, to read from. What is missing has no members.
-class Reading {
+/// A visitor that reads figures from an object of a file. If the object lacks a member, the figure
+/// keeps its value.
+class FigureReader {
  public:
-  explicit Reading(const json& object) : at_(&object) {}
-  Reading operator[](const char* name) const { return {member(name), this, name}; }
+  explicit FigureReader(const json& object) : at_(&object) {}
+  FigureReader operator[](const char* name) const { return {member(name), this, name}; }
 
   template <class Number>
   void operator()(const char* name, Number& to) const {
@@ -40,13 +43,13 @@ class Reading {
     constexpr auto most = whole ? static_cast<double>(most_bytes) : most_time;
     const bool kind = whole ? value->is_number_integer() : value->is_number();
     if (!kind || !(value->template get<double>() >= 0 && value->template get<double>() <= most))
-      throw Senseless{fmt::format("has {} for {}/{}, which must be a{} number from 0 to {:g}", base::one_line(value->dump()), path(), name,
-                                  whole ? " whole" : "", most)};
+      throw BadFile{fmt::format("has {} for {}/{}, which must be a{} number from 0 to {:g}",
+                                base::one_line(value->dump()), path(), name, whole ? " whole" : "", most)};
     to = value->template get<Number>();
   }
 
  private:
-  Reading(const json* at, const Reading* above, const char* name) : at_(at), above_(above), name_(name) {}
+  FigureReader(const json* at, const FigureReader* above, const char* name) : at_(at), above_(above), name_(name) {}
   const json* member(const char* name) const {
     if (!at_ || !at_->is_object()) return nullptr;
     const auto found = at_->find(name);
@@ -55,14 +58,14 @@ class Reading {
   std::string path() const { return above_ ? above_->path() + "/" + name_ : ""; }
 
   const json* at_;
-  const Reading* above_ = nullptr;
+  const FigureReader* above_ = nullptr;
   const char* name_ = "";
 };
 
-/// The same, to write to.
-struct Writing {
+/// A visitor that writes figures to an object of a file.
+struct FigureWriter {
   json* at;
-  Writing operator[](const char* name) const { return {&(*at)[name]}; }
+  FigureWriter operator[](const char* name) const { return {&(*at)[name]}; }
   template <class Number>
   void operator()(const char* name, Number value) const {
     (*at)[name] = value;
@@ -103,7 +106,7 @@ void each_figure_of_bcast(const Visit& visit, B& bcast) {
   visit("least_window", bcast.least_window);
 }
 
-/// Every figure of a model that stands in a file, in its place there.
+/// Visits every figure of a model that a file has, at its place in the file.
 template <class Visit, class M>
 void each_figure(const Visit& visit, M& model) {
   each_price(visit["engine_pack"], model.engine_pack);
@@ -111,7 +114,6 @@ void each_figure(const Visit& visit, M& model) {
   visit("far_message", model.far_message);
   visit("least_ticket", model.least_ticket);
   each_price(visit["ticket"], model.ticket);
-  visit("least_stream", model.least_stream);
   const auto gpu = visit["gpu"];
   gpu("direct", model.gpu.direct);
   gpu("shared", model.gpu.shared);
@@ -129,27 +131,31 @@ void each_figure(const Visit& visit, M& model) {
 
 Library library_of(const json& entry) {
   const auto kind = kind_of(entry.at("library").get<std::string>());
-  if (!kind) throw Senseless{fmt::format("has an MPI that is unknown, {}", base::one_line(entry.at("library").dump()))};
+  if (!kind) throw BadFile{fmt::format("has an MPI that is unknown, {}", base::one_line(entry.at("library").dump()))};
   return {*kind, entry.at("major").get<int>(), entry.at("minor").get<int>()};
 }
 
 base::Machine machine_of(const json& from) {
-  return {from.at("processor").get<std::string>(), from.at("cores").get<int>(), from.at("second_level_cache").get<std::int64_t>()};
+  return {from.at("processor").get<std::string>(), from.at("cores").get<int>(),
+          from.at("second_level_cache").get<std::int64_t>()};
 }
 
 ModelFile read(std::string_view text, const base::Machine& machine) {
   const auto document = json::parse(text);
-  if (!document.is_object() || document.value("format", json()) != format_name) throw Senseless{"is no model file of Dunnage"};
+  if (!document.is_object() || document.value("format", json()) != format_name)
+    throw BadFile{"is no model file of Dunnage"};
   if (const auto version = document.value("version", json()); version != format_version)
-    throw Senseless{fmt::format("is of version {}, and this Dunnage reads version {}", base::one_line(version.dump()), format_version)};
+    throw BadFile{fmt::format("is of version {}, and this Dunnage reads version {}", base::one_line(version.dump()),
+                              format_version)};
   if (const auto made_on = machine_of(document.at("machine")); made_on != machine)
-    throw Senseless{fmt::format("was made on another machine ({}; this one: {})", base::one_line(base::describe(made_on)), base::describe(machine))};
+    throw BadFile{fmt::format("was made on another machine ({}; this one: {})", base::one_line(base::describe(made_on)),
+                              base::describe(machine))};
   ModelFile file;
   file.date = base::one_line(document.at("made").at("date").get<std::string>());
   for (const auto& entry : document.at("mpis")) {
     const auto library = library_of(entry);
     auto model = default_model(library);
-    each_figure(Reading(entry), model);
+    each_figure(FigureReader(entry), model);
     file.models.emplace_back(library, model);
   }
   return file;
@@ -165,18 +171,18 @@ ModelFile read_model_file(std::string_view text, const base::Machine& machine) {
   };
   try {
     return read(text, machine);
-  } catch (const Senseless& found) {
+  } catch (const BadFile& found) {
     return complain(found.why);
   } catch (const json::parse_error&) {
     return complain("is not JSON, or is cut off");
-  } catch (const json::exception& e) {  // something is missing, or of another kind
+  } catch (const json::exception& e) {  // a member is missing or has the wrong type
     return complain(fmt::format("is damaged ({})", base::one_line(e.what())));
   }
 }
 
 json figures(const Model& model) {
   json found;
-  each_figure(Writing{&found}, model);
+  each_figure(FigureWriter{&found}, model);
   return found;
 }
 

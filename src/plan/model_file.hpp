@@ -1,6 +1,8 @@
-// The model file, as `dunnage tune` writes it: what one machine's MPIs were found to cost. docs/reference/model-file.md.
+// The model file that `dunnage tune` writes: what one machine's MPIs cost. Its format is described
+// in docs/reference/model-file.md.
 //
-// Everything here is a pure function of the file's text and of the machine. Where the file is, plan/machine_model.hpp knows.
+// Everything here is a pure function of the file's text and of the machine. plan/machine_model.hpp
+// finds the file.
 #pragma once
 
 #include <string>
@@ -18,16 +20,18 @@ namespace dunnage::plan {
 
 struct ModelFile {
   std::string date;                               // when it was last written
-  std::vector<std::pair<Library, Model>> models;  // of each MPI in it
-  std::string complaint;  // what is wrong with it, to stand behind its name; there are no models then
+  std::vector<std::pair<Library, Model>> models;  // one for each MPI in the file
+  std::string complaint;  // what is wrong with the file, to follow its name; if set, there are no models
 };
 
-/// What is not in the file keeps the built-in figure, and what an MPI does, not what it costs, always does. A file with anything
-/// senseless in it is not used at all.
+/// Reads a model file. A figure that the file lacks keeps its built-in value. What an MPI does, not
+/// what it costs, is always built in. If any value in the file makes no sense, the result has no
+/// models and a complaint.
 ModelFile read_model_file(std::string_view text, const base::Machine& machine);
 
-/// The figures as they stand in a file.
+/// Returns a model's figures in the form in which they stand in a file.
 nlohmann::json figures(const Model& model);
+/// Returns a machine's properties in the form in which they stand in a file.
 nlohmann::json to_json(const base::Machine& machine);
 
 }  // namespace dunnage::plan

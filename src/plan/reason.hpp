@@ -1,4 +1,4 @@
-// Why a call was accelerated or was not: one row of the report each.
+// Why a call was accelerated or was not. The report has one row for each reason.
 #pragma once
 
 #include <array>
@@ -6,47 +6,34 @@
 
 namespace dunnage::plan {
 
-enum class Reason : unsigned char {
-  accelerated,
-  contiguous,
-  not_committed,
-  empty,
-  null_process,
-  bad_argument,
-  library_quirk,
-  too_large,
-  no_gain,
-  untrusted,
-  never,
-  no_memory,
-  analysis_failed,
-  passed_on,
-  through_host,
-  passed,
-  device_error,
-};
+/// Every reason and its text in the report.
+#define DUNNAGE_REASONS(row)                                                                                   \
+  row(accelerated, "accelerated") row(contiguous, "contiguous data")                                           \
+      row(not_committed, "datatype not seen at MPI_Type_commit") row(empty, "no data")                         \
+          row(null_process, "MPI_PROC_NULL") row(bad_argument, "argument left to the MPI to judge")            \
+              row(library_quirk, "this MPI packs the datatype in its own order")                               \
+                  row(too_large, "larger than DUNNAGE_STAGING_LIMIT or an int count")                          \
+                      row(no_gain, "no gain predicted")                                                        \
+                          row(untrusted, "this MPI cannot be trusted with packed bytes here")                  \
+                              row(never, "DUNNAGE_FORCE=never") row(no_memory, "no staging memory")            \
+                                  row(analysis_failed, "datatype could not be analysed")                       \
+                                      row(passed_on, "this call is left to the MPI")                           \
+                                          row(through_host, "device memory, packed by the MPI in host memory") \
+                                              row(passed, "device memory, contiguous: this MPI reaches it")    \
+                                                  row(device_error, "an error of the device, reported")
 
-inline constexpr std::array reason_text = {
-    std::string_view("accelerated"),
-    std::string_view("contiguous data"),
-    std::string_view("datatype not seen at MPI_Type_commit"),
-    std::string_view("no data"),
-    std::string_view("MPI_PROC_NULL"),
-    std::string_view("argument left to the MPI to judge"),
-    std::string_view("this MPI packs the datatype in its own order"),
-    std::string_view("larger than DUNNAGE_STAGING_LIMIT or an int count"),
-    std::string_view("no gain predicted"),
-    std::string_view("this MPI cannot be trusted with packed bytes here"),
-    std::string_view("DUNNAGE_FORCE=never"),
-    std::string_view("no staging memory"),
-    std::string_view("datatype could not be analysed"),
-    std::string_view("this call is left to the MPI"),
-    std::string_view("device memory, packed by the MPI in host memory"),
-    std::string_view("device memory, contiguous: this MPI reaches it"),
-    std::string_view("an error of the device, reported"),
-};
+#define DUNNAGE_REASON_NAME(name, text) name,
+enum class Reason : unsigned char { DUNNAGE_REASONS(DUNNAGE_REASON_NAME) };
+#undef DUNNAGE_REASON_NAME
+
+/// The texts, indexed by Reason.
+#define DUNNAGE_REASON_TEXT(name, text) std::string_view(text),
+inline constexpr std::array reason_text = {DUNNAGE_REASONS(DUNNAGE_REASON_TEXT)};
+#undef DUNNAGE_REASON_TEXT
+#undef DUNNAGE_REASONS
+
+/// The number of reasons.
 inline constexpr auto reasons = reason_text.size();
-static_assert(reasons == static_cast<std::size_t>(Reason::device_error) + 1);
 
 constexpr std::string_view text(Reason reason) { return reason_text[static_cast<std::size_t>(reason)]; }
 

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "calls/context.hpp"
+#include "mpi/process/process.hpp"
 
 namespace dunnage::shim {
 
@@ -16,17 +16,20 @@ std::atomic<const Module*> modules{nullptr};
 
 namespace {
 
-/// The address that a loaded file begins at; null for code that is in no file.
+/// Returns the address at which the loaded file with this code begins; null if the code is in no
+/// file.
 const void* base_of(const void* address) {
   Dl_info info;
   return dladdr(address, &info) ? info.dli_fbase : nullptr;
 }
 
-/// What the MPIs' Fortran libraries define and nothing else does. In Open MPI mpif.h's functions are in one library and
-/// mpi_f08's in another; tools define mpi_send_, but not its PMPI form.
+/// Returns whether a library has symbols that only the MPIs' Fortran libraries define. In Open MPI
+/// one library has the functions of mpif.h and another those of mpi_f08. Tools define mpi_send_,
+/// but not its PMPI form.
 bool has_fortran_interface(void* library, const void* base) {
   return std::ranges::any_of(std::initializer_list{"pmpi_send_", "mpi_wait_f08_"}, [&](const char* name) {
-    const void* symbol = dlsym(library, name);  // finds those of the libraries that this one needs, too
+    // Also finds symbols of the libraries that this library needs.
+    const void* symbol = dlsym(library, name);
     return symbol && base_of(symbol) == base;
   });
 }
@@ -52,9 +55,10 @@ int find_segments(dl_phdr_info* info, std::size_t, void* data) {
 Caller find_caller(const void* code) {
   Dl_info info;
   if (!dladdr(code, &info)) return Caller::other;
-  const void* mpi = base_of(reinterpret_cast<const void*>(calls::context->own.Get_library_version));
+  const void* mpi = base_of(reinterpret_cast<const void*>(mpi::process->own.Get_library_version));
   const std::string_view path = info.dli_fname, file = path.substr(path.rfind('/') + 1);
-  const bool is_component = file.starts_with("mca_") && file.ends_with(".so");  // of Open MPI
+  // A component of Open MPI.
+  const bool is_component = file.starts_with("mca_") && file.ends_with(".so");
   Caller is = info.dli_fbase == mpi || is_component ? Caller::mpi : Caller::other;
   if (void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
     if (has_fortran_interface(library, info.dli_fbase)) is = Caller::fortran;

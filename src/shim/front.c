@@ -1,7 +1,9 @@
-/* The preloaded library: finds out which MPI the program uses and hands its calls to the backend for that ABI.
+/* The preloaded library. It finds out which MPI the program uses and hands the program's calls to the backend for that
+   MPI's ABI.
 
-   Nothing happens at load time: no constructor, no thread, no file. Everything here runs at the first MPI call.
-   Whatever goes wrong, the program's calls go to its MPI as if we were not there, and one line says why. */
+   Nothing happens at load time: there is no constructor, no thread and no file. Everything here
+   runs at the first MPI call. If anything goes wrong, the program's calls go to its MPI as if
+   Dunnage were not there, and one line says why. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -15,7 +17,7 @@
 
 __attribute__((visibility("default"))) const char dunnage_version[] = DUNNAGE_VERSION;
 
-extern void* dunnage_slots[];  /* entries.S */
+extern void* dunnage_slots[]; /* entries.S */
 
 static const char* const names[] = {
 #define DUNNAGE_HOOK(name) #name,
@@ -24,9 +26,9 @@ static const char* const names[] = {
 enum { count = sizeof names / sizeof names[0] };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static void* mpi;  /* handle of the MPI library where it is not in the global scope */
+static void* mpi; /* handle of the MPI library if it is not in the global scope */
 
-/* The MPI may have been loaded where RTLD_NEXT does not look: inside an extension module of Python, say. */
+/* RTLD_NEXT does not find every MPI. For example, an extension module of Python may have loaded the MPI. */
 static int look_into(struct dl_phdr_info* info, size_t size, void* unused) {
   (void)size;
   (void)unused;
@@ -48,14 +50,14 @@ static void* next(const char* name) {
   return found;
 }
 
-/* A function that this MPI does not have was called through its name in our library. */
+/* Called if the program calls a function through its name in our library that its MPI does not have. */
 static int missing(void) {
-  /* No MPI has this error code. mpi4py, which looks for functions before it calls them and finds ours, knows it as its
-     own for "not there". */
+  /* No MPI has this error code. mpi4py looks for functions before it calls them, and it finds ours. It uses this code
+     itself for a missing function. */
   return (int)0xAAAAAAAAu;
 }
 
-/* A complaint is wanted once, not once a rank. Before MPI_Init only the launcher knows the rank. */
+/* A complaint is printed once for a job and not once for a rank. Before MPI_Init only the launcher knows the rank. */
 static int speaks_for_the_job(void) {
   static const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
   for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; ++i) {
@@ -75,8 +77,8 @@ __attribute__((format(printf, 1, 2))) static void complain(const char* format, .
   fprintf(stderr, "dunnage: %s; calls are passed through\n", line);
 }
 
-/* The ABI family of an MPI: the name of its backend. The standard's ABI is that of a library of its name, whoever made
-   it; the others are told by the maker. */
+/* Returns the ABI family of an MPI, which is the name of its backend, or NULL if it is unknown. A library with the
+   standard's ABI is recognised by its file name, whoever made it. The other libraries are recognised by their maker. */
 static const char* family_of(void* function, const char* version) {
   Dl_info owner;
   if (dladdr(function, &owner) && owner.dli_fname) {

@@ -23,11 +23,11 @@
 namespace dunnage::tool {
 namespace {
 
-// Beyond this the measurement would need more memory than it is worth.
+// Above these sizes the measurement would need too much memory.
 constexpr std::int64_t most_measured = std::int64_t{1} << 30;
 constexpr std::int64_t most_verified = std::int64_t{1} << 24;
 
-/// The constructor tree, one constructor a line.
+/// Prints the constructor tree, one constructor on each line.
 void print_tree(const type::Spec& spec, int depth) {
   const auto text = type::to_text(spec, true);
   const auto own = spec.types.empty() ? text : text.substr(0, text.find('('));
@@ -37,7 +37,8 @@ void print_tree(const type::Spec& spec, int depth) {
   for (const auto& t : spec.types) print_tree(*t, depth + 1);
 }
 
-/// Median seconds of one call, over at least 20 ms; the caches stay warm.
+/// Returns the median time of one call in seconds, over at least 60 ms and 5 calls. The caches stay
+/// warm.
 double seconds(const std::function<void()>& call) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> samples;
@@ -55,23 +56,29 @@ double seconds(const std::function<void()>& call) {
 void measure(const type::Spec& spec, const pack::Program& program, std::int64_t count) {
   const auto size = program.size(), span = program.span();
   if (span > most_measured || size > most_measured) {
-    fmt::print("measured         no: the buffer would take {}\n", base::format_bytes(static_cast<std::uint64_t>(std::max(span, size))));
+    const auto needed = base::format_bytes(static_cast<std::uint64_t>(std::max(span, size)));
+    fmt::print("measured         no: the buffer would take {}\n", needed);
     return;
   }
   std::vector<char> memory(static_cast<std::size_t>(span), 1), packed(static_cast<std::size_t>(size)), again(packed);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<char>(i * 2654435761u >> 13);
-  // The address that MPI would be given: the first byte touched lies at the start of our memory.
+  // The address that a program would give MPI, such that the first touched byte is the first of our
+  // memory.
   char* user = memory.data() - (program.data().offset + program.data().node->low);
   const auto pack = seconds([&] { program.pack(user, packed.data()); });
   const auto copy = seconds([&] { std::memcpy(again.data(), packed.data(), packed.size()); });
   const auto unpack = seconds([&] { program.unpack(packed.data(), user); });
   const auto rate = [&](double t) { return base::format_rate(static_cast<double>(size) / t); };
-  fmt::print("measured pack    {} ({})\nmeasured unpack  {} ({})\nmemcpy of payload {} ({}), so packing takes {:.2f} times as long\n",
-             base::format_seconds(pack), rate(pack), base::format_seconds(unpack), rate(unpack),
-             base::format_seconds(copy), rate(copy), pack / copy);
+  fmt::print(
+      "measured pack    {} ({})\nmeasured unpack  {} ({})\n"
+      "memcpy of payload {} ({}), so packing takes {:.2f} times as long\n",
+      base::format_seconds(pack), rate(pack), base::format_seconds(unpack), rate(unpack), base::format_seconds(copy),
+      rate(copy), pack / copy);
   if (size <= most_verified) {
     type::typemap_pack(spec, count, user, again.data());
-    fmt::print("verified         {}\n", again == packed ? "yes, against the brute-force typemap" : "NO: the packed bytes are wrong");
+    const bool right = again == packed;
+    fmt::print("verified         {}\n",
+               right ? "yes, against the brute-force typemap" : "NO: the packed bytes are wrong");
   }
 }
 
@@ -86,7 +93,8 @@ void print_prediction(const std::string& name, const plan::Model& model, const p
   line("predicted send", m);
 }
 
-/// With the MPIs that the model file has, else with those that the built-in figures are of.
+/// Predicts with each MPI of the model file. If there is no model file, predicts with the MPIs that
+/// have built-in figures.
 void print_predictions(const plan::Shape& shape) {
   std::vector<std::string> complaints;  // `dunnage info` shows them
   const auto model = plan::machine_model(base::Settings::from_environment(environ, complaints).model);
@@ -101,18 +109,23 @@ void print_predictions(const plan::Shape& shape) {
   }
 }
 
-/// Which way a message on device memory goes, by the sizes of one model.
-void print_ways(const std::string& name, const plan::GpuSizes& sizes, const base::Settings& settings, const pack::cuda::Recipe& recipe) {
+/// Prints which way a message in device memory goes, by the sizes of one model.
+void print_ways(const std::string& name, const plan::GpuSizes& sizes, const base::Settings& settings,
+                const pack::cuda::Recipe& recipe) {
   constexpr auto least = transport::gpu_lengths.least_size();
   const auto size = recipe.size();
-  const bool contiguous = recipe.contiguous(0, size).has_value(), nest = recipe.parts().size() == 1 && recipe.parts().front().nest;
+  const bool contiguous = recipe.contiguous(0, size).has_value();
+  const bool nest = recipe.parts().size() == 1 && recipe.parts().front().nest;
+  const auto most_shared = static_cast<std::int64_t>(settings.ticket_memory);
   const bool direct = settings.gpu_path != base::GpuPath::staged && settings.gpu_path != base::GpuPath::pass;
-  const auto line = [&](const char* when, plan::GpuWay way) { fmt::print("{:<16} {}: {}\n", name, when, plan::text(way)); };
+  const auto line = [&](const char* when, plan::GpuWay way) {
+    fmt::print("{:<16} {}: {}\n", name, when, plan::text(way));
+  };
   for (const bool reads : {true, false}) {
     const bool token = direct && reads && nest && transport::token_length(size) && size >= sizes.direct;
     auto way = token          ? plan::GpuWay::direct
                : size < least ? plan::GpuWay::staged_small
-                              : plan::gpu_way(sizes, size, direct, static_cast<std::int64_t>(settings.ticket_memory), [&] { return reads; });
+                              : plan::gpu_way(sizes, size, direct, most_shared, [&] { return reads; });
     if (way == plan::GpuWay::direct && !nest) way = plan::GpuWay::direct_packed;
     line(reads ? "on one host, where `dunnage info` says direct" : "on one host, elsewhere", way);
   }
@@ -121,16 +134,19 @@ void print_ways(const std::string& name, const plan::GpuSizes& sizes, const base
     line("not direct, with an MPI that reaches GPUs", plan::passed_way(sizes, size, contiguous));
 }
 
-/// With the MPIs that the model file has, else by the built-in figures.
+/// Prints the ways with each MPI of the model file. If there is no model file, prints the ways by
+/// the built-in figures.
 void print_ways(const pack::cuda::Recipe& recipe) {
   std::vector<std::string> complaints;
   const auto settings = base::Settings::from_environment(environ, complaints);
   const auto model = plan::machine_model(settings.model);
   if (model.file.models.empty()) return print_ways("message", plan::GpuSizes(), settings, recipe);
-  for (const auto& [library, figures] : model.file.models) print_ways(plan::describe(library), figures.gpu, settings, recipe);
+  for (const auto& [library, figures] : model.file.models)
+    print_ways(plan::describe(library), figures.gpu, settings, recipe);
 }
 
-/// The kernels for buffers in device memory that begin at multiples of 256 bytes, as cudaMalloc gives them.
+/// Prints the kernels for buffers in device memory that begin at multiples of 256 bytes, as those
+/// from cudaMalloc do.
 void print_device(const type::Layout& layout, const pack::Program& program, std::int64_t count) {
   namespace cuda = pack::cuda;
   const cuda::Recipe recipe(layout, count);
@@ -143,16 +159,19 @@ void print_device(const type::Layout& layout, const pack::Program& program, std:
         fmt::print("{:<16} the driver's copy of {} bytes\n", pack ? "pack kernel" : "unpack kernel", launch.bytes);
         return;
       }
-      const auto word = launch.id.family == cuda::KernelId::Family::rows || launch.id.family == cuda::KernelId::Family::tree
-                            ? std::string("chunks of 16 bytes, shifted")
-                        : launch.id.family == cuda::KernelId::Family::fused ? std::string("words as each part allows")
-                                                                            : fmt::format("words of {} bytes", launch.id.word);
-      fmt::print("{:<16} {}: {}, {} blocks of {} threads, {} bytes of shared memory\n", pack ? "pack kernel" : "unpack kernel", name_of(launch.id),
-                 word, launch.blocks, cuda::block_threads, launch.shared);
+      const auto word =
+          launch.id.family == cuda::KernelId::Family::rows || launch.id.family == cuda::KernelId::Family::tree
+              ? std::string("chunks of 16 bytes, shifted")
+          : launch.id.family == cuda::KernelId::Family::fused ? std::string("words as each part allows")
+                                                              : fmt::format("words of {} bytes", launch.id.word);
+      fmt::print("{:<16} {}: {}, {} blocks of {} threads, {} bytes of shared memory\n",
+                 pack ? "pack kernel" : "unpack kernel", name_of(launch.id), word, launch.blocks, cuda::block_threads,
+                 launch.shared);
     });
     const auto p = plan::predict(plan::default_device_model(), shape, pack);
-    fmt::print("{:<16} {} ({}); limit {}: {} sectors of 32 bytes and {} packed bytes\n", pack ? "predicted pack" : "predicted unpack",
-               base::format_seconds(p.time * 1e-9), base::format_rate(static_cast<double>(program.size()) / p.time * 1e9),
+    fmt::print("{:<16} {} ({}); limit {}: {} sectors of 32 bytes and {} packed bytes\n",
+               pack ? "predicted pack" : "predicted unpack", base::format_seconds(p.time * 1e-9),
+               base::format_rate(static_cast<double>(program.size()) / p.time * 1e9),
                base::format_seconds(p.limit * 1e-9), shape.sectors, shape.size);
   }
   print_ways(recipe);
@@ -162,7 +181,8 @@ void print_device(const type::Layout& layout, const pack::Program& program, std:
 
 int explain(const ExplainOptions& options) try {
   if (options.count < 0) {
-    fmt::print(stderr, "dunnage explain: --count {} is negative; give the number of elements, 0 or more\n", options.count);
+    fmt::print(stderr, "dunnage explain: --count {} is negative; give the number of elements, 0 or more\n",
+               options.count);
     return 2;
   }
   const auto spec = type::parse(options.type);

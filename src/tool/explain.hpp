@@ -1,4 +1,4 @@
-// dunnage explain: what Dunnage makes of a datatype, and why.
+// dunnage explain: how Dunnage handles a datatype, and why.
 #pragma once
 
 #include <string>
@@ -6,11 +6,12 @@
 namespace dunnage::tool {
 
 struct ExplainOptions {
-    std::string type;        // in the text form, for example vector(1024,1,1024,double)
-    long long count = 1;     // of the type in one message
-    std::string memory = "host";
+  std::string type;     // in the text form, for example vector(1024,1,1024,double)
+  long long count = 1;  // elements in one message
+  std::string memory = "host";
 };
 
+/// Prints the explanation. Returns the exit status.
 int explain(const ExplainOptions& options);
 
 }  // namespace dunnage::tool

@@ -16,152 +16,169 @@ namespace {
 
 using namespace dunnage::collective;
 
-/// Schedules of more ranks than that are not counted message by message: rings have the square of it.
+/// The schedules of more ranks are not counted message by message, because a ring has the square of
+/// their number.
 constexpr int most_counted = 4096;
 
 std::string bytes_text(std::int64_t bytes) { return base::format_bytes(static_cast<std::uint64_t>(bytes)); }
 std::string microseconds(double seconds) { return fmt::format("{:.1f} us", 1e6 * seconds); }
 
-/// Messages and bytes of all ranks.
+/// Returns the number of messages and bytes of all ranks, as columns of the table.
 std::string counted(BcastAlgorithm a, const Bcast& b) {
-    if (b.ranks > most_counted) return fmt::format("{:>10} {:>12}", "-", "-");
-    std::int64_t messages = 0, bytes = 0;
-    for (std::int32_t rank = 0; rank < b.ranks; ++rank) {
-        const auto schedule = bcast(a, b, rank);
-        for (const auto& one : schedule.transfers()) {
-            if (one.receives()) continue;
-            ++messages;
-            bytes += one.range.size();
-        }
+  if (b.ranks > most_counted) return fmt::format("{:>10} {:>12}", "-", "-");
+  std::int64_t messages = 0, bytes = 0;
+  for (std::int32_t rank = 0; rank < b.ranks; ++rank) {
+    const auto schedule = bcast(a, b, rank);
+    for (const auto& one : schedule.transfers()) {
+      if (one.receives()) continue;
+      ++messages;
+      bytes += one.range.size();
     }
-    return fmt::format("{:>10} {:>12}", messages, bytes_text(bytes));
+  }
+  return fmt::format("{:>10} {:>12}", messages, bytes_text(bytes));
 }
 
 void print_algorithms(const Bcast& b, const LogGP& network) {
-    fmt::print("  {:<17} {:>10} {:>12} {:>12} {:>14}\n", "algorithm", "messages", "bytes", "segment", "predicted");
-    for (const auto a : all_bcast_algorithms) {
-        if (!possible(a, b)) continue;
-        Bcast one = b;
-        one.segment = best_segment(a, b, network);
-        const auto segment = in_segments(a) ? bytes_text(one.segment) : "-";
-        fmt::print("  {:<17} {} {:>12} {:>14}\n", text(a), counted(a, one), segment, microseconds(cost(a, one, network)));
-    }
-    if (b.ranks > 1) {
-        fmt::print("  the opened ring saves {} of the {} messages of the ring\n", saved_messages(b.ranks), ring_messages(b.ranks));
-    }
+  fmt::print("  {:<17} {:>10} {:>12} {:>12} {:>14}\n", "algorithm", "messages", "bytes", "segment", "predicted");
+  for (const auto a : all_bcast_algorithms) {
+    if (!possible(a, b)) continue;
+    Bcast one = b;
+    one.segment = best_segment(a, b, network);
+    const auto segment = in_segments(a) ? bytes_text(one.segment) : "-";
+    fmt::print("  {:<17} {} {:>12} {:>14}\n", text(a), counted(a, one), segment, microseconds(cost(a, one, network)));
+  }
+  if (b.ranks > 1) {
+    fmt::print("  the opened ring saves {} of the {} messages of the ring\n", saved_messages(b.ranks),
+               ring_messages(b.ranks));
+  }
 }
 
-/// What is to be broadcast among whom.
+/// The broadcast that is asked about.
 struct Question {
-    std::int32_t ranks, hosts;
-    std::int64_t bytes;
+  std::int32_t ranks, hosts;
+  std::int64_t bytes;
 
-    bool alone() const { return hosts == 1; }
-    /// Ranks of a host that read what one of them writes, where there are most.
-    std::int32_t readers() const { return (ranks + hosts - 1) / hosts - 1; }
-    Bcast by_messages() const { return {alone() ? ranks : hosts, 0, bytes, 0}; }
+  bool alone() const { return hosts == 1; }
+  /// Returns the number of ranks that read what one rank of their host writes, on the host with
+  /// the most ranks.
+  std::int32_t readers() const { return (ranks + hosts - 1) / hosts - 1; }
+  Bcast by_messages() const { return {alone() ? ranks : hosts, 0, bytes, 0}; }
 };
 
-/// An MPI's messages among all ranks of a host, who share its memory as those do that read from the window.
+/// Returns the cost of an MPI's messages among all ranks of a host. The ranks share the host's
+/// memory, as those do that read from the window.
 LogGP within_host(const Question& q, const plan::BcastFigures& figures) {
-    auto shared = figures.same_host;
-    shared.byte += figures.window.reader * q.readers();
-    return network(shared);
+  auto shared = figures.same_host;
+  shared.byte += figures.window.reader * q.readers();
+  return network(shared);
 }
 
-/// The first beside the second.
+/// Compares the first time with the second, in words.
 std::string compared(double seconds, double other) {
-    constexpr double clear = 1.005;
-    if (other >= clear * seconds) return fmt::format("{:.2f} times faster than", other / seconds);
-    if (seconds >= clear * other) return fmt::format("{:.2f} times slower than", seconds / other);
-    return "as fast as";
+  constexpr double clear = 1.005;
+  if (other >= clear * seconds) return fmt::format("{:.2f} times faster than", other / seconds);
+  if (seconds >= clear * other) return fmt::format("{:.2f} times slower than", seconds / other);
+  return "as fast as";
 }
 
-std::string said(const Choice& choice) { return fmt::format("{} ({})", text(choice.algorithm), microseconds(choice.seconds)); }
+std::string said(const Choice& choice) {
+  return fmt::format("{} ({})", text(choice.algorithm), microseconds(choice.seconds));
+}
 
-/// The parts of the formula, as they stand in the model file.
+/// Prints the terms of the formula, in the form in which the model file has them.
 void print_window(const Question& q, const plan::WindowCosts& window) {
-    fmt::print("  the window: call {:.2f} us + {} x (byte {:.4g} ns + {} reader{} x {:.4g} ns) = {}\n", 1e-3 * window.call, bytes_text(q.bytes), window.byte, q.readers(),
-               q.readers() == 1 ? "" : "s", window.reader, microseconds(1e-9 * window.time(q.bytes, q.readers())));
+  fmt::print("  the window: call {:.2f} us + {} x (byte {:.4g} ns + {} reader{} x {:.4g} ns) = {}\n",
+             1e-3 * window.call, bytes_text(q.bytes), window.byte, q.readers(), q.readers() == 1 ? "" : "s",
+             window.reader, microseconds(1e-9 * window.time(q.bytes, q.readers())));
 }
 
 void print_alone(const Question& q, const plan::BcastFigures& figures) {
-    const double seconds = 1e-9 * figures.window.time(q.bytes, q.readers());
-    const auto best = choose_bcast(q.by_messages(), within_host(q, figures));
-    fmt::print("\nDunnage: memory that the ranks share, no messages, predicted {}\n", microseconds(seconds));
-    print_window(q, figures.window);
-    fmt::print("  reason: within a host Dunnage has one way; predicted {} the best by messages, {}\n", compared(seconds, best.seconds), said(best));
+  const double seconds = 1e-9 * figures.window.time(q.bytes, q.readers());
+  const auto best = choose_bcast(q.by_messages(), within_host(q, figures));
+  fmt::print("\nDunnage: memory that the ranks share, no messages, predicted {}\n", microseconds(seconds));
+  print_window(q, figures.window);
+  fmt::print("  reason: within a host Dunnage has one way; predicted {} the best by messages, {}\n",
+             compared(seconds, best.seconds), said(best));
 }
 
 void print_between(const Question& q, const plan::BcastFigures& figures) {
-    const auto choices = bcast_choices(q.by_messages(), network(figures.other_host));
-    const auto& best = choices.front();
-    fmt::print("\nDunnage: {} among one rank of each host, predicted {}, and inside a host memory that its ranks share\n", text(best.algorithm), microseconds(best.seconds));
-    if (q.readers() > 0) print_window(q, figures.window);
-    if (choices.size() > 1) {
-        fmt::print("  reason: {} is predicted {} the next, {}\n", text(best.algorithm), compared(best.seconds, choices[1].seconds), said(choices[1]));
-    }
+  const auto choices = bcast_choices(q.by_messages(), network(figures.other_host));
+  const auto& best = choices.front();
+  fmt::print("\nDunnage: {} among one rank of each host, predicted {}, and inside a host memory that its ranks share\n",
+             text(best.algorithm), microseconds(best.seconds));
+  if (q.readers() > 0) print_window(q, figures.window);
+  if (choices.size() > 1) {
+    fmt::print("  reason: {} is predicted {} the next, {}\n", text(best.algorithm),
+               compared(best.seconds, choices[1].seconds), said(choices[1]));
+  }
 }
 
-/// By the figures of one MPI.
+/// Prints the choice by the figures of one MPI.
 void print_choice(const Question& q, const plan::BcastFigures& figures) {
-    const auto least = q.alone() ? figures.least_window : least_between_hosts;
-    if (q.bytes > most_bytes) {
-        fmt::print("\nDunnage: left to the MPI, since it is more than {}\n", bytes_text(most_bytes));
-    } else if (least > most_bytes) {
-        fmt::print("\nDunnage: left to the MPI, which was as fast with every length that `dunnage tune` measured\n");
-    } else if (q.bytes < least) {
-        fmt::print("\nDunnage: left to the MPI, since it is less than {}\n", bytes_text(least));
-    } else if (q.alone()) {
-        print_alone(q, figures);
-    } else {
-        print_between(q, figures);
-    }
-    fmt::print("\n{}:\n", q.alone() ? "by messages among all ranks of a host, who share its memory (not used; for comparison)" : "between hosts");
-    print_algorithms(q.by_messages(), q.alone() ? within_host(q, figures) : network(figures.other_host));
+  const auto least = q.alone() ? figures.least_window : least_between_hosts;
+  if (q.bytes > most_bytes) {
+    fmt::print("\nDunnage: left to the MPI, since it is more than {}\n", bytes_text(most_bytes));
+  } else if (least > most_bytes) {
+    fmt::print("\nDunnage: left to the MPI, which was as fast with every length that `dunnage tune` measured\n");
+  } else if (q.bytes < least) {
+    fmt::print("\nDunnage: left to the MPI, since it is less than {}\n", bytes_text(least));
+  } else if (q.alone()) {
+    print_alone(q, figures);
+  } else {
+    print_between(q, figures);
+  }
+  fmt::print("\n{}:\n", q.alone()
+                            ? "by messages among all ranks of a host, who share its memory (not used; for comparison)"
+                            : "between hosts");
+  print_algorithms(q.by_messages(), q.alone() ? within_host(q, figures) : network(figures.other_host));
 }
 
-/// Which of the figures that the answer depends on are not the built-in ones.
+/// Says which of the figures that the answer depends on are measured.
 std::string origin(const Question& q, const plan::BcastFigures& figures, const plan::MachineModel& model) {
-    const plan::BcastFigures built_in;
-    std::vector<std::string> parts;
-    if (q.readers() > 0 && figures.window != built_in.window) parts.emplace_back("the window");
-    if (q.alone() && figures.same_host != built_in.same_host) parts.emplace_back("messages within a host");
-    if (!q.alone() && figures.other_host != built_in.other_host) parts.emplace_back("messages between hosts");
-    if (parts.empty()) return fmt::format("figures built in; {} has none of these broadcasts", model.path);
-    return fmt::format("figures of {} measured: {}, {}", fmt::join(parts, " and "), model.path, model.file.date);
+  const plan::BcastFigures built_in;
+  std::vector<std::string> parts;
+  if (q.readers() > 0 && figures.window != built_in.window) parts.emplace_back("the window");
+  if (q.alone() && figures.same_host != built_in.same_host) parts.emplace_back("messages within a host");
+  if (!q.alone() && figures.other_host != built_in.other_host) parts.emplace_back("messages between hosts");
+  if (parts.empty()) return fmt::format("figures built in; {} has none of these broadcasts", model.path);
+  return fmt::format("figures of {} measured: {}, {}", fmt::join(parts, " and "), model.path, model.file.date);
 }
 
-/// With the MPIs that the model file has, else by the built-in figures.
+/// Prints the choice with each MPI of the model file. If there is no model file, prints the choice
+/// by the built-in figures.
 void print_choices(const Question& q) {
-    std::vector<std::string> complaints;  // `dunnage info` shows them
-    const auto model = plan::machine_model(base::Settings::from_environment(environ, complaints).model);
-    if (!model.complaint.empty()) fmt::print(stderr, "dunnage explain: {}\n", model.complaint);
-    if (model.file.models.empty()) {
-        fmt::print("  figures built in; `dunnage tune --collective bcast` measures this machine's\n");
-        return print_choice(q, plan::BcastFigures());
-    }
-    for (const auto& [library, figures] : model.file.models) {
-        fmt::print("\n{}: {}\n", plan::describe(library), origin(q, figures.bcast, model));
-        print_choice(q, figures.bcast);
-    }
+  std::vector<std::string> complaints;  // `dunnage info` shows them
+  const auto model = plan::machine_model(base::Settings::from_environment(environ, complaints).model);
+  if (!model.complaint.empty()) fmt::print(stderr, "dunnage explain: {}\n", model.complaint);
+  if (model.file.models.empty()) {
+    fmt::print("  figures built in; `dunnage tune --collective bcast` measures this machine's\n");
+    return print_choice(q, plan::BcastFigures());
+  }
+  for (const auto& [library, figures] : model.file.models) {
+    fmt::print("\n{}: {}\n", plan::describe(library), origin(q, figures.bcast, model));
+    print_choice(q, figures.bcast);
+  }
 }
 
 }  // namespace
 
 int explain_bcast(const ExplainBcastOptions& options) {
-    const auto bytes = options.bytes;
-    if (bytes > (std::uint64_t{1} << 40)) return fail(fmt::format("explain: --bytes cannot be {}; at most 1 TiB", bytes));
-    if (options.hosts > options.ranks) return fail(fmt::format("explain: {} ranks cannot be on {} hosts", options.ranks, options.hosts));
-    fmt::print("broadcast of {} among {} ranks on {} host{}\n", base::format_bytes(bytes), options.ranks, options.hosts, options.hosts == 1 ? "" : "s");
-    if (options.ranks < 2 || bytes == 0) {
-        fmt::print("  nothing to do: left to the MPI\n");
-        return 0;
-    }
-    print_choices({options.ranks, options.hosts, static_cast<std::int64_t>(bytes)});
-    fmt::print("\nWho does it is not decided by these figures alone: where all ranks have Dunnage, the first four broadcasts of a size on a\n"
-               "communicator are the MPI's, the next four Dunnage's (of its first size eleven), and then it is the MPI's again unless Dunnage was at least 5 % faster (DUNNAGE_BCAST).\n");
+  const auto bytes = options.bytes;
+  if (bytes > (std::uint64_t{1} << 40)) return fail(fmt::format("explain: --bytes cannot be {}; at most 1 TiB", bytes));
+  if (options.hosts > options.ranks)
+    return fail(fmt::format("explain: {} ranks cannot be on {} hosts", options.ranks, options.hosts));
+  fmt::print("broadcast of {} among {} ranks on {} host{}\n", base::format_bytes(bytes), options.ranks, options.hosts,
+             options.hosts == 1 ? "" : "s");
+  if (options.ranks < 2 || bytes == 0) {
+    fmt::print("  nothing to do: left to the MPI\n");
     return 0;
+  }
+  print_choices({options.ranks, options.hosts, static_cast<std::int64_t>(bytes)});
+  fmt::print(
+      "\nThese figures alone do not decide who does it. If all ranks have Dunnage, the MPI does the first four\n"
+      "broadcasts of a size on a communicator. Dunnage does the next four, or eleven of the communicator's first\n"
+      "size. From then on Dunnage does them if it was at least 5 % faster, and else the MPI (DUNNAGE_BCAST).\n");
+  return 0;
 }
 
 }  // namespace dunnage::tool

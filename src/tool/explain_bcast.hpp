@@ -1,4 +1,4 @@
-// dunnage explain bcast: how a broadcast would be done, and what every algorithm would take.
+// dunnage explain bcast: how a broadcast would be done, and how long every algorithm would take.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,11 @@
 namespace dunnage::tool {
 
 struct ExplainBcastOptions {
-    int ranks = 2, hosts = 1;
-    std::uint64_t bytes = 1 << 20;
+  int ranks = 2, hosts = 1;
+  std::uint64_t bytes = 1 << 20;
 };
 
+/// Prints the explanation. Returns the exit status.
 int explain_bcast(const ExplainBcastOptions& options);
 
 }  // namespace dunnage::tool

@@ -1,4 +1,4 @@
-// What `dunnage info` says of GPUs.
+// The part of `dunnage info` about GPUs.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,8 @@
 
 namespace dunnage::tool {
 
-/// Prints the driver, the devices, and which of them reach each other. Loads the driver: for this tool's process only.
+/// Prints the driver, the devices, and which devices reach each other. Loads the driver into this
+/// process.
 void print_devices(base::Device setting, const std::filesystem::path& backends);
 
 }  // namespace dunnage::tool

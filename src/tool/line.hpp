@@ -1,4 +1,4 @@
-// How `dunnage info` lays out what it says.
+// The layout of a line of `dunnage info`.
 #pragma once
 
 #include <fmt/format.h>

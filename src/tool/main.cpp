@@ -1,4 +1,4 @@
-// The command line, and nothing else: each subcommand is a function of its own file.
+// The command line. Each subcommand is a function of its own file.
 #include <CLI/CLI.hpp>
 
 #include <fmt/format.h>
@@ -21,102 +21,110 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-// Some commands end in words for another program, which CLI11 must not see. For `run` these begin with the first that is not
-// an option, or after `--`, for the others they are all.
+// Some commands end in words for another program, which CLI11 must not see. For `run` these words
+// begin at the first word that is not an option, or after `--`. For the other commands they are all
+// words.
 Words cut_tail(Words& words) {
-    if (words.empty() || (words[0] != "run" && words[0] != "bench" && words[0] != "tune")) return {};
-    auto start = words.begin() + 1;
-    if (words[0] == "run") start = std::find_if(start, words.end(), [](auto& w) { return w == "--" || !w.starts_with("-"); });
-    const bool marked = words[0] == "run" && start != words.end() && *start == "--";
-    Words tail(start + marked, words.end());
-    words.erase(start, words.end());
-    return tail;
+  if (words.empty() || (words[0] != "run" && words[0] != "bench" && words[0] != "tune")) return {};
+  auto start = words.begin() + 1;
+  if (words[0] == "run")
+    start = std::find_if(start, words.end(), [](auto& w) { return w == "--" || !w.starts_with("-"); });
+  const bool marked = words[0] == "run" && start != words.end() && *start == "--";
+  Words tail(start + marked, words.end());
+  words.erase(start, words.end());
+  return tail;
 }
 
-// DUNNAGE_STAGING_LIMIT -> --staging-limit
+// Returns the option for a setting: DUNNAGE_STAGING_LIMIT becomes --staging-limit.
 std::string option_name(std::string_view setting) {
-    std::string name = "--" + std::string(setting.substr(std::string_view("DUNNAGE_").size()));
-    for (char& c : name) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return name;
+  std::string name = "--" + std::string(setting.substr(std::string_view("DUNNAGE_").size()));
+  for (char& c : name) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
 }
 
 void add_settings(CLI::App& command, tool::RunOptions& run) {
-    for (const base::Setting& setting : base::setting_table()) {
-        if (setting.name == "DUNNAGE" || setting.name == "DUNNAGE_HOME" || setting.name == "DUNNAGE_ROSTER") continue;  // say nothing about one run
-        const std::string name = option_name(setting.name);
-        const std::string help = fmt::format("{}: {} (default {})", setting.name, setting.allowed, setting.fallback);
-        std::string& value = run.settings[std::string(setting.name)];
-        // A flag of CLI11 takes its value only after a '=', so what follows a bare --report is left alone.
-        if (setting.bare.empty()) {
-            command.add_option(name, value, help);
-        } else {
-            command.add_flag(fmt::format("{}{{{}}}", name, setting.bare), value, help);
-        }
+  for (const base::Setting& setting : base::setting_table()) {
+    // These settings do not belong to one run.
+    if (setting.name == "DUNNAGE" || setting.name == "DUNNAGE_HOME" || setting.name == "DUNNAGE_ROSTER") continue;
+    const std::string name = option_name(setting.name);
+    const std::string help = fmt::format("{}: {} (default {})", setting.name, setting.allowed, setting.fallback);
+    std::string& value = run.settings[std::string(setting.name)];
+    // A flag of CLI11 takes its value only after '=', so the word after a bare --report is not
+    // taken for its value.
+    if (setting.bare.empty()) {
+      command.add_option(name, value, help);
+    } else {
+      command.add_flag(fmt::format("{}{{{}}}", name, setting.bare), value, help);
     }
+  }
 }
 
 int parse_and_run(Words words) {
-    CLI::App app("Makes MPI fast on non-contiguous data, without a change to the program.", "dunnage");
-    app.set_version_flag("--version", std::string("dunnage ") + DUNNAGE_VERSION);
-    app.require_subcommand(1);
-    int status = 0;
+  CLI::App app("Makes MPI fast on non-contiguous data, without a change to the program.", "dunnage");
+  app.set_version_flag("--version", std::string("dunnage ") + DUNNAGE_VERSION);
+  app.require_subcommand(1);
+  int status = 0;
 
-    tool::RunOptions run_options;
-    run_options.command = cut_tail(words);
-    CLI::App& run = *app.add_subcommand("run", "Run a command with Dunnage preloaded: dunnage run -- mpirun -np 4 ./app");
-    run.footer("The command starts at the first word that is not an option, or after --, so values of options follow a\n"
-               "'='. The launcher hands the environment on to the ranks of its own host. For ranks on other hosts\n"
-               "Open MPI wants to be told: mpirun -x LD_PRELOAD -x DUNNAGE_ROSTER ...; MPICH's hands it on by itself.\n"
-               "Dunnage must be installed in the same place on every host. Other settings: docs/reference/settings.md.");
-    add_settings(run, run_options);
-    run.callback([&] { status = tool::run(run_options); });
+  tool::RunOptions run_options;
+  run_options.command = cut_tail(words);
+  CLI::App& run = *app.add_subcommand("run", "Run a command with Dunnage preloaded: dunnage run -- mpirun -np 4 ./app");
+  run.footer(
+      "The command starts at the first word that is not an option, or after --. Values of options therefore\n"
+      "follow a '='. The launcher passes the environment to the ranks of its own host. MPICH's launcher also\n"
+      "passes it to other hosts. Open MPI's must be told: mpirun -x LD_PRELOAD -x DUNNAGE_ROSTER ...\n"
+      "Dunnage must be installed in the same place on every host. Other settings: docs/reference/settings.md.");
+  add_settings(run, run_options);
+  run.callback([&] { status = tool::run(run_options); });
 
-    app.add_subcommand("info", "What is here: Dunnage's parts, MPIs, processor, settings")->callback([&] {
-        status = tool::info();
-    });
+  app.add_subcommand("info", "Show Dunnage's parts, MPIs, processor and settings")->callback([&] {
+    status = tool::info();
+  });
 
-    tool::ExplainOptions explain_options;
-    tool::ExplainBcastOptions bcast_options;
-    CLI::App& explain = *app.add_subcommand("explain", "What Dunnage makes of a datatype or a broadcast, and why");
-    explain.add_option("type", explain_options.type, "for example 'vector(1024,1,1024,double)', or bcast")->required();
-    explain.add_option("--ranks", bcast_options.ranks, "bcast: how many")->check(CLI::Range(1, 1 << 20));
-    explain.add_option("--hosts", bcast_options.hosts, "bcast: hosts that they are on")->check(CLI::Range(1, 1 << 20));
-    explain.add_option("--bytes", bcast_options.bytes, "bcast: length of the message, for example 1MiB")
-        ->transform(CLI::AsSizeValue(false));
-    explain.add_option("--count", explain_options.count, "how many of it in one message")
-        ->check(CLI::Range(0LL, std::numeric_limits<long long>::max()));
-    explain.add_option("--memory", explain_options.memory, "where the buffers are")->check(CLI::IsMember({"host", "device"}));
-    explain.callback([&] { status = explain_options.type == "bcast" ? tool::explain_bcast(bcast_options) : tool::explain(explain_options); });
+  tool::ExplainOptions explain_options;
+  tool::ExplainBcastOptions bcast_options;
+  CLI::App& explain = *app.add_subcommand("explain", "Show how Dunnage handles a datatype or a broadcast, and why");
+  explain.add_option("type", explain_options.type, "for example 'vector(1024,1,1024,double)', or bcast")->required();
+  explain.add_option("--ranks", bcast_options.ranks, "bcast: number of ranks")->check(CLI::Range(1, 1 << 20));
+  explain.add_option("--hosts", bcast_options.hosts, "bcast: number of hosts")->check(CLI::Range(1, 1 << 20));
+  explain.add_option("--bytes", bcast_options.bytes, "bcast: length of the message, for example 1MiB")
+      ->transform(CLI::AsSizeValue(false));
+  explain.add_option("--count", explain_options.count, "number of elements in one message")
+      ->check(CLI::Range(0LL, std::numeric_limits<long long>::max()));
+  explain.add_option("--memory", explain_options.memory, "where the buffers are")
+      ->check(CLI::IsMember({"host", "device"}));
+  explain.callback([&] {
+    const bool bcast = explain_options.type == "bcast";
+    status = bcast ? tool::explain_bcast(bcast_options) : tool::explain(explain_options);
+  });
 
-    app.add_subcommand("bench", "Run benchmarks; `dunnage bench --help` lists them")->callback([&] {
-        status = tool::run_module("dunnage.bench", run_options.command);
-    });
-    app.add_subcommand("tune", "Measure what packing and messages cost here, for better choices; `dunnage tune --help`")->callback([&] {
-        status = tool::run_module("dunnage.tune", run_options.command);
-    });
+  app.add_subcommand("bench", "Run benchmarks; `dunnage bench --help` lists them")->callback([&] {
+    status = tool::run_module("dunnage.bench", run_options.command);
+  });
+  const char* tune = "Measure what packing and messages cost here, for better choices; `dunnage tune --help`";
+  app.add_subcommand("tune", tune)->callback([&] { status = tool::run_module("dunnage.tune", run_options.command); });
 
-    if (!words.empty() && !words[0].starts_with("-")) {
-        Words names;
-        for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-        if (!std::ranges::count(names, words[0])) {
-            return tool::fail(fmt::format("there is no subcommand {}; there are {}", words[0], fmt::join(names, ", ")));
-        }
+  if (!words.empty() && !words[0].starts_with("-")) {
+    Words names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    if (!std::ranges::count(names, words[0])) {
+      return tool::fail(fmt::format("there is no subcommand {}; there are {}", words[0], fmt::join(names, ", ")));
     }
-    try {
-        std::ranges::reverse(words);  // CLI11 wants the last word first
-        app.parse(words);
-    } catch (const CLI::ParseError& outcome) {  // --help and --version among them
-        return app.exit(outcome) == 0 ? 0 : tool::usage_error;
-    }
-    return status;
+  }
+  try {
+    std::ranges::reverse(words);  // CLI11 takes the last word first
+    app.parse(words);
+  } catch (const CLI::ParseError& outcome) {  // --help and --version arrive here too
+    return app.exit(outcome) == 0 ? 0 : tool::usage_error;
+  }
+  return status;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return parse_and_run(Words(argv + 1, argv + argc));
-    } catch (const std::exception& error) {
-        return tool::fail(error.what(), 1);
-    }
+  try {
+    return parse_and_run(Words(argv + 1, argv + argc));
+  } catch (const std::exception& error) {
+    return tool::fail(error.what(), 1);
+  }
 }

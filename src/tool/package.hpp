@@ -1,4 +1,5 @@
-// dunnage bench, dunnage tune: hand over to the Python package, which runs programs under MPIs.
+// dunnage bench and dunnage tune: the Python package runs them, because they start programs under
+// MPIs.
 #pragma once
 
 #include <string>
@@ -6,7 +7,8 @@
 
 namespace dunnage::tool {
 
-/// Becomes `python -m module ARGUMENTS`.
+/// Replaces this process by `python -m module ARGUMENTS`. Returns an exit status only if that
+/// fails.
 int run_module(const std::string& module, const std::vector<std::string>& arguments);
 
 }  // namespace dunnage::tool

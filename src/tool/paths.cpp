@@ -12,25 +12,25 @@ namespace fs = std::filesystem;
 namespace dunnage::tool {
 
 Home find_home() {
-    if (const char* home = std::getenv("DUNNAGE_HOME"); home && *home) return {fs::absolute(home)};
-    return {fs::read_symlink("/proc/self/exe").parent_path().parent_path()};
+  if (const char* home = std::getenv("DUNNAGE_HOME"); home && *home) return {fs::absolute(home)};
+  return {fs::read_symlink("/proc/self/exe").parent_path().parent_path()};
 }
 
 std::vector<fs::path> on_path(const std::vector<std::string>& names) {
-    const char* path = std::getenv("PATH");
-    std::vector<fs::path> found, real;
-    for (const std::string& name : names) {
-        std::istringstream folders(path ? path : "");
-        for (std::string folder; std::getline(folders, folder, ':');) {
-            const fs::path candidate = fs::path(folder) / name;
-            std::error_code error;
-            const fs::path file = fs::canonical(candidate, error);
-            if (error || access(candidate.c_str(), X_OK) != 0 || std::ranges::count(real, file)) continue;
-            found.push_back(candidate);
-            real.push_back(file);
-        }
+  const char* path = std::getenv("PATH");
+  std::vector<fs::path> found, real;
+  for (const std::string& name : names) {
+    std::istringstream folders(path ? path : "");
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      const fs::path candidate = fs::path(folder) / name;
+      std::error_code error;
+      const fs::path file = fs::canonical(candidate, error);
+      if (error || access(candidate.c_str(), X_OK) != 0 || std::ranges::count(real, file)) continue;
+      found.push_back(candidate);
+      real.push_back(file);
     }
-    return found;
+  }
+  return found;
 }
 
 }  // namespace dunnage::tool

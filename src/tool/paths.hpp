@@ -1,4 +1,4 @@
-// Where the parts of this installation are. The build folder is laid out in the same way.
+// Where the parts of this installation are. The build folder has the same layout.
 #pragma once
 
 #include <filesystem>
@@ -8,16 +8,18 @@
 namespace dunnage::tool {
 
 struct Home {
-    std::filesystem::path folder;
+  std::filesystem::path folder;
 
-    std::filesystem::path library() const { return folder / "lib" / "libdunnage.so"; }
-    std::filesystem::path backends() const { return folder / "lib" / "dunnage"; }
-    std::filesystem::path python() const { return folder / "share" / "dunnage" / "python"; }
+  std::filesystem::path library() const { return folder / "lib" / "libdunnage.so"; }
+  std::filesystem::path backends() const { return folder / "lib" / "dunnage"; }
+  std::filesystem::path python() const { return folder / "share" / "dunnage" / "python"; }
 };
 
-Home find_home();  // DUNNAGE_HOME, else the folder above the one this program is in
+/// Returns DUNNAGE_HOME if it is set, else the folder above the one that this program is in.
+Home find_home();
 
-// Every executable of these names on PATH, name by name in the order of PATH, each file once.
+// Returns every executable of these names on PATH: name by name, in the order of PATH. A file with
+// several links is listed once.
 std::vector<std::filesystem::path> on_path(const std::vector<std::string>& names);
 
 }  // namespace dunnage::tool

@@ -7,30 +7,33 @@
 
 #include <cstdlib>
 
-#include "transport/roster.hpp"
+#include "transport/bootstrap.hpp"
 
 namespace dunnage::tool {
 
 void start_roster() {
-    const char* there = std::getenv("DUNNAGE_ROSTER");
-    if (there && *there) return;
-    auto server = transport::RosterServer::open();
-    const int launcher = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));  // can be read when that process has ended
-    if (!server || launcher < 0) return;
-    const pid_t child = fork();
-    if (child == 0) {
-        // A grandchild is nobody's: a launcher may wait for any child of its own.
-        if (fork() != 0) _exit(0);
-        setsid();  // not to be stopped with the launcher's terminal, before the ranks have been answered
-        const int nothing = open("/dev/null", O_RDWR);
-        for (int file = 0; file <= 2; ++file) dup2(nothing, file);
-        server->serve(launcher);
-        _exit(0);
-    }
-    close(launcher);
-    if (child < 0) return;
-    waitpid(child, nullptr, 0);
-    setenv("DUNNAGE_ROSTER", server->address().c_str(), 1);
+  const char* there = std::getenv("DUNNAGE_ROSTER");
+  if (there && *there) return;
+  auto server = transport::BootstrapServer::open();
+  // Becomes readable when this process has ended.
+  const int launcher = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+  if (!server || launcher < 0) return;
+  const pid_t child = fork();
+  if (child == 0) {
+    // The roster is a grandchild: a launcher may wait for any child of its own.
+    if (fork() != 0) _exit(0);
+    // A signal from the launcher's terminal must not stop the roster before it has answered the
+    // ranks.
+    setsid();
+    const int nothing = open("/dev/null", O_RDWR);
+    for (int file = 0; file <= 2; ++file) dup2(nothing, file);
+    server->serve(launcher);
+    _exit(0);
+  }
+  close(launcher);
+  if (child < 0) return;
+  waitpid(child, nullptr, 0);
+  setenv("DUNNAGE_ROSTER", server->address().c_str(), 1);
 }
 
 }  // namespace dunnage::tool

@@ -1,10 +1,11 @@
-// The process beside a launcher that the ranks on all hosts tell that they have Dunnage.
+// The roster: a process beside the launcher. The ranks on all hosts tell it that they have Dunnage.
 #pragma once
 
 namespace dunnage::tool {
 
-/// Starts it, to end when this process does, whatever program that becomes. The ranks find it by DUNNAGE_ROSTER, which is set;
-/// where the process cannot be had, or there is one already, nothing is done.
+/// Starts the roster and sets DUNNAGE_ROSTER, by which the ranks find it. The roster ends when this
+/// process ends, also if this process becomes another program. Does nothing if DUNNAGE_ROSTER is
+/// set, or if the roster cannot be started.
 void start_roster();
 
 }  // namespace dunnage::tool

@@ -8,10 +8,12 @@
 namespace dunnage::tool {
 
 struct RunOptions {
-    std::map<std::string, std::string> settings;  // DUNNAGE_* as given by options, "" where not given
-    std::vector<std::string> command;
+  // DUNNAGE_* variables as options give them; "" if an option is not given.
+  std::map<std::string, std::string> settings;
+  std::vector<std::string> command;
 };
 
+/// Replaces this process by the command. Returns an exit status only if that fails.
 int run(const RunOptions& options);
 
 }  // namespace dunnage::tool

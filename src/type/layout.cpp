@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -10,8 +11,8 @@ namespace {
 
 using Kind = Node::Kind;
 
-// A child with no more blocks than this is written out where it repeats irregularly: a flat list is faster to
-// walk than a tree, and its length stays linear in the user's own.
+// A child of at most this many blocks is written out as a list if it repeats irregularly. A flat
+// list is faster to walk than a tree, and its length stays linear in the length of the user's list.
 constexpr std::int64_t flatten_limit = 16;
 
 std::shared_ptr<Node> make(Kind kind) {
@@ -24,8 +25,7 @@ std::shared_ptr<Node> make(Kind kind) {
 template <class F>
 void each_block(const Node& node, std::int64_t at, F&& f) {
   switch (node.kind) {
-    case Kind::block:
-      return f(at, node.size);
+    case Kind::block: return f(at, node.size);
     case Kind::loop:
       for (std::int64_t i = 0; i < node.count; ++i) each_block(*node.child, at + i * node.stride, f);
       return;
@@ -42,8 +42,9 @@ void each_block(const Node& node, std::int64_t at, F&& f) {
   }
 }
 
-/// If the offsets are those of a nest of loops around `leaf`, that nest. O(n): each level is scanned once and
-/// leaves at most half as many starts for the next.
+/// Returns whether the offsets are those of a nest of loops around `leaf`, and sets `nest` if so.
+/// Takes O(n): each level is scanned once and leaves at most half as many starts for the next
+/// level.
 bool regular(const Ints& offsets, const Placed& leaf, Placed& nest) {
   Ints starts = offsets;
   nest = leaf;
@@ -92,7 +93,7 @@ Placed array_layout(const Spec& spec, Placed data) {
   return data;
 }
 
-using Memo = std::map<const Spec*, Placed>;  // types share their parts
+using Memo = std::map<const Spec*, Placed>;  // a type may occur several times in a tree
 
 Placed data_of(const Spec& spec, Memo& memo);
 
@@ -107,10 +108,8 @@ Placed build(const Spec& spec, Memo& memo) {
       return list(std::move(offsets), std::move(lengths));
     }
     case Combiner::dup:
-    case Combiner::resized:
-      return data_of(*spec.types[0], memo);
-    case Combiner::contiguous:
-      return loop(spec.integers[0], spec.types[0]->extent, data_of(*spec.types[0], memo));
+    case Combiner::resized: return data_of(*spec.types[0], memo);
+    case Combiner::contiguous: return loop(spec.integers[0], spec.types[0]->extent, data_of(*spec.types[0], memo));
     case Combiner::vector:
     case Combiner::hvector: {
       const auto extent = spec.types[0]->extent;
@@ -131,8 +130,8 @@ Placed build(const Spec& spec, Memo& memo) {
       const auto unit = spec.combiner == Combiner::indexed ? extent : 1;
       const auto child = data_of(*spec.types[0], memo);
       const auto n = spec.addresses.size();
-      const bool uniform = std::adjacent_find(spec.integers.begin(), spec.integers.end(),
-                                              std::not_equal_to<>()) == spec.integers.end();
+      const bool uniform =
+          std::adjacent_find(spec.integers.begin(), spec.integers.end(), std::not_equal_to<>()) == spec.integers.end();
       Ints offsets, lengths;
       offsets.reserve(n);
       const bool solid = child.node && child.node->kind == Kind::block && child.node->size == extent;
@@ -161,8 +160,7 @@ Placed build(const Spec& spec, Memo& memo) {
       return concat(parts);
     }
     case Combiner::subarray:
-    case Combiner::darray:
-      return array_layout(spec, data_of(*spec.types[0], memo));
+    case Combiner::darray: return array_layout(spec, data_of(*spec.types[0], memo));
   }
   throw SpecError("unknown combiner");
 }
@@ -173,6 +171,13 @@ Placed data_of(const Spec& spec, Memo& memo) {
 }
 
 }  // namespace
+
+std::int64_t common_length(const Node& list) {
+  auto length = list.length;
+  for (std::size_t i = 0; length != 1 && i + 1 < list.prefix.size(); ++i)
+    length = std::gcd(length, list.prefix[i + 1] - list.prefix[i]);
+  return length;
+}
 
 bool Node::operator==(const Node& o) const {
   if (this == &o) return true;
@@ -288,7 +293,7 @@ Placed spread(Ints offsets, const Placed& child) {
 }
 
 Placed concat(const std::vector<Placed>& parts) {
-  // Nested concatenations become one, and runs of small pieces become one list.
+  // Nested concatenations become one concatenation. Runs of small pieces become one list.
   std::vector<Placed> flat;
   for (const auto& part : parts) {
     if (!part.node) continue;
@@ -371,15 +376,12 @@ Layout layout_of(const Spec& spec) {
 namespace {
 std::string describe(const Node& node) {
   switch (node.kind) {
-    case Kind::block:
-      return fmt::format("[{}]", node.size);
-    case Kind::loop:
-      return fmt::format("{}x({:+}) {}", node.count, node.stride, describe(*node.child));
+    case Kind::block: return fmt::format("[{}]", node.size);
+    case Kind::loop: return fmt::format("{}x({:+}) {}", node.count, node.stride, describe(*node.child));
     case Kind::list:
       if (node.length) return fmt::format("list {} of [{}]", node.offsets.size(), node.length);
       return fmt::format("list {} of {} bytes in all", node.offsets.size(), node.size);
-    case Kind::spread:
-      return fmt::format("spread {} of {{{}}}", node.offsets.size(), describe(*node.child));
+    case Kind::spread: return fmt::format("spread {} of {{{}}}", node.offsets.size(), describe(*node.child));
     case Kind::concat: {
       std::string text = "concat {";
       for (std::size_t i = 0; i < node.children.size(); ++i)

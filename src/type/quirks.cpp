@@ -6,11 +6,12 @@
 namespace dunnage::type {
 namespace {
 
-/// Whether f holds for any node; parts that are shared are asked once.
+/// Returns whether f holds for any node of the tree. A shared node is asked once.
 template <class F>
 bool anywhere(const Spec& spec, F&& f, std::set<const Spec*>& asked) {
   if (!asked.insert(&spec).second) return false;
-  return f(spec) || std::any_of(spec.types.begin(), spec.types.end(), [&](const auto& t) { return anywhere(*t, f, asked); });
+  return f(spec) ||
+         std::any_of(spec.types.begin(), spec.types.end(), [&](const auto& t) { return anywhere(*t, f, asked); });
 }
 template <class F>
 bool anywhere(const Spec& spec, F&& f) {
@@ -44,7 +45,8 @@ bool has_zero_extent(const Spec& spec) {
 
 bool has_stride_of_blocklength(const Spec& spec) {
   return anywhere(spec, [](const Spec& s) {
-    if (s.types.empty() || std::all_of(s.types.begin(), s.types.end(), [](const auto& t) { return t->extent == 1; })) return false;
+    if (s.types.empty() || std::all_of(s.types.begin(), s.types.end(), [](const auto& t) { return t->extent == 1; }))
+      return false;
     const auto extent = s.types[0]->extent;
     switch (s.combiner) {
       case Combiner::vector: return s.integers[0] > 1 && s.integers[2] * extent == s.integers[1];

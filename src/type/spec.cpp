@@ -21,10 +21,10 @@ std::shared_ptr<Spec> derived(Combiner combiner, std::vector<SpecPtr> types) {
   return spec;
 }
 
-/// Lower and upper bound of a typemap under construction (MPI 4.1, section 5.1.7).
+/// The lower and upper bound of a typemap under construction (MPI 4.1, section 5.1.7).
 class Bounds {
  public:
-  /// `count` copies of `old` at `at`, one extent apart.
+  /// Adds `count` copies of `old`, one extent apart, from displacement `at` on.
   void add(std::int64_t at, std::int64_t count, const Spec& old) {
     if (count == 0) return;
     const auto last = plus(at, times(count - 1, old.extent));
@@ -108,7 +108,8 @@ SpecPtr named(std::string name, std::vector<Member> members, std::int64_t extent
 }
 
 SpecPtr basic(std::string name, std::int64_t size) {
-  // The largest power of two that divides the size is the C alignment of every basic type in use, up to 16.
+  // The C alignment of every basic type in use is the largest power of two that divides its size,
+  // up to 16.
   const auto alignment = size == 0 ? 1 : std::min<std::int64_t>(size & -size, 16);
   if (size == 0) return named(std::move(name), {}, 0, 1);
   return named(std::move(name), {{0, size}}, size, alignment);
@@ -171,7 +172,7 @@ SpecPtr structure(Ints blocklengths, Ints displacements, std::vector<SpecPtr> ty
     bounds.add(displacements[i], blocklengths[i], *spec->types[i]);
   }
   bounds.store(*spec);
-  // The usual choice for the padding that the standard leaves open: the extent is rounded up to the alignment.
+  // The standard leaves the padding open. As most MPIs do, round the extent up to the alignment.
   if (const auto over = spec->extent % spec->alignment; over != 0) spec->extent += spec->alignment - over;
   spec->integers = std::move(blocklengths);
   spec->addresses = std::move(displacements);
@@ -199,9 +200,8 @@ SpecPtr subarray(const Ints& sizes, const Ints& subsizes, const Ints& starts, Or
   return spec;
 }
 
-SpecPtr darray(std::int64_t size, std::int64_t rank, const Ints& gsizes,
-               const std::vector<Distribution>& distributions, const Ints& arguments,
-               const Ints& processes, Order order, SpecPtr old) {
+SpecPtr darray(std::int64_t size, std::int64_t rank, const Ints& gsizes, const std::vector<Distribution>& distributions,
+               const Ints& arguments, const Ints& processes, Order order, SpecPtr old) {
   const auto n = gsizes.size();
   require(n > 0 && distributions.size() == n && arguments.size() == n && processes.size() == n,
           "a darray needs as many global sizes, distributions, arguments and grid sizes, and at least one");

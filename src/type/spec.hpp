@@ -1,8 +1,9 @@
-// The constructor tree of a datatype, as MPI_Type_get_envelope and MPI_Type_get_contents tell it.
+// The constructor tree of a datatype, as MPI_Type_get_envelope and MPI_Type_get_contents return it.
 //
-// A Spec says how a type was described; type/layout.hpp says what that amounts to. Both the shim's decoder
-// and the text form (type/text.hpp) make Specs, so everything below them is tested without an MPI.
-// All values are plain data; a finished Spec is never changed and may be shared between threads.
+// A Spec says how a type was described. type/layout.hpp says which bytes that means. Specs come
+// from the decoder of MPI datatypes and from the text form (type/text.hpp), so everything below is
+// tested without an MPI. All values are plain data. A finished Spec is never changed, and threads
+// may share it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 namespace dunnage::type {
 
 enum class Combiner {
-  named,           // predefined; `members` lists its parts (several for pair types)
+  named,           // predefined type; `members` lists its basic elements (several for a pair type)
   dup,             // types[0]
   contiguous,      // integers: count
   vector,          // integers: count, blocklength, stride (in extents)
@@ -40,14 +41,15 @@ struct Member {
   bool operator==(const Member&) const = default;
 };
 
-/// One dimension of a subarray or darray, in the order in which the user gave them.
+/// One dimension of a subarray or darray. Dimensions stand in the order in which the user gave
+/// them.
 struct Dimension {
-  std::int64_t size = 0;     // global size, in elements
-  std::int64_t subsize = 0;  // subarray only
-  std::int64_t start = 0;    // subarray only
-  Distribution distribution = Distribution::none;                // darray only
-  std::int64_t argument = default_distribution_argument;         // darray only
-  std::int64_t processes = 1;                                    // darray only
+  std::int64_t size = 0;                                  // global size, in elements
+  std::int64_t subsize = 0;                               // subarray only
+  std::int64_t start = 0;                                 // subarray only
+  Distribution distribution = Distribution::none;         // darray only
+  std::int64_t argument = default_distribution_argument;  // darray only
+  std::int64_t processes = 1;                             // darray only
 };
 
 struct Spec;
@@ -55,24 +57,24 @@ using SpecPtr = std::shared_ptr<const Spec>;
 
 struct Spec {
   Combiner combiner = Combiner::named;
-  std::string name;  // of a predefined type, for display
+  std::string name;  // of a predefined type, to be shown
   std::vector<std::int64_t> integers;
   std::vector<std::int64_t> addresses;
   std::vector<SpecPtr> types;
   std::vector<Dimension> dimensions;
   std::vector<Member> members;
-  bool pair = false;  // predefined, of two different types
+  bool pair = false;  // a predefined type that consists of two different types
   Order order = Order::c;
 
-  // What the constructors derive. A decoder overwrites lb and extent with what the MPI says, because the
-  // standard leaves the padding of a struct to the implementation.
+  // The constructors derive the following members. A decoder overwrites lb and extent with the
+  // MPI's values, because the standard leaves the padding of a struct to the implementation.
   std::int64_t size = 0;       // bytes of data
   std::int64_t lb = 0;         // lower bound, bytes
   std::int64_t extent = 0;     // bytes
   std::int64_t alignment = 1;  // bytes
 };
 
-/// Thrown for a type whose sizes or displacements do not fit 63 bits, or whose arguments are not valid.
+/// Thrown if a type's sizes or displacements do not fit in 63 bits, or if an argument is not valid.
 class SpecError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -80,7 +82,7 @@ class SpecError : public std::runtime_error {
 
 using Ints = std::vector<std::int64_t>;
 
-// Factories, one per constructor, with MPI's argument order. They throw SpecError.
+// One factory for each constructor, with MPI's order of arguments. Every factory throws SpecError.
 SpecPtr named(std::string name, std::vector<Member> members, std::int64_t extent, std::int64_t alignment);
 SpecPtr basic(std::string name, std::int64_t size);
 SpecPtr dup(SpecPtr old);
@@ -93,26 +95,28 @@ SpecPtr indexed_block(std::int64_t blocklength, Ints displacements, SpecPtr old)
 SpecPtr hindexed_block(std::int64_t blocklength, Ints displacements, SpecPtr old);
 SpecPtr structure(Ints blocklengths, Ints displacements, std::vector<SpecPtr> types);
 SpecPtr subarray(const Ints& sizes, const Ints& subsizes, const Ints& starts, Order order, SpecPtr old);
-SpecPtr darray(std::int64_t size, std::int64_t rank, const Ints& gsizes,
-               const std::vector<Distribution>& distributions, const Ints& arguments,
-               const Ints& processes, Order order, SpecPtr old);
+SpecPtr darray(std::int64_t size, std::int64_t rank, const Ints& gsizes, const std::vector<Distribution>& distributions,
+               const Ints& arguments, const Ints& processes, Order order, SpecPtr old);
 SpecPtr resized(std::int64_t lb, std::int64_t extent, SpecPtr old);
 
-/// A darray dimension's share of one process: blocks of `length` elements from `start`, `step` apart, `full`
-/// of them, and a shorter last one of `rest` elements. MPI 4.1, section 5.1.4.
+/// One process's share of a darray's dimension. The share has `full` blocks of `length` elements.
+/// The first block begins at `start`, and blocks begin `step` apart. A shorter last block of `rest`
+/// elements follows. Source: MPI 4.1, section 5.1.4.
 struct Share {
   std::int64_t start, length, step, full, rest;
   std::int64_t elements() const { return full * length + rest; }
 };
 Share share_of(const Dimension& dimension, std::int64_t coordinate);
 
-/// The process' coordinates in a darray's process grid (row-major whatever the storage order).
+/// Returns the process's coordinates in the darray's process grid. The grid is row-major in either
+/// storage order.
 Ints grid_coordinates(const Spec& darray);
 
-/// The dimensions of a subarray or darray as indices, fastest varying in memory first.
+/// Returns the indices of the dimensions of a subarray or darray. The dimension that varies fastest
+/// in memory comes first.
 std::vector<std::size_t> fastest_first(const Spec& array);
 
-/// Checked arithmetic: throws SpecError where the result does not fit.
+/// Checked arithmetic. Throws SpecError if the result does not fit.
 std::int64_t times(std::int64_t a, std::int64_t b);
 std::int64_t plus(std::int64_t a, std::int64_t b);
 

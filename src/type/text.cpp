@@ -23,17 +23,33 @@ SpecPtr pair(const char* name) {
 }
 
 const std::vector<SpecPtr>& predefined() {
-  static const std::vector<SpecPtr> all = {
-      basic("byte", 1), basic("packed", 1), basic("char", 1), basic("short", 2), basic("int", 4), basic("long", 8),
-      basic("float", 4), basic("double", 8), basic("long_double", sizeof(long double)), basic("bool", 1),
-      basic("int8", 1), basic("int16", 2), basic("int32", 4), basic("int64", 8), basic("aint", 8),
-      named("complex", {{0, 8}}, 8, 4), named("double_complex", {{0, 16}}, 16, 8),
-      pair<float, int>("float_int"), pair<double, int>("double_int"), pair<long, int>("long_int"),
-      pair<short, int>("short_int"), pair<int, int>("2int"), pair<long double, int>("long_double_int")};
+  static const std::vector<SpecPtr> all = {basic("byte", 1),
+                                           basic("packed", 1),
+                                           basic("char", 1),
+                                           basic("short", 2),
+                                           basic("int", 4),
+                                           basic("long", 8),
+                                           basic("float", 4),
+                                           basic("double", 8),
+                                           basic("long_double", sizeof(long double)),
+                                           basic("bool", 1),
+                                           basic("int8", 1),
+                                           basic("int16", 2),
+                                           basic("int32", 4),
+                                           basic("int64", 8),
+                                           basic("aint", 8),
+                                           named("complex", {{0, 8}}, 8, 4),
+                                           named("double_complex", {{0, 16}}, 16, 8),
+                                           pair<float, int>("float_int"),
+                                           pair<double, int>("double_int"),
+                                           pair<long, int>("long_int"),
+                                           pair<short, int>("short_int"),
+                                           pair<int, int>("2int"),
+                                           pair<long double, int>("long_double_int")};
   return all;
 }
 
-/// A recursive-descent parser over the grammar in the header.
+/// A recursive-descent parser of the grammar in text.hpp.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -75,7 +91,7 @@ class Parser {
     at_ = static_cast<std::size_t>(end - text_.data());
     return value;
   }
-  std::int64_t number() {  // and the comma after it
+  std::int64_t number() {  // also skips the comma after the number
     const auto value = integer();
     expect(',');
     return value;
@@ -164,7 +180,8 @@ class Parser {
       });
       expect(',');
       const auto arguments = bracketed([&] {
-        if (skip() < text_.size() && text_[at_] == 'd') return choice<std::int64_t>({{"default", default_distribution_argument}});
+        if (skip() < text_.size() && text_[at_] == 'd')
+          return choice<std::int64_t>({{"default", default_distribution_argument}});
         return integer();
       });
       expect(',');
@@ -177,7 +194,9 @@ class Parser {
       return resized(lb, extent, type());
     }
     at_ = start;
-    fail("dup, contiguous, vector, hvector, indexed, hindexed, indexed_block, hindexed_block, struct, subarray, darray or resized");
+    fail(
+        "dup, contiguous, vector, hvector, indexed, hindexed, indexed_block, hindexed_block, struct, subarray, darray "
+        "or resized");
   }
 
   std::string_view text_;

@@ -1,4 +1,4 @@
-// A small text form for datatypes: `vector(1024,1,1024,double)`, for `dunnage explain` and for tests.
+// A text form for datatypes, for `dunnage explain` and for tests: `vector(1024,1,1024,double)`.
 //
 //   TYPE := NAME | dup(TYPE) | contiguous(count,TYPE) | vector(count,blocklength,stride,TYPE)
 //         | hvector(count,blocklength,stride_bytes,TYPE) | indexed([lengths],[displacements],TYPE)
@@ -15,13 +15,14 @@
 
 namespace dunnage::type {
 
-/// Parses the text form. Throws SpecError with the position and what was expected there.
+/// Parses the text form. Throws SpecError, which tells the position of the error and what was
+/// expected there.
 SpecPtr parse(std::string_view text);
 
-/// The text form of a type; long lists are shortened where `shorten` is set.
+/// Returns the text form of a type. If `shorten` is true, long lists are shortened.
 std::string to_text(const Spec& spec, bool shorten = false);
 
-/// The names of the predefined types that the text form knows.
+/// Returns the names of the predefined types that the text form has.
 std::vector<std::string> type_names();
 
 }  // namespace dunnage::type

@@ -13,7 +13,7 @@ void copies(const Spec& old, std::int64_t at, std::int64_t count, Map& map) {
   for (std::int64_t i = 0; i < count; ++i) walk(old, at + i * old.extent, map);
 }
 
-/// The elements of a subarray or darray: every index of the slower dimensions before the faster ones.
+/// Appends the elements of a subarray or darray, with the fastest dimension innermost.
 void array(const Spec& spec, const std::vector<Ints>& indices, std::size_t level, std::int64_t at, Map& map) {
   const auto order = fastest_first(spec);
   if (level == 0) return walk(*spec.types[0], at, map);
@@ -30,10 +30,8 @@ void walk(const Spec& spec, std::int64_t at, Map& map) {
       for (const auto& m : spec.members) map.push_back({at + m.displacement, m.size});
       return;
     case Combiner::dup:
-    case Combiner::resized:
-      return walk(*old, at, map);
-    case Combiner::contiguous:
-      return copies(*old, at, spec.integers[0], map);
+    case Combiner::resized: return walk(*old, at, map);
+    case Combiner::contiguous: return copies(*old, at, spec.integers[0], map);
     case Combiner::vector:
     case Combiner::hvector: {
       const auto stride = spec.combiner == Combiner::vector ? spec.integers[2] * old->extent : spec.addresses[0];

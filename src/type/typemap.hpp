@@ -1,7 +1,7 @@
-// The brute-force typemap: every byte range of a type, in order, straight from the standard's definitions.
+// The brute-force typemap: every byte range of a type, in order, as the standard defines them.
 //
-// This is the oracle that the tests and `dunnage explain` compare everything with. It shares no code with
-// type/layout.cpp beyond the darray's distribution formula, and is as slow as it looks.
+// Tests and `dunnage explain` compare everything else with this oracle. It is slow on purpose. It
+// shares no code with type/layout.cpp except the formula for the distribution of a darray.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,13 @@
 
 namespace dunnage::type {
 
-/// The typemap of `count` elements as (displacement, size) in bytes, one entry per basic element, in MPI order.
+/// Returns the typemap of `count` elements in MPI's order. Each entry is one basic element: its
+/// displacement and size in bytes.
 std::vector<Member> typemap(const Spec& spec, std::int64_t count = 1);
 
-/// Packs `count` elements at `user` into `packed`; returns the bytes written.
+/// Packs `count` elements at `user` into `packed`. Returns the number of bytes written.
 std::int64_t typemap_pack(const Spec& spec, std::int64_t count, const void* user, void* packed);
-/// Unpacks `count` elements.
+/// Unpacks `count` elements from `packed` to `user`.
 void typemap_unpack(const Spec& spec, std::int64_t count, const void* packed, void* user);
 
 }  // namespace dunnage::type

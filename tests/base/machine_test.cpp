@@ -20,7 +20,8 @@ TEST(Machine, Described) { EXPECT_EQ(describe(epyc), "AMD EPYC, 2 cores, 1 MiB o
 TEST(Machine, TheHashIsAFilesNameAndStays) { EXPECT_EQ(short_hash(epyc), "0d4a28c1"); }
 
 TEST(Machine, EveryPartCounts) {
-  for (const auto& other : {Machine{"AMD EPYC 2", 2, 1 << 20}, Machine{"AMD EPYC", 4, 1 << 20}, Machine{"AMD EPYC", 2, 1 << 21}}) {
+  for (const auto& other :
+       {Machine{"AMD EPYC 2", 2, 1 << 20}, Machine{"AMD EPYC", 4, 1 << 20}, Machine{"AMD EPYC", 2, 1 << 21}}) {
     EXPECT_NE(epyc, other);
     EXPECT_NE(short_hash(epyc), short_hash(other));
   }

@@ -25,10 +25,17 @@ std::vector<Named> geometries() {
   Geometry transpose{.base = 0, .outer = {16, 8}, .inner = {16, 128}, .bytes = 8, .length = 8};
   Geometry contiguous{.base = 1, .bytes = 1000, .length = 1000};
   Geometry list{.base = 2, .inner = {3, 400}, .bytes = 20, .blocks = 4, .length = 5, .offsets = offsets.data()};
-  Geometry fields{.base = 8, .inner = {7, 256}, .bytes = 40, .blocks = 4, .offsets = offsets.data(), .starts = even.data()};
+  Geometry fields{
+      .base = 8, .inner = {7, 256}, .bytes = 40, .blocks = 4, .offsets = offsets.data(), .starts = even.data()};
   Geometry vector{.base = 8, .inner = {50, 16}, .bytes = 8, .length = 8};
-  return {{"box", box}, {"aligned", aligned}, {"touching", touching}, {"transpose", transpose},
-          {"contiguous", contiguous}, {"list", list}, {"fields", fields}, {"vector", vector}};
+  return {{"box", box},
+          {"aligned", aligned},
+          {"touching", touching},
+          {"transpose", transpose},
+          {"contiguous", contiguous},
+          {"list", list},
+          {"fields", fields},
+          {"vector", vector}};
 }
 
 std::vector<std::uint64_t> places(const Geometry& g) {
@@ -49,7 +56,8 @@ TEST(Geometry, PlacesAreThoseOfTheBlocksInOrder) {
 
 TEST(Geometry, PatternsDifferFromPlaceToPlaceAndFromSeedToSeed) {
   int equal = 0;
-  for (std::uint64_t i = 0; i < 4096; ++i) equal += (pattern(i, 1) == pattern(i + 1, 1)) + (pattern(i, 1) == pattern(i, 2));
+  for (std::uint64_t i = 0; i < 4096; ++i)
+    equal += (pattern(i, 1) == pattern(i + 1, 1)) + (pattern(i, 1) == pattern(i, 2));
   EXPECT_LT(equal, 2 * 4096 / 64);
   for (std::uint64_t i = 0; i < 64; ++i)
     EXPECT_EQ(pattern(i, 3), static_cast<unsigned char>(pattern_word(i / 8, 3) >> (8 * (i % 8))));
@@ -74,7 +82,9 @@ TEST(Sectors, AreCountedOnceAndProbesTouchEachOnce) {
       const Touched one = found.rows ? touched(*found.rows, i) : touched(found.list.data(), i);
       EXPECT_TRUE(probed.insert(one.first / sector).second) << name << ", sector " << i;
       EXPECT_EQ(one.whole, bytes[one.first / sector] == sector) << name << ", sector " << i;
-      if (one.whole) { EXPECT_EQ(one.first % sector, 0u) << name; }
+      if (one.whole) {
+        EXPECT_EQ(one.first % sector, 0u) << name;
+      }
     }
     EXPECT_EQ(probed, needed) << name;
   }

@@ -1,13 +1,13 @@
 // The device benchmark's kernels on the simulated device: kernels.cu compiled for the host, run thread after thread.
 // staged_pack.cpp loads it.
-#include <cuda.h>
 #include <dlfcn.h>
 
 #include <cstddef>
 #include <type_traits>
 #include <utility>
 
-#include "device/sim/sim.h"
+#include "device/cuda_driver_api.h"
+#include "sim/sim.h"
 
 namespace {
 struct Index {
@@ -67,16 +67,32 @@ void add(const char* name, void (*)(Parameters...)) {
   static void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
   const auto enter = reinterpret_cast<decltype(&dunnageSimRegisterKernel)>(dlsym(driver, "dunnageSimRegisterKernel"));
   translate = reinterpret_cast<decltype(&dunnageSimTranslate)>(dlsym(driver, "dunnageSimTranslate"));
-  enter(name, [](const dunnageSimLaunch* launch) { run(kernel, launch, std::index_sequence_for<Parameters...>()); }, sizes,
-        sizeof...(Parameters));
+  enter(
+      name, [](const dunnageSimLaunch* launch) { run(kernel, launch, std::index_sequence_for<Parameters...>()); },
+      sizes, sizeof...(Parameters));
 }
 
 #define ADD(name) add<&::name>(#name, &::name);
 __attribute__((constructor)) void add_all() {
-  ADD(empty) ADD(copy) ADD(fill) ADD(differ) ADD(differ_packed) ADD(differ_user) ADD(restore)
-  ADD(read_rows) ADD(read_list) ADD(write_rows) ADD(write_list)
-  ADD(document_pack_1) ADD(document_pack_2) ADD(document_pack_4) ADD(document_pack_8)
-  ADD(document_unpack_1) ADD(document_unpack_2) ADD(document_unpack_4) ADD(document_unpack_8)
+  ADD(empty)
+  ADD(copy)
+  ADD(fill)
+  ADD(differ)
+  ADD(differ_packed)
+  ADD(differ_user)
+  ADD(restore)
+  ADD(read_rows)
+  ADD(read_list)
+  ADD(write_rows)
+  ADD(write_list)
+  ADD(document_pack_1)
+  ADD(document_pack_2)
+  ADD(document_pack_4)
+  ADD(document_pack_8)
+  ADD(document_unpack_1)
+  ADD(document_unpack_2)
+  ADD(document_unpack_4)
+  ADD(document_unpack_8)
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // A stand-in for libdunnage.so in tests of the device benchmark: packs device memory with the MPI's own functions on a copy in
 // host memory. With STAGED_PACK=wrong one byte of every result is changed, with STAGED_PACK=stray one beside it, with
 // STAGED_PACK=crash the process dies. STAGED_KERNELS names a library to load as well: kernels_on_host.cpp.
-#include <cuda.h>
 #include <dlfcn.h>
 #include <mpi.h>
 
@@ -10,6 +9,8 @@
 #include <cstring>
 #include <string_view>
 #include <vector>
+
+#include "device/cuda_driver_api.h"
 
 namespace {
 
@@ -20,10 +21,12 @@ F symbol(const char* name) {
 }
 
 void to_host(void* to, const void* from, std::size_t bytes) {
-  symbol<CUresult (*)(void*, CUdeviceptr, std::size_t)>("cuMemcpyDtoH_v2")(to, reinterpret_cast<CUdeviceptr>(from), bytes);
+  symbol<CUresult (*)(void*, CUdeviceptr, std::size_t)>("cuMemcpyDtoH_v2")(to, reinterpret_cast<CUdeviceptr>(from),
+                                                                           bytes);
 }
 void to_device(void* to, const void* from, std::size_t bytes) {
-  symbol<CUresult (*)(CUdeviceptr, const void*, std::size_t)>("cuMemcpyHtoD_v2")(reinterpret_cast<CUdeviceptr>(to), from, bytes);
+  symbol<CUresult (*)(CUdeviceptr, const void*, std::size_t)>("cuMemcpyHtoD_v2")(reinterpret_cast<CUdeviceptr>(to),
+                                                                                 from, bytes);
 }
 
 /// The user's bytes, from the first to the last that the datatypes reach.

@@ -5,8 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from dunnage.bench import bcast, bcast_run
-from dunnage.bench.bcast_results import LOOP, SYNCHRONISED, broadcasts, miscounted, saved, slower_broadcasts, summarize_broadcasts
+from dunnage.bench.bcast import report as bcast
+from dunnage.bench.bcast import run as bcast_run
+from dunnage.bench.bcast.results import LOOP, SYNCHRONISED, broadcasts, miscounted, saved, slower_broadcasts, summarize_broadcasts
 from dunnage.bench.experiment import load
 from dunnage.bench.home import ROOT, find_home
 from dunnage.bench.runner import Run

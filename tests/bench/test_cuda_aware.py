@@ -6,7 +6,7 @@ import pytest
 
 from dunnage.bench import __main__ as command
 from dunnage.bench import experiment as experiments
-from dunnage.bench.cuda_aware_results import Results, summarize_transfers, transfers
+from dunnage.bench.cuda_aware.results import Results, summarize_transfers, transfers
 from dunnage.bench.home import find_home
 from dunnage.bench.runner import Run, launch_program
 
@@ -26,7 +26,7 @@ home = find_home()
 mpis = [mpi for mpi in home.mpis(PROGRAM) if home.launcher(mpi)]
 pytestmark = pytest.mark.skipif(
     not mpis or not home.library.exists() or not (home.simulator / "libcuda.so.1").exists(),
-    reason=f"{PROGRAM}, the library or the simulated device is not built in {home.path}; they need cuda.h",
+    reason=f"{PROGRAM}, the library or the simulated device is not built in {home.path}",
 )
 two = [mpi for mpi in ("mpich", "openmpi") if mpi in mpis] or mpis[:1]
 contiguous = {(pattern, size, 0, window, "reused") for size in BYTES

@@ -1,13 +1,14 @@
-"""dunnage.bench.device_results and its summary, from canned records as bench_pack_device writes them."""
+"""dunnage.bench.pack_device, from canned records as bench_pack_device writes them."""
 
 import pytest
 
-from dunnage.bench.device import device_table, verdicts
-from dunnage.bench.device_plot import curves, shapes
-from dunnage.bench.device_results import device_results
-from dunnage.bench.device_summary import summarize_device
 from dunnage.bench.experiment import load
+from dunnage.bench.figure import verdicts
 from dunnage.bench.home import experiment_files, find_home
+from dunnage.bench.pack_device.plot import curves, shapes
+from dunnage.bench.pack_device.report import device_table
+from dunnage.bench.pack_device.results import device_results
+from dunnage.bench.pack_device.summary import summarize_device
 from dunnage.bench.runner import Run
 
 US, MIB = 1e-6, 1 << 20

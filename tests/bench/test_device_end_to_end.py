@@ -37,7 +37,7 @@ built = find_home()
 simulator = built.path / "lib" / "dunnage" / "sim"
 kernels = built.path / "tests" / "libkernels_on_host.so"
 mpis = built.mpis(PROGRAM)
-needs_program = pytest.mark.skipif(not mpis, reason=f"{PROGRAM} is not built in {built.path}; it needs nvcc and cuda.h")
+needs_program = pytest.mark.skipif(not mpis, reason=f"{PROGRAM} is not built in {built.path}; it needs nvcc")
 needs_simulator = pytest.mark.skipif(not (simulator / "libcuda.so.1").exists(), reason=f"no simulated device in {simulator}")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dunnage.bench.__main__ import main
 from dunnage.bench.home import find_home
-from dunnage.bench.report import load_results
+from dunnage.bench.pack.report import load_results
 
 PATTERNS = {"vector double 1/16", "NAS MG z"}
 

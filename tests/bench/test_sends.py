@@ -1,10 +1,11 @@
-"""dunnage.bench.sends, from canned records as bench_noncontiguous_send writes them."""
+"""dunnage.bench.noncontiguous_send, from canned records as bench_noncontiguous_send writes them."""
 
 import pytest
 
+from dunnage.bench.noncontiguous_send.results import references, sends, slowdown, slower_sends, summarize_sends
 from dunnage.bench.runner import Run
-from dunnage.bench.sends import references, sends, size, slowdown, slower_sends, summarize_sends
 from dunnage.bench.statistics import without_outliers
+from dunnage.bench.units import size
 
 CRITERIA = {
     "strided sender": {"schemes": ["vector type", "isend"], "from_bytes": 1 << 19, "slowdown": 1.3},

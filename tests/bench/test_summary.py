@@ -1,9 +1,10 @@
-"""dunnage.bench.results and dunnage.bench.summary, from canned records as bench_pack writes them."""
+"""dunnage.bench.pack, from canned records as bench_pack writes them."""
 
 import pytest
 
-from dunnage.bench.results import merge
-from dunnage.bench.summary import counted, slower_patterns, subject, summarize_results, wrong
+from dunnage.bench.pack.results import merge
+from dunnage.bench.pack.summary import counted, slower_patterns, subject, summarize_results
+from dunnage.bench.results import wrong
 
 CRITERIA = {"cold": {"mean": 2.0, "minimum": 0.97, "limit": 0.8, "transpose": 3.0}}
 

@@ -34,14 +34,18 @@ class Algorithms : public testing::TestWithParam<BcastAlgorithm> {};
 TEST_P(Algorithms, EveryRankEndsWithAllBytesAndGetsNoneTwice) {
   const auto a = GetParam();
   const bool again = a == BcastAlgorithm::scatter_ring;
-  for (std::int32_t ranks = option("DUNNAGE_TEST_LEAST_RANKS", 1); ranks <= option("DUNNAGE_TEST_RANKS", 300); ++ranks) {
+  for (std::int32_t ranks = option("DUNNAGE_TEST_LEAST_RANKS", 1); ranks <= option("DUNNAGE_TEST_RANKS", 300);
+       ++ranks) {
     for (const auto root : roots(ranks)) {
       const std::int64_t bytes = ranks % 3 == 0 ? 12288 : ranks % 3 == 1 ? 524287 : 64 * ranks + root % 7;
       const Bcast b{ranks, root, bytes, in_segments(a) ? bytes / (1 + (ranks + root) % 11) + 1 : 0};
       if (!possible(a, b)) continue;
       const auto t = tests::check_schedules(all_of(a, b), root, bytes, again);
-      ASSERT_EQ(t.wrong, "") << text(a) << ", " << ranks << " ranks, root " << root << ", " << bytes << " bytes in segments of " << b.segment;
-      if (!again) { ASSERT_EQ(t.bytes, (ranks - 1) * bytes) << text(a) << ", " << ranks; }
+      ASSERT_EQ(t.wrong, "") << text(a) << ", " << ranks << " ranks, root " << root << ", " << bytes
+                             << " bytes in segments of " << b.segment;
+      if (!again) {
+        ASSERT_EQ(t.bytes, (ranks - 1) * bytes) << text(a) << ", " << ranks;
+      }
     }
   }
 }
@@ -66,7 +70,8 @@ TEST_P(Algorithms, RootsAreAlike) {
     if (!possible(a, zero)) continue;
     for (std::int32_t root = 0; root < ranks; ++root)
       for (std::int32_t r = 0; r < ranks; ++r) {
-        const auto one = bcast(a, {ranks, root, zero.bytes, zero.segment}, (r + root) % ranks), other = bcast(a, zero, r);
+        const auto one = bcast(a, {ranks, root, zero.bytes, zero.segment}, (r + root) % ranks),
+                   other = bcast(a, zero, r);
         ASSERT_EQ(one.steps(), other.steps());
         for (std::size_t i = 0; i < one.transfers().size(); ++i) {
           auto turned = other.transfers()[i];
@@ -82,9 +87,7 @@ std::string name_of(const testing::TestParamInfo<BcastAlgorithm>& info) {
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
-INSTANTIATE_TEST_SUITE_P(All, Algorithms,
-                         testing::ValuesIn(all_bcast_algorithms),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(All, Algorithms, testing::ValuesIn(all_bcast_algorithms), name_of);
 
 // The fifth seed document's figures, and its formula for every number of ranks.
 TEST(OpenRing, SavesWhatTheFormulaSays) {
@@ -128,7 +131,8 @@ TEST(Circulant, TakesTheFewestRounds) {
       const Bcast b{ranks, 0, segments * 100, 100};
       const auto t = tests::check_schedules(all_of(BcastAlgorithm::circulant, b), 0, b.bytes, false);
       ASSERT_EQ(t.wrong, "");
-      EXPECT_LE(t.steps, static_cast<std::size_t>(segments - 1 + std::bit_width(static_cast<std::uint32_t>(ranks - 1))));
+      EXPECT_LE(t.steps,
+                static_cast<std::size_t>(segments - 1 + std::bit_width(static_cast<std::uint32_t>(ranks - 1))));
     }
 }
 
@@ -140,7 +144,9 @@ TEST(Chunks, AreBalancedAndWhole) {
       for (std::int32_t i = 0; i < ranks; ++i) {
         const auto c = chunk(b, i);
         EXPECT_EQ(c.begin, next);
-        if (bytes >= 64 * ranks) { EXPECT_EQ(c.begin % 64, 0); }
+        if (bytes >= 64 * ranks) {
+          EXPECT_EQ(c.begin % 64, 0);
+        }
         next = c.end;
         least = std::min(least, c.size());
         most = std::max(most, c.size());

@@ -37,13 +37,14 @@ class Bytes {
 };
 
 struct Traffic {
-  std::string wrong;          // what is; empty: nothing
+  std::string wrong;                                // what is; empty: nothing
   std::int64_t messages = 0, bytes = 0, again = 0;  // again: messages of bytes that their receiver had
-  std::size_t steps = 0;      // of the rank that has most
+  std::size_t steps = 0;                            // of the rank that has most
 };
 
 /// `all`: of every rank. `again`: whether bytes may come that are there.
-inline Traffic check_schedules(const std::vector<collective::Schedule>& all, std::int32_t root, std::int64_t bytes, bool again) {
+inline Traffic check_schedules(const std::vector<collective::Schedule>& all, std::int32_t root, std::int64_t bytes,
+                               bool again) {
   using collective::Range;
   struct Rank {
     std::size_t step = 0, open = 0;  // transfers of it that are under way
@@ -78,19 +79,24 @@ inline Traffic check_schedules(const std::vector<collective::Schedule>& all, std
     const auto step = schedule.step(r.step);
     r.open = step.size() + 1;
     for (const auto& one : step) {
-      if (one.peer < 0 || one.peer >= static_cast<std::int32_t>(all.size()) || one.peer == rank) return complain("a peer that is none");
+      if (one.peer < 0 || one.peer >= static_cast<std::int32_t>(all.size()) || one.peer == rank)
+        return complain("a peer that is none");
       if (one.range.empty() || one.range.begin < 0 || one.range.end > bytes) return complain("a range that is none");
       const auto sender = one.receives() ? one.peer : rank, receiver = one.receives() ? rank : one.peer;
       auto& p = posted[{sender, receiver}];
-      if (!one.receives() && !r.bytes.has(one.range)) complain("rank " + std::to_string(rank) + " sends " + name(one.range) + ", which it does not have");
+      if (!one.receives() && !r.bytes.has(one.range))
+        complain("rank " + std::to_string(rank) + " sends " + name(one.range) + ", which it does not have");
       (one.receives() ? p.wanted : p.sent).push_back(one.range);
       if (p.sent.empty() || p.wanted.empty()) continue;
-      if (p.sent.front() != p.wanted.front()) return complain("rank " + std::to_string(receiver) + " wants " + name(p.wanted.front()) + " and is sent " + name(p.sent.front()));
+      if (p.sent.front() != p.wanted.front())
+        return complain("rank " + std::to_string(receiver) + " wants " + name(p.wanted.front()) + " and is sent " +
+                        name(p.sent.front()));
       auto& to = ranks[static_cast<std::size_t>(receiver)];
       const auto range = p.sent.front();
       bool had = to.bytes.touches(range);
       for (const auto other : to.come) had = had || (other.begin < range.end && range.begin < other.end);
-      if (had && !again) complain("rank " + std::to_string(receiver) + " receives " + name(range) + ", of which it has something");
+      if (had && !again)
+        complain("rank " + std::to_string(receiver) + " receives " + name(range) + ", of which it has something");
       t.again += had;
       to.come.push_back(range);
       ++t.messages;
@@ -110,8 +116,10 @@ inline Traffic check_schedules(const std::vector<collective::Schedule>& all, std
   }
   for (std::size_t i = 0; i < all.size() && t.wrong.empty(); ++i) {
     t.steps = std::max(t.steps, all[i].steps());
-    if (ranks[i].step != all[i].steps()) complain("rank " + std::to_string(i) + " waits for ever in step " + std::to_string(ranks[i].step));
-    if (bytes > 0 && !ranks[i].bytes.has({0, bytes})) complain("rank " + std::to_string(i) + " does not have all bytes");
+    if (ranks[i].step != all[i].steps())
+      complain("rank " + std::to_string(i) + " waits for ever in step " + std::to_string(ranks[i].step));
+    if (bytes > 0 && !ranks[i].bytes.has({0, bytes}))
+      complain("rank " + std::to_string(i) + " does not have all bytes");
   }
   for (const auto& [who, p] : posted)
     if (!p.sent.empty() || !p.wanted.empty()) complain("something is left over");

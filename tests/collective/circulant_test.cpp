@@ -23,10 +23,14 @@ void expect_right(const Circulant& graph, std::int32_t p, std::int32_t r) {
   }
   for (int k = 0; k < q; ++k) {
     const auto from = (r - graph.skip(k) + p) % p;
-    if (r != 0) { ASSERT_EQ(receives[static_cast<std::size_t>(k)], graph.sends(from)[static_cast<std::size_t>(k)]) << p << " " << r << " " << k; }
+    if (r != 0) {
+      ASSERT_EQ(receives[static_cast<std::size_t>(k)], graph.sends(from)[static_cast<std::size_t>(k)])
+          << p << " " << r << " " << k;
+    }
     if (r == 0 || k == 0) continue;
     const auto sent = sends[static_cast<std::size_t>(k)];
-    ASSERT_TRUE(sent == b - q || std::find(receives.begin(), receives.begin() + k, sent) != receives.begin() + k) << p << " " << r << " " << k;
+    ASSERT_TRUE(sent == b - q || std::find(receives.begin(), receives.begin() + k, sent) != receives.begin() + k)
+        << p << " " << r << " " << k;
   }
 }
 
@@ -42,7 +46,8 @@ TEST(Circulant, SchedulesOfSomeRanksOfMany) {
   for (int i = 0; i < 300; ++i) {
     const auto p = static_cast<std::int32_t>(2 + random() % (i < 100 ? 5000 : 1 << 20));
     const Circulant graph(p);
-    for (int k = 0; k < 10; ++k) expect_right(graph, p, static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(p)));
+    for (int k = 0; k < 10; ++k)
+      expect_right(graph, p, static_cast<std::int32_t>(random() % static_cast<std::uint32_t>(p)));
   }
 }
 

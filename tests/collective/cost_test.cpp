@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "collective/simulate.hpp"
+#include "bcast_simulated/simulate.hpp"
 
 namespace dunnage::collective {
 namespace {
@@ -11,14 +11,15 @@ namespace {
 // Latencies that overlap make the simulation faster for short messages.
 TEST(Cost, IsNearWhatTheSimulationSays) {
   const LogGP model{2e-6, 3e-7, 1e-10};
-  const Network network{{}, model.latency, model.byte_time, model.overhead, std::int64_t{1} << 40};
+  const bench::Network network{{}, model.latency, model.byte_time, model.overhead, std::int64_t{1} << 40};
   for (const auto a : all_bcast_algorithms)
     for (const std::int32_t ranks : {8, 16, 33, 64, 129})
       for (const std::int64_t bytes : {1000, 65536, 1 << 20, 1 << 24}) {
         Bcast b{ranks, 0, bytes, 0};
         if (!possible(a, b)) continue;
         b.segment = best_segment(a, b, model);
-        const auto simulated = simulate(network, ranks, [&](std::int32_t rank) { return bcast(a, b, rank); }).seconds;
+        const auto simulated =
+            bench::simulate(network, ranks, [&](std::int32_t rank) { return bcast(a, b, rank); }).seconds;
         const auto predicted = cost(a, b, model);
         EXPECT_LT(predicted, 1.7 * simulated) << text(a) << " " << ranks << " " << bytes << " " << b.segment;
         EXPECT_GT(predicted, simulated / 1.7) << text(a) << " " << ranks << " " << bytes << " " << b.segment;

@@ -15,7 +15,8 @@ std::string gathered(std::int32_t ranks, std::int32_t root, std::int64_t bytes) 
   std::vector<Schedule> all;
   for (std::int32_t r = 0; r < ranks; ++r) {
     memory.emplace_back(static_cast<std::size_t>(ranks * bytes), '.');
-    memory.back().replace(static_cast<std::size_t>(in_order(r) * bytes), static_cast<std::size_t>(bytes), static_cast<std::size_t>(bytes), static_cast<char>('A' + r));
+    memory.back().replace(static_cast<std::size_t>(in_order(r) * bytes), static_cast<std::size_t>(bytes),
+                          static_cast<std::size_t>(bytes), static_cast<char>('A' + r));
     all.push_back(gather({ranks, root, bytes, 0}, r));
   }
   std::map<std::pair<std::int32_t, std::int32_t>, std::deque<std::pair<Range, std::string>>> under_way;
@@ -40,7 +41,8 @@ std::string gathered(std::int32_t ranks, std::int32_t root, std::int64_t bytes) 
     }
   }
   for (const auto& [who, queue] : under_way) EXPECT_TRUE(queue.empty());
-  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(next[i], all[i].transfers().size()) << "rank " << i << " waits for ever";
+  for (std::size_t i = 0; i < all.size(); ++i)
+    EXPECT_EQ(next[i], all[i].transfers().size()) << "rank " << i << " waits for ever";
   return memory[static_cast<std::size_t>(root)];
 }
 

@@ -11,11 +11,7 @@ using Context = Gpu;
 
 CUcontext create_context() {
   CUcontext made{};
-#if CUDA_VERSION >= 13000
   EXPECT_EQ(cuCtxCreate(&made, nullptr, 0, 0), CUDA_SUCCESS);
-#else
-  EXPECT_EQ(cuCtxCreate(&made, 0, 0), CUDA_SUCCESS);
-#endif
   return made;
 }
 

@@ -1,5 +1,5 @@
-#include "device/sim/sim.h"
 #include "gpu.hpp"
+#include "sim/sim.h"
 
 namespace dunnage::device {
 namespace {
@@ -48,7 +48,9 @@ TEST_F(Fault, OrForAClassOfThem) {
   CUipcMemHandle handle;
   EXPECT_EQ(cuIpcGetMemHandle(&handle, on_device), CUDA_ERROR_MAP_FAILED);
   dunnageSimFail("launch", 0, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 0);
-  EXPECT_EQ(cuLaunchHostFunc(nullptr, [](void*) { FAIL(); }, nullptr), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  EXPECT_EQ(cuLaunchHostFunc(
+                nullptr, [](void*) { FAIL(); }, nullptr),
+            CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   EXPECT_EQ(cuMemFree(on_device), CUDA_SUCCESS);
 }
 

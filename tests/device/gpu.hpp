@@ -8,8 +8,9 @@
 #include <ostream>
 #include <vector>
 
-#include <cuda.h>
 #include <gtest/gtest.h>
+
+#include "device/cuda_driver_api.h"
 
 namespace dunnage::device {
 

@@ -1,5 +1,5 @@
-#include "device/sim/sim.h"
 #include "gpu.hpp"
+#include "sim/sim.h"
 
 namespace dunnage::device {
 namespace {

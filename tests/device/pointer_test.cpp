@@ -13,11 +13,16 @@ struct Answers {
   unsigned long long id = 77;
 };
 
-constexpr CUpointer_attribute asked[] = {
-    CU_POINTER_ATTRIBUTE_MEMORY_TYPE,     CU_POINTER_ATTRIBUTE_IS_MANAGED,  CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
-    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,  CU_POINTER_ATTRIBUTE_CONTEXT,     CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
-    CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_HOST_POINTER, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-    CU_POINTER_ATTRIBUTE_BUFFER_ID};
+constexpr CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                         CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                         CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+                                         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                         CU_POINTER_ATTRIBUTE_CONTEXT,
+                                         CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+                                         CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                         CU_POINTER_ATTRIBUTE_HOST_POINTER,
+                                         CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                         CU_POINTER_ATTRIBUTE_BUFFER_ID};
 
 Answers ask(CUdeviceptr address) {
   Answers a;

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/sim/sim.h"
 #include "gpu.hpp"
+#include "sim/sim.h"
 
 namespace dunnage::device {
 namespace {
@@ -156,12 +156,15 @@ TEST(Process, VirtualMemoryGoesToAnotherByDescriptor) {
     const auto process = there.receive<pid_t>();
     const auto number = there.receive<int>();
     // The way of the simulated device only: descriptors of a real one go through a socket.
-    const int file = ::open(("/proc/" + std::to_string(process) + "/fd/" + std::to_string(number)).c_str(), O_RDWR | O_CLOEXEC);
+    const int file =
+        ::open(("/proc/" + std::to_string(process) + "/fd/" + std::to_string(number)).c_str(), O_RDWR | O_CLOEXEC);
     ASSERT_GE(file, 0);
     CUmemGenericAllocationHandle memory{};
     const auto by = [](int f) { return reinterpret_cast<void*>(static_cast<std::intptr_t>(f)); };
-    EXPECT_EQ(cuMemImportFromShareableHandle(&memory, by(there.ends[0]), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), CUDA_ERROR_INVALID_VALUE);
-    ASSERT_EQ(cuMemImportFromShareableHandle(&memory, by(file), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), CUDA_SUCCESS);
+    EXPECT_EQ(cuMemImportFromShareableHandle(&memory, by(there.ends[0]), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+              CUDA_ERROR_INVALID_VALUE);
+    ASSERT_EQ(cuMemImportFromShareableHandle(&memory, by(file), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+              CUDA_SUCCESS);
     ::close(file);
     const auto address = mapped(memory);
     EXPECT_EQ(byte_at(address), 1);
@@ -281,7 +284,10 @@ TEST(Process, DelayIsASetting) {
     ASSERT_EQ(cuEventCreate(&from, 0), CUDA_SUCCESS);
     ASSERT_EQ(cuEventCreate(&to, 0), CUDA_SUCCESS);
     ASSERT_EQ(cuEventRecord(from, stream), CUDA_SUCCESS);
-    for (int i = 0; i < 20; ++i) ASSERT_EQ(cuLaunchHostFunc(stream, [](void*) {}, nullptr), CUDA_SUCCESS);
+    for (int i = 0; i < 20; ++i)
+      ASSERT_EQ(cuLaunchHostFunc(
+                    stream, [](void*) {}, nullptr),
+                CUDA_SUCCESS);
     ASSERT_EQ(cuEventRecord(to, stream), CUDA_SUCCESS);
     ASSERT_EQ(cuStreamSynchronize(stream), CUDA_SUCCESS);
     float milliseconds = 0;

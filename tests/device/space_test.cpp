@@ -1,8 +1,8 @@
 // Addresses, and handles that outlive what they stood for.
 #include <thread>
 
-#include "device/sim/sim.h"
 #include "gpu.hpp"
+#include "sim/sim.h"
 
 namespace dunnage::device {
 namespace {
@@ -78,7 +78,8 @@ struct Handles {
 
 Handles some_handles() {
   Handles h;
-  dunnageSimRegisterKernel("nothing", [](const dunnageSimLaunch*) {}, nullptr, 0);
+  dunnageSimRegisterKernel(
+      "nothing", [](const dunnageSimLaunch*) {}, nullptr, 0);
   EXPECT_EQ(cuMemAlloc(&h.memory, 16), CUDA_SUCCESS);
   EXPECT_EQ(cuMemAllocManaged(&h.managed, 16, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
   EXPECT_EQ(cuMemAllocHost(reinterpret_cast<void**>(&h.host), 16), CUDA_SUCCESS);
@@ -120,11 +121,7 @@ TEST_F(Space, AResetEndsAllHandles) {
 
 TEST_F(Space, DestroyingAContextEndsThemToo) {
   CUcontext made{};
-#if CUDA_VERSION >= 13000
   ASSERT_EQ(cuCtxCreate(&made, nullptr, 0, 0), CUDA_SUCCESS);
-#else
-  ASSERT_EQ(cuCtxCreate(&made, 0, 0), CUDA_SUCCESS);
-#endif
   const auto h = some_handles();
   std::thread([&] {
     ASSERT_EQ(cuCtxDestroy(made), CUDA_SUCCESS);  // here it is still current

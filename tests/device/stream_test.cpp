@@ -28,7 +28,10 @@ void note(std::vector<int>& log, CUstream stream, int value) {
 void let_others_run() {
   CUstream free{};
   ASSERT_EQ(cuStreamCreate(&free, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-  for (int i = 0; i < 50; ++i) ASSERT_EQ(cuLaunchHostFunc(free, [](void*) {}, nullptr), CUDA_SUCCESS);
+  for (int i = 0; i < 50; ++i)
+    ASSERT_EQ(cuLaunchHostFunc(
+                  free, [](void*) {}, nullptr),
+              CUDA_SUCCESS);
   ASSERT_EQ(cuStreamSynchronize(free), CUDA_SUCCESS);
   ASSERT_EQ(cuStreamDestroy(free), CUDA_SUCCESS);
 }

@@ -2,8 +2,8 @@
 #include <atomic>
 #include <thread>
 
-#include "device/sim/sim.h"
 #include "gpu.hpp"
+#include "sim/sim.h"
 
 namespace dunnage::device {
 namespace {

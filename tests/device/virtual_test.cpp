@@ -123,7 +123,8 @@ TEST_F(Virtual, GoesByDescriptor) {
   EXPECT_EQ(cuMemMap(second, unit, 0, imported, 0), CUDA_ERROR_NOT_SUPPORTED) << "less than all of it";
   ASSERT_EQ(cuMemMap(second, 2 * unit, 0, imported, 0), CUDA_SUCCESS);
   give_access(second, 2 * unit);
-  EXPECT_EQ(about<unsigned long long>(second, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES), 0u) << "not the importer's to export";
+  EXPECT_EQ(about<unsigned long long>(second, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES), 0u)
+      << "not the importer's to export";
   for (const auto handle : {memory, same, imported}) EXPECT_EQ(cuMemRelease(handle), CUDA_SUCCESS);
   fill(first, 9, 2 * unit);
   EXPECT_EQ(cuMemUnmap(first, 2 * unit), CUDA_SUCCESS);

@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     constexpr std::int64_t most = 1 << 16;
     const auto blocks = layout.data.node ? layout.data.node->blocks : 0;
     const auto map = spec->size <= most && blocks <= most && layout.true_extent <= most;
-    if (!map || layout.true_lb < -most || layout.true_lb > most || layout.extent < -most || layout.extent > most) return 0;
+    if (!map || layout.true_lb < -most || layout.true_lb > most || layout.extent < -most || layout.extent > most)
+      return 0;
     unsigned state = static_cast<unsigned>(size);
     const auto between = [&](std::int64_t low, std::int64_t high) {
       state = state * 1664525u + 1013904223u;

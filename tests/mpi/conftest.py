@@ -20,8 +20,6 @@ MODES = {
     "dunnage": {"LD_PRELOAD": str(PRELOAD)},
     "always": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "always"},
     "tickets": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_TICKETS": "always"},
-    # By `dunnage run`, which preloads. Open MPI's shared memory takes too little from a sender unasked.
-    "streams": {"DUNNAGE_STREAMS": "always", "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self"},
     "staged": {"LD_PRELOAD": str(PRELOAD), "DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "off"},
 }
 
@@ -62,6 +60,16 @@ def execute(words, limit):
     return Run(process.returncode, output, errors)
 
 
+def executable(mpi, program):
+    """The words that start a program; contract_NAME and contract_gpu_NAME are in one executable each."""
+    folder = BUILD / "mpi" / mpi.programs
+    if program.startswith("contract_gpu_"):
+        return [folder / "contracts_gpu", program.removeprefix("contract_gpu_")]
+    if program.startswith("contract_"):
+        return [folder / "contracts", program.removeprefix("contract_")]
+    return [folder / program]
+
+
 @pytest.fixture(scope="session")
 def run_words():
     """run_words(words, limit) for what `launch` does not know."""
@@ -78,7 +86,7 @@ def launch():
         mpi = MPIS.get(name)
         if not mpi:
             pytest.skip(f"no {name} here")
-        path = BUILD / "mpi" / mpi.programs / program
+        path, *name_inside = executable(mpi, program)
         if not path.exists():
             pytest.skip(f"{path} is not built")
         if mode != "plain" and not PRELOAD.exists():
@@ -86,9 +94,7 @@ def launch():
         key = name, program, arguments, ranks, mode, through, tuple(variables.items())
         if key not in done:
             words = command(mpi, ranks, {**MODES[mode], **variables})
-            if mode == "streams":
-                words = [BUILD / "bin" / "dunnage", "run", "--streams=always", "--", *words]
-            done[key] = execute([*words, *through, path, *map(str, arguments)], limit)
+            done[key] = execute([*words, *through, path, *name_inside, *map(str, arguments)], limit)
         return done[key]
 
     return call

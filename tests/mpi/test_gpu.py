@@ -58,6 +58,17 @@ def test_between_gpus(launch, flavour, ranks):
     assert run.finished and run.code == 0 and not run.failures, run
 
 
+@pytest.mark.parametrize("flavour, ranks", [(f, 1) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 3), ("mpich", 3)])
+def test_messages_to_oneself(launch, flavour, ranks, tmp_path):
+    report = tmp_path / "report.json"
+    run = launch(flavour, "contract_gpu_self", ranks=ranks, mode="dunnage", limit=300,
+                 **simulated(flavour, DUNNAGE_REPORT=str(report)))
+    if flavour == "openmpi5" and run.failures and all("falling hindexed" in what for what in run.failures):
+        pytest.xfail("Open MPI 5, falling hindexed to device memory: docs/status.md")
+    assert run.finished and run.code == 0 and not run.failures, run
+    assert ways(report).get("self", 0) > 300
+
+
 VARIANTS = {
     "staged": {"DUNNAGE_GPU_PATH": "staged"},
     "small pieces": {"DUNNAGE_DEVICE_PIECE": "4K"},
@@ -145,6 +156,7 @@ def test_figures_of_the_model_file(launch, figures, path, way, tmp_path):
     assert way == "direct" or not {"direct", "rings in shared memory"} - {way} & set(taken), taken  # the first messages go otherwise
 
 
+@pytest.mark.alone  # it waits for so long, and then the data must be there
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 @pytest.mark.parametrize("thread", [False, True])
 def test_progress_thread(launch, flavour, thread):

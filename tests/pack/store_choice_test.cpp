@@ -24,9 +24,7 @@ TEST(StoreChoice, TriesBothAndGoesOnWithTheFaster) {
 
 TEST(StoreChoice, AGainOfNothingIsNone) { EXPECT_EQ(streamed_of(64, 1.0, 0.99), 2); }
 
-TEST(StoreChoice, AsksAgain) {
-  EXPECT_EQ(streamed_of(1000, 1.0, 2.0), 2 + 999 / 64);
-}
+TEST(StoreChoice, AsksAgain) { EXPECT_EQ(streamed_of(1000, 1.0, 2.0), 2 + 999 / 64); }
 
 TEST(StoreChoice, FollowsAChange) {
   StoreChoice choice;

@@ -26,10 +26,12 @@ TEST(Device, PredictionsAreNearWhatWasMeasured) {
     bool pack;
     double us;
   };
-  for (const auto& row : {Row{1 << 20, 1 << 20, std::int64_t{1} << 30, true, 40}, Row{1 << 20, 1 << 20, std::int64_t{1} << 30, false, 76},
-                          Row{512 << 20, 1 << 20, std::int64_t{1} << 30, true, 268}, Row{64 << 20, 1 << 17, 128 << 20, true, 44},
-                          Row{64 << 20, 8 << 20, 128 << 20, true, 57}}) {
-    const auto predicted = predict(default_device_model(), device_shape(row.size, row.blocks, row.span), row.pack).time / 1000;
+  for (const auto& row :
+       {Row{1 << 20, 1 << 20, std::int64_t{1} << 30, true, 40}, Row{1 << 20, 1 << 20, std::int64_t{1} << 30, false, 76},
+        Row{512 << 20, 1 << 20, std::int64_t{1} << 30, true, 268}, Row{64 << 20, 1 << 17, 128 << 20, true, 44},
+        Row{64 << 20, 8 << 20, 128 << 20, true, 57}}) {
+    const auto predicted =
+        predict(default_device_model(), device_shape(row.size, row.blocks, row.span), row.pack).time / 1000;
     EXPECT_NEAR(predicted, row.us, row.us / 3) << row.size << " bytes in " << row.blocks;
   }
 }

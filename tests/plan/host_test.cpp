@@ -25,23 +25,22 @@ TEST_P(Golden, Gain) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, Golden,
-    testing::Values(
-        Row{"one double of two, 32 KiB", {32768, 4096}, Operation::pack, yes, yes},
-        Row{"the same, unpacked", {32768, 4096}, Operation::unpack, yes, yes},
-        Row{"one double of two, 8 MiB", {8 << 20, 1 << 20, true}, Operation::pack, yes, yes},
-        Row{"16 bytes in two blocks", {16, 2}, Operation::pack, no, no},
-        Row{"long blocks in cache", {24576, 32}, Operation::pack, no, yes},
-        Row{"long blocks beyond the caches", {4 << 20, 1024, true}, Operation::pack, yes, yes},
-        Row{"tiny message", {64, 8}, Operation::send, no, no},
-        Row{"eager message", {2048, 256}, Operation::send, yes, yes},
-        Row{"medium message of doubles", {65536, 8192}, Operation::send, yes, yes},
-        Row{"the same, received", {65536, 8192}, Operation::receive, yes, yes},
-        Row{"mixed elements", {65536, 8192, false, true}, Operation::send, yes, untrusted},
-        Row{"medium message of long rows", {65536, 32}, Operation::send, no, no},
-        Row{"large message of doubles", {4 << 20, 1 << 19}, Operation::receive, yes, yes},
-        Row{"large message of rows of 64 bytes", {4 << 20, 1 << 16}, Operation::send, no, no},
-        Row{"medium message of doubles, buffered", {65536, 8192}, Operation::buffered_send, yes, no},
-        Row{"one byte, shifted", {1, 1}, Operation::receive, no, no}));
+    testing::Values(Row{"one double of two, 32 KiB", {32768, 4096}, Operation::pack, yes, yes},
+                    Row{"the same, unpacked", {32768, 4096}, Operation::unpack, yes, yes},
+                    Row{"one double of two, 8 MiB", {8 << 20, 1 << 20, true}, Operation::pack, yes, yes},
+                    Row{"16 bytes in two blocks", {16, 2}, Operation::pack, no, no},
+                    Row{"long blocks in cache", {24576, 32}, Operation::pack, no, yes},
+                    Row{"long blocks beyond the caches", {4 << 20, 1024, true}, Operation::pack, yes, yes},
+                    Row{"tiny message", {64, 8}, Operation::send, no, no},
+                    Row{"eager message", {2048, 256}, Operation::send, yes, yes},
+                    Row{"medium message of doubles", {65536, 8192}, Operation::send, yes, yes},
+                    Row{"the same, received", {65536, 8192}, Operation::receive, yes, yes},
+                    Row{"mixed elements", {65536, 8192, false, true}, Operation::send, yes, untrusted},
+                    Row{"medium message of long rows", {65536, 32}, Operation::send, no, no},
+                    Row{"large message of doubles", {4 << 20, 1 << 19}, Operation::receive, yes, yes},
+                    Row{"large message of rows of 64 bytes", {4 << 20, 1 << 16}, Operation::send, no, no},
+                    Row{"medium message of doubles, buffered", {65536, 8192}, Operation::buffered_send, yes, no},
+                    Row{"one byte, shifted", {1, 1}, Operation::receive, no, no}));
 
 TEST(OpenMpi5, PacksLongMessagesFastItself) {
   const auto model = default_model({Library::Kind::open_mpi, 5});
@@ -53,12 +52,14 @@ TEST(OpenMpi5, PacksLongMessagesFastItself) {
 }
 
 TEST(OtherHost, WhoPacksWhileItSends) {
-  const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}), mpich = default_model({Library::Kind::mpich, 4, 0});
+  const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}),
+             mpich = default_model({Library::Kind::mpich, 4, 0});
   for (const auto operation : {Operation::send, Operation::receive}) {
     EXPECT_EQ(choose(open_mpi, {4 << 20, 1 << 19}, operation, Peers::same_host), yes);
     EXPECT_EQ(choose(open_mpi, {4 << 20, 1 << 19}, operation, Peers::other_host), no);
     for (const auto& model : {open_mpi, mpich}) EXPECT_EQ(choose(model, {2048, 256}, operation, Peers::other_host), no);
-    EXPECT_EQ(choose(default_model({Library::Kind::intel, 0, 0}), {4 << 20, 1 << 19}, operation, Peers::other_host), no);
+    EXPECT_EQ(choose(default_model({Library::Kind::intel, 0, 0}), {4 << 20, 1 << 19}, operation, Peers::other_host),
+              no);
     EXPECT_EQ(choose(mpich, {4 << 20, 1 << 19}, operation, Peers::other_host), yes);
   }
 }
@@ -71,7 +72,8 @@ TEST(Sides, EachHasItsPrices) {
 }
 
 TEST(Ticket, FromASizeOfTheMpis) {
-  const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}), open_mpi_5 = default_model({Library::Kind::open_mpi, 5}),
+  const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}),
+             open_mpi_5 = default_model({Library::Kind::open_mpi, 5}),
              mpich = default_model({Library::Kind::mpich, 4, 0});
   for (const auto& model : {open_mpi, mpich}) {
     EXPECT_FALSE(choose_ticket(model, {64 << 10, 8192}));
@@ -84,14 +86,16 @@ TEST(Ticket, FromASizeOfTheMpis) {
 TEST(Ticket, NotWhereAnotherWayCostsLess) {
   auto model = default_model({Library::Kind::open_mpi, 4, 1});
   model.ticket = {1000, 0, 0.05, 0.05};
-  EXPECT_TRUE(choose_ticket(model, {1 << 20, 1 << 17}));    // the MPI takes 177 us beyond a contiguous message's time, a ticket 53
+  EXPECT_TRUE(choose_ticket(
+      model, {1 << 20, 1 << 17}));  // the MPI takes 177 us beyond a contiguous message's time, a ticket 53
   EXPECT_FALSE(choose_ticket(model, {1 << 20, 1 << 10}));   // the MPI takes 1.4 us
   EXPECT_FALSE(choose_ticket(model, {16 << 10, 1 << 11}));  // whatever it costs
   EXPECT_TRUE(choose_ticket(model, {1 << 20, 1}));          // contiguous: it is the receiver that gains
 }
 
 TEST(Contiguous, OnlyWhereTheMpiKeepsToTheBuffer) {
-  const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}), mpich = default_model({Library::Kind::mpich, 4, 0});
+  const auto open_mpi = default_model({Library::Kind::open_mpi, 4, 1}),
+             mpich = default_model({Library::Kind::mpich, 4, 0});
   EXPECT_TRUE(contiguous(open_mpi, Operation::send, 4000));
   EXPECT_FALSE(contiguous(open_mpi, Operation::send, 4001));
   EXPECT_FALSE(contiguous(open_mpi, Operation::receive, 8));

@@ -12,7 +12,8 @@ TEST(Identify, ByTheTextOfMpiGetLibraryVersion) {
             (Library{Kind::open_mpi, 4, 1}));
   EXPECT_EQ(identify("Open MPI v5.0.11, package: Open MPI user@localhost Distribution, ident: 5.0.11"),
             (Library{Kind::open_mpi, 5, 0}));
-  EXPECT_EQ(identify("MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n"), (Library{Kind::mpich, 4, 0}));
+  EXPECT_EQ(identify("MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n"),
+            (Library{Kind::mpich, 4, 0}));
   EXPECT_EQ(identify("MPICH Version:      5.0.2\nMPICH Release date: Fri Sep 25\n"), (Library{Kind::mpich, 5, 0}));
   EXPECT_EQ(identify("Intel(R) MPI Library 2021.18.1 for Linux* OS\n"), (Library{Kind::intel, 2021, 18}));
   EXPECT_EQ(identify("MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)\nMPI BUILD INFO : Sun Feb 26\n"),

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "libraries.hpp"
 
@@ -76,12 +76,13 @@ TEST_F(MachineModelTest, AFileThatWasNamed) { EXPECT_TRUE(machine_model(write(fo
 
 TEST_F(MachineModelTest, TheNameAndWhatIsWrongAndWhatToDoAreOneLine) {
   mkfifo((folder / "pipe").c_str(), 0600);
-  const std::pair<std::string, const char*> bad[] = {{folder / "none.json", "No such file"},
-                                                     {folder, "not a file"},
-                                                     {folder / "pipe", "not a file"},
-                                                     {"/dev/zero", "not a file"},
-                                                     {write(folder / "large", std::string((1 << 20) + 1, ' ')), "too large"},
-                                                     {write(folder / "half", good().substr(0, 50)), "cut off"}};
+  const std::pair<std::string, const char*> bad[] = {
+      {folder / "none.json", "No such file"},
+      {folder, "not a file"},
+      {folder / "pipe", "not a file"},
+      {"/dev/zero", "not a file"},
+      {write(folder / "large", std::string((1 << 20) + 1, ' ')), "too large"},
+      {write(folder / "half", good().substr(0, 50)), "cut off"}};
   for (const auto& [path, why] : bad) {
     const auto model = machine_model(path);
     EXPECT_FALSE(model.found);

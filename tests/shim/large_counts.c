@@ -16,12 +16,15 @@ int main(int argc, char** argv) {
     MPI_Datatype odd;
     MPI_Type_vector(3, 1, 2, MPI_DOUBLE, &odd);
     MPI_Type_commit(&odd);
-    failed += MPI_Sendrecv_c(from, 1, odd, 0, 0, to, 3, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+    failed +=
+        MPI_Sendrecv_c(from, 1, odd, 0, 0, to, 3, MPI_DOUBLE, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE) != MPI_SUCCESS;
     MPI_Count position = 0;
-    failed += MPI_Pack_c(from, 1, odd, packed, sizeof packed, &position, MPI_COMM_SELF) != MPI_SUCCESS || position != 24;
+    failed +=
+        MPI_Pack_c(from, 1, odd, packed, sizeof packed, &position, MPI_COMM_SELF) != MPI_SUCCESS || position != 24;
     for (int i = 0; i < 3; ++i) failed += to[i] != 2 * i || packed[i] != 2 * i;
     /* What an int does not hold is an error of the MPI's, through the right handler. */
-    int rc = MPI_Sendrecv_c(from, (MPI_Count)1 << 40, MPI_BYTE, 0, 0, to, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    int rc = MPI_Sendrecv_c(from, (MPI_Count)1 << 40, MPI_BYTE, 0, 0, to, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF,
+                            MPI_STATUS_IGNORE);
     if (MPI_VERSION < 4) failed += rc == MPI_SUCCESS;
     MPI_Type_free(&odd);
   }

@@ -33,13 +33,13 @@ int main(int argc, char** argv) {
     MPI_Intercomm_create(alone, 0, MPI_COMM_WORLD, 1 - rank, 3, &between);
     if (rank == 0)
       MPI_Gatherv_c(NULL, 0, MPI_INT, &got, one, places, MPI_INT, MPI_ROOT, between);
-    else  /* the rank of the root's number, but on the other side */
+    else /* the rank of the root's number, but on the other side */
       MPI_Gatherv_c(&mine, 1, MPI_INT, NULL, (const MPI_Count*)8, (const MPI_Aint*)8, MPI_INT, 0, between);
     check(got == (rank == 0 ? 43 : -1), "Gatherv_c between groups");
     MPI_Comm_free(&between);
     MPI_Comm_free(&alone);
   }
-  if (MPI_Neighbor_allgatherv_c) {  /* one edge, from 0 to 1 */
+  if (MPI_Neighbor_allgatherv_c) { /* one edge, from 0 to 1 */
     MPI_Comm graph;
     const int zero[1] = {0}, first[1] = {1};
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, rank, zero, MPI_UNWEIGHTED, 1 - rank, first, MPI_UNWEIGHTED,
@@ -58,15 +58,18 @@ int main(int argc, char** argv) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     check(to[0] == rank && to[1] == 10 + rank, "Ialltoallv_c");
     const MPI_Aint far[2] = {0, (MPI_Aint)1 << 40};
-    check(MPI_VERSION >= 4 || MPI_Ialltoallv_c(from, one, far, MPI_INT, to, one, places, MPI_INT, MPI_COMM_WORLD, &request) !=
-                                  MPI_SUCCESS, "a displacement that no int holds");
+    check(MPI_VERSION >= 4 || MPI_Ialltoallv_c(from, one, far, MPI_INT, to, one, places, MPI_INT, MPI_COMM_WORLD,
+                                               &request) != MPI_SUCCESS,
+          "a displacement that no int holds");
   }
   if (MPI_Pack_size_c && MPI_Pack_c) {
     MPI_Count size = -1, position = 3000000000;
     char packed[8];
-    check(MPI_Pack_size_c(400000000, MPI_DOUBLE, MPI_COMM_WORLD, &size) == MPI_SUCCESS && size == 3200000000, "Pack_size_c");
+    check(MPI_Pack_size_c(400000000, MPI_DOUBLE, MPI_COMM_WORLD, &size) == MPI_SUCCESS && size == 3200000000,
+          "Pack_size_c");
     check(MPI_Pack_c(&mine, 1, MPI_INT, packed, sizeof packed, &position, MPI_COMM_WORLD) != MPI_SUCCESS &&
-              position == 3000000000, "Pack_c past the end");
+              position == 3000000000,
+          "Pack_c past the end");
     position = 0;
     check(MPI_Pack_c(&mine, 1, MPI_INT, packed, 5000000000, &position, MPI_COMM_WORLD) == MPI_SUCCESS && position == 4,
           "Pack_c into a large buffer");

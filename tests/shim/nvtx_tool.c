@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static FILE *out;
+static FILE* out;
 static int depth;
-static struct nvtxDomainRegistration_st *const domain = (void *)1;
+static struct nvtxDomainRegistration_st* const domain = (void*)1;
 
-static nvtxDomainHandle_t create(const char *name) {
+static nvtxDomainHandle_t create(const char* name) {
   fprintf(out, "domain %s\n", name);
   fflush(out);
   return domain;
 }
-static int push(nvtxDomainHandle_t of, const nvtxEventAttributes_t *range) {
+static int push(nvtxDomainHandle_t of, const nvtxEventAttributes_t* range) {
   fprintf(out, "%d %s %lld\n", of == domain ? depth : -1, range->message.ascii, (long long)range->payload.llValue);
   fflush(out);
   return depth++;
@@ -25,7 +25,7 @@ static int pop(nvtxDomainHandle_t of) {
 }
 
 int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get) {
-  const NvtxExportTableCallbacks *callbacks = get(NVTX_ETID_CALLBACKS);
+  const NvtxExportTableCallbacks* callbacks = get(NVTX_ETID_CALLBACKS);
   NvtxFunctionTable table;
   unsigned size = 0;
   if (!callbacks || !callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size)) return 0;

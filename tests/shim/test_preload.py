@@ -48,6 +48,7 @@ def test_inert_without_mpi(build, root_environment):
     assert "libdunnage.so" in run.stdout and "libdunnage-" not in run.stdout
 
 
+@pytest.mark.alone
 def test_loading_takes_well_under_a_millisecond(build, root_environment):
     """A wide bound, so that a busy machine does not fail it: what it catches is a constructor or a big dependency."""
     def seconds(environment):
@@ -119,7 +120,7 @@ def test_bad_setting_is_one_clear_line(build, program, root_environment):
 @pytest.mark.parametrize("simd", ["scalar", "sse4", "avx2", "avx512"])
 def test_every_instruction_set_gives_the_same_bytes(build, flavour, root_environment, simd):
     """One that this processor lacks falls back to what it has."""
-    run = preloaded(build, [build / f"mpi/{flavour}/contract_random", 2], root_environment, DUNNAGE_SIMD=simd,
+    run = preloaded(build, [build / f"mpi/{flavour}/contracts", "random", 2], root_environment, DUNNAGE_SIMD=simd,
                     DUNNAGE_FORCE="always")
     assert run.returncode == 0, run.stdout + run.stderr
 

@@ -35,7 +35,8 @@ class EmulatedDevice {
       }
       const auto found = kernels_.find(names.back());
       if (found == kernels_.end()) return false;
-      found->second->run(launch.address(), launch.blocks, launch.shared, [](const void* p) { return const_cast<void*>(p); });
+      found->second->run(launch.address(), launch.blocks, launch.shared,
+                         [](const void* p) { return const_cast<void*>(p); });
     }
     return true;
   }
@@ -56,7 +57,8 @@ class EmulatedDevice {
 };
 
 /// What is wrong, or nothing. Packs and unpacks whole and in ranges, on any alignment, between guards.
-inline std::optional<std::string> check_kernels(EmulatedDevice& device, const type::Spec& spec, std::int64_t count, const Between& between) {
+inline std::optional<std::string> check_kernels(EmulatedDevice& device, const type::Spec& spec, std::int64_t count,
+                                                const Between& between) {
   using pack::cuda::Direction;
   const auto layout = type::layout_of(spec);
   const pack::cuda::Recipe recipe(layout, count);
@@ -75,15 +77,22 @@ inline std::optional<std::string> check_kernels(EmulatedDevice& device, const ty
   type::typemap_pack(spec, count, user.base(), expected.data());
   constexpr std::int64_t guard = 64;
   std::vector<unsigned char> room(static_cast<std::size_t>(n + 3 * guard));
-  const auto run = [&](Direction direction, void* base, std::int64_t shifted, bool pieces) -> std::optional<std::string> {
-    auto* packed = reinterpret_cast<unsigned char*>((reinterpret_cast<std::uintptr_t>(room.data()) + 15) / 16 * 16 + guard + static_cast<std::uintptr_t>(shifted));
+  const auto run = [&](Direction direction, void* base, std::int64_t shifted,
+                       bool pieces) -> std::optional<std::string> {
+    auto* packed = reinterpret_cast<unsigned char*>((reinterpret_cast<std::uintptr_t>(room.data()) + 15) / 16 * 16 +
+                                                    guard + static_cast<std::uintptr_t>(shifted));
     if (direction == Direction::pack)
       std::fill(room.begin(), room.end(), 0xA5);
     else
       std::copy(expected.begin(), expected.end(), packed);
     for (std::int64_t begin = 0; begin < n;) {
       const auto end = pieces ? std::min(n, begin + 16 * between(1, 8)) : n;
-      const pack::cuda::Job job{&recipe, reinterpret_cast<std::uintptr_t>(base), reinterpret_cast<std::uintptr_t>(packed + begin), begin, end, constants};
+      const pack::cuda::Job job{&recipe,
+                                reinterpret_cast<std::uintptr_t>(base),
+                                reinterpret_cast<std::uintptr_t>(packed + begin),
+                                begin,
+                                end,
+                                constants};
       if (!device.run(direction, pack::cuda::plan(direction, {&job, 1}))) return "no kernel " + device.names.back();
       begin = end;
     }

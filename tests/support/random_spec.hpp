@@ -69,15 +69,15 @@ class RandomSpec {
           const auto kind = static_cast<type::Distribution>(between(0, 2));
           distributions.push_back(kind);
           processes.push_back(kind == type::Distribution::none ? 1 : between(1, 3));
-          const auto least = kind == type::Distribution::block ? (gsizes.back() + processes.back() - 1) / processes.back() : 1;
+          const auto least =
+              kind == type::Distribution::block ? (gsizes.back() + processes.back() - 1) / processes.back() : 1;
           arguments.push_back(between(0, 1) || kind == type::Distribution::none ? type::default_distribution_argument
-                                                                                 : between(least, least + 2));
+                                                                                : between(least, least + 2));
           size *= processes.back();
         }
         return type::darray(size, between(0, size - 1), gsizes, distributions, arguments, processes, order(), child);
       }
-      default:
-        return type::resized(between(-8, 8), child->extent + between(-4, 24), child);
+      default: return type::resized(between(-8, 8), child->extent + between(-4, 24), child);
     }
   }
 

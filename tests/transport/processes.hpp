@@ -1,23 +1,27 @@
-// A second process beside that of the test. What goes wrong in it is its exit status.
+// A second process beside that of the test. Its exit status tells the test that something went wrong in it.
 #pragma once
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <functional>
+#include <future>
 #include <random>
+#include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
-#include "transport/shm/world.hpp"
+#include "transport/peers/world.hpp"
 
-namespace dunnage::transport::shm {
+namespace dunnage::transport::peers {
 
 inline std::uint64_t new_job() { return std::random_device{}() * 0x9E3779B97F4A7C15u; }
 
-/// The child as rank 1 of 2; `say` and `hear` are a pipe each way.
+/// The child is rank 1 of 2. There is a pipe each way, for say() and hear().
 class Child {
  public:
   using Body = std::function<bool(World&, int from_parent, int to_parent)>;
@@ -67,16 +71,26 @@ T hear(int pipe) {
   return value;
 }
 
-/// The other side of meet().
+/// The child's side of meet().
 inline void be_met(World& world, int from) {
   while (hear<char>(from) == 'm') world.answer();
 }
+/// Returns when this process may send the child tickets.
 inline void meet(World& world, const Child& child) {
-  while (!world.reaches(1)) {
+  while (!world.peers.reaches(1)) {
     say(child.to(), 'm');
     usleep(1000);
   }
   say(child.to(), '.');
 }
 
-}  // namespace dunnage::transport::shm
+/// Runs f in another thread, and returns whether it ends within 10 s.
+template <class F>
+bool ends_in_another_thread(F f) {
+  std::packaged_task<void()> task(std::move(f));
+  auto done = task.get_future();
+  std::thread(std::move(task)).detach();
+  return done.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+}
+
+}  // namespace dunnage::transport::peers

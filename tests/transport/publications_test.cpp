@@ -6,40 +6,50 @@
 
 #include <cstring>
 
+#include "processes.hpp"
+
 namespace dunnage::transport::shm {
 namespace {
 
+using peers::ends_in_another_thread;
+
 struct Host {
   std::unique_ptr<Memory> memory = Memory::make({static_cast<std::uint64_t>(getpid()), 0, 2});
-  Regions regions{*memory, 1 << 20, 1 << 20};
-  Publications publications{*memory, regions};
-  Publication* at(std::uint64_t begin) const { return reinterpret_cast<Publication*>(memory->data() + begin); }
+  Room room{*memory, 1 << 20, 1 << 20};
+  Publications publications{*memory, room};
+  Publication* at(const Publications::Published& published) const {
+    return reinterpret_cast<Publication*>(memory->data() + published.begin);
+  }
 };
 
 TEST(Publications, RoomIsUsedAgainWhenAllHaveRead) {
   Host host;
   ASSERT_TRUE(host.memory);
-  const auto begin = host.publications.make(7, 5000, 2);
-  ASSERT_TRUE(begin);
-  host.publications.written(*begin);
+  const auto first = host.publications.publish(5000, 2);
+  ASSERT_TRUE(first);
+  host.publications.end(*first);
   EXPECT_FALSE(host.publications.collect());
-  { const Reading one(host.at(*begin), host.memory.get()); }
+  { const Reading one(host.at(*first), host.memory.get()); }
   EXPECT_FALSE(host.publications.collect());
-  const auto other = host.publications.make(8, 5000, 1);
+  const auto other = host.publications.publish(5000, 1);
   ASSERT_TRUE(other);
-  EXPECT_NE(*other, *begin);
-  host.publications.written(*other);
-  { const Reading another(host.at(*begin), host.memory.get()); }
-  EXPECT_FALSE(host.publications.collect());  // the second
-  EXPECT_EQ(host.publications.make(9, 5000, 1), begin);
-  EXPECT_EQ(host.at(*begin)->serial, 9u);
+  EXPECT_NE(other->begin, first->begin);
+  EXPECT_NE(other->serial, first->serial);
+  host.publications.end(*other);
+  { const Reading another(host.at(*first), host.memory.get()); }
+  EXPECT_FALSE(host.publications.collect()) << "nobody has read the second";
+  const auto third = host.publications.publish(5000, 1);
+  EXPECT_EQ(third->begin, first->begin);
+  EXPECT_FALSE(find_publication(*host.memory, first->begin, first->serial, 5000)) << "the first is gone";
+  EXPECT_TRUE(find_publication(*host.memory, third->begin, third->serial, 5000));
+  EXPECT_FALSE(find_publication(*host.memory, third->begin, third->serial, 5001));
 }
 
 TEST(Publications, ReadersFollowTheWriter) {
   Host host;
-  const auto begin = host.publications.make(1, 3, 1);
-  ASSERT_TRUE(begin);
-  auto& publication = *host.at(*begin);
+  const auto first = host.publications.publish(3, 1);
+  ASSERT_TRUE(first);
+  auto& publication = *host.at(*first);
   const Reading reading(&publication, host.memory.get());
   std::memcpy(const_cast<char*>(reading.data()), "abc", 3);
   publication.written.store(2);
@@ -52,23 +62,42 @@ TEST(Publications, ReadersFollowTheWriter) {
   EXPECT_FALSE(reading.more_than(0));
 }
 
-// A reader that wants nothing more of it does not make room for others while the publisher writes.
+// A reader may be done before the publisher has written all. The room is still the publisher's then.
 TEST(Publications, RoomIsTheWritersUntilItHasWritten) {
   Host host;
-  const auto begin = host.publications.make(1, 100, 1);
-  { const Reading hasty(host.at(*begin), host.memory.get()); }
+  const auto first = host.publications.publish(100, 1);
+  { const Reading hasty(host.at(*first), host.memory.get()); }
   EXPECT_FALSE(host.publications.collect());
-  host.publications.written(*begin);
+  host.publications.end(*first);
   EXPECT_TRUE(host.publications.collect());
 }
 
-// The root must not wait for memory: others may wait for what it does next.
+// The root of a broadcast must not wait for memory, because others may wait for what the root does next.
 TEST(Publications, MayExceedWhatIsAllowed) {
   Host host;
-  for (int i = 0; i < 8; ++i) EXPECT_TRUE(host.publications.make(static_cast<std::uint64_t>(i) + 1, 3 << 20, 1));
-  EXPECT_TRUE(host.regions.take(1 << 20));  // and others' room is not counted with it
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(host.publications.publish(3 << 20, 1));
+  EXPECT_TRUE(host.room.regions.take(1 << 20)) << "publications do not count towards what is allowed";
   host.publications.forget();
   EXPECT_TRUE(host.publications.collect());
+}
+
+// What is kept may belong to a device. Its end may wait for another thread there, which publishes.
+TEST(Publications, NoLockIsHeldWhileWhatWasKeptEnds) {
+  Host host;
+  int ended = 0;
+  const auto kept = [&] {
+    return std::shared_ptr<const void>(
+        &host, [&](const void*) { ended += ends_in_another_thread([&] { host.publications.publish(100, 1); }); });
+  };
+  const auto read = host.publications.publish(100, 1, kept());
+  host.publications.end(*read);
+  { const Reading reading(host.at(*read), host.memory.get()); }
+  EXPECT_EQ(ended, 0);
+  host.publications.collect();
+  EXPECT_EQ(ended, 1);
+  host.publications.publish(100, 1, kept());
+  host.publications.forget();
+  EXPECT_EQ(ended, 2);
 }
 
 }  // namespace

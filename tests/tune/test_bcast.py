@@ -1,5 +1,6 @@
 """`dunnage tune --collective bcast`: figures from times, the file, and the command on a real MPI."""
 
+import csv
 import json
 import random
 import subprocess
@@ -72,12 +73,13 @@ def test_with_one_number_of_ranks_readers_are_in_the_price_of_the_byte():
 @pytest.mark.parametrize("mpi", ["openmpi", "openmpi5", "mpich5", "impi"])
 def test_what_64_cores_were_measured_to_take(mpi):
     """9 to 48 ranks, 12 KiB to 32 MiB: such prices explain it, and every reader costs something."""
-    results = json.loads((ROOT / "docs/measurements/2026-11-22/bcast/bcast.json").read_text())["results"]
-    timed = [{"ranks": one["ranks"], "bytes": one["bytes"], "series": {way: one["series"][way]["synchronised"] for way in ("plain", "dunnage")}}
-             for one in results if (one["mpi"], one["buffers"], one["roots"]) == (mpi, "warm", "0")]
-    for one in timed:  # the file has no single times
-        for times in one["series"].values():
-            times["samples"] = [times["p10"], times["median"], times["p90"]]
+    points = {}
+    with open(ROOT / "tests/tune/bcast_64_cores.csv", newline="") as file:  # docs/measurements/2026-11-22/bcast, root 0, one buffer
+        for row in csv.DictReader(file):
+            if row["mpi"] == mpi:
+                times = [float(row[name]) for name in ("p10", "median", "p90")]
+                points.setdefault((int(row["ranks"]), int(row["bytes"])), {})[row["way"]] = {"samples": times, "median": times[1]}
+    timed = [{"ranks": ranks, "bytes": size, "series": ways} for (ranks, size), ways in points.items()]
     [window] = found([{**one, "kind": "bcast"} for one in timed]).window
     assert not window.refused and window.fit.error < 0.1
     assert 2000 < window.fit.prices["call"] < 3000 and 0.12 < window.fit.prices["byte"] < 0.16 and 0.001 < window.fit.prices["reader"] < 0.002

@@ -12,7 +12,7 @@ from installed import MPIS, command, environment
 
 home = find_home()
 built = [mpi for mpi in home.mpis(PROGRAM) if home.launcher(mpi)]
-pytestmark = pytest.mark.skipif(not built or not home.library.exists(), reason=f"{PROGRAM} or the library is not built in {home.path}")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(not built or not home.library.exists(), reason=f"{PROGRAM} or the library is not built in {home.path}")]
 SHORT = ["--seconds", "0.5", "--most", "32768"]  # a third of it to make ready
 
 

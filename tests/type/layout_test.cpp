@@ -21,34 +21,34 @@ TEST_P(Canonical, Layout) { EXPECT_EQ(canonical(GetParam().type), GetParam().lay
 
 INSTANTIATE_TEST_SUITE_P(
     Table, Canonical,
-    testing::Values(
-        Golden{"double", "+0 [8]"}, Golden{"contiguous(7,double)", "+0 [56]"}, Golden{"dup(int)", "+0 [4]"},
-        Golden{"vector(4,1,2,double)", "+0 4x(+16) [8]"}, Golden{"vector(4,2,2,double)", "+0 [64]"},
-        Golden{"vector(3,2,-1,byte)", "+0 3x(-1) [2]"}, Golden{"hvector(3,1,100,int)", "+0 3x(+100) [4]"},
-        // Rows of a box, listed: a nest again.
-        Golden{"hindexed_block(5,[0,10,20,100,110,120],byte)", "+0 2x(+100) 3x(+10) [5]"},
-        Golden{"hindexed([5,5,5,5],[7,17,107,117],byte)", "+7 2x(+100) 2x(+10) [5]"},
-        // Adjacent blocks are joined before anything else, empty ones are dropped.
-        Golden{"indexed([1,0,2,1],[0,9,1,3],int)", "+0 [16]"},
-        Golden{"indexed_block(1,[0,1,5,6,10,11],int)", "+0 3x(+20) [8]"},
-        Golden{"indexed_block(1,[0,3,4,9],int)", "+0 list 3 of 16 bytes in all"},
-        Golden{"hindexed_block(1,[9,0,4],double)", "+9 list 3 of [8]"},
-        // A width-1 face at a non-zero offset; a full row, and several.
-        Golden{"subarray([4,5,6],[4,5,1],[0,0,2],C,byte)", "+2 20x(+6) [1]"},
-        Golden{"subarray([4,5,6],[4,1,6],[0,3,0],C,byte)", "+18 4x(+30) [6]"},
-        Golden{"contiguous(3,subarray([4,6],[1,6],[1,0],C,byte))", "+6 3x(+24) [6]"},
-        Golden{"subarray([6,5,4],[1,5,4],[2,0,0],Fortran,byte)", "+2 20x(+6) [1]"},
-        // A transpose keeps its order: columns outside.
-        Golden{"contiguous(4,resized(0,8,vector(3,1,4,double)))", "+0 4x(+8) 3x(+32) [8]"},
-        Golden{"struct([1,2,5],[0,8,24],[int,double,float])", "+0 list 2 of 40 bytes in all"},
-        Golden{"double_int", "+0 [12]"}, Golden{"contiguous(2,double_int)", "+0 2x(+16) [12]"},
-        Golden{"short_int", "+0 list 2 of 6 bytes in all"}, Golden{"contiguous(0,double)", "empty"},
-        Golden{"resized(-8,32,double)", "+0 [8]"},
-        Golden{"struct([1,1],[0,8],[vector(20,1,2,double),vector(20,1,2,double)])", "+0 2x(+8) 20x(+16) [8]"},
-        Golden{"struct([1,1],[0,800],[vector(20,1,2,double),vector(30,1,2,double)])",
-               "+0 concat {+0: 20x(+16) [8]; +800: 30x(+16) [8]}"},
-        Golden{"darray(2,1,[5],[block],[default],[2],C,int)", "+12 [8]"},
-        Golden{"darray(2,0,[5],[cyclic],[2],[2],C,byte)", "+0 list 2 of 3 bytes in all"}));
+    testing::Values(Golden{"double", "+0 [8]"}, Golden{"contiguous(7,double)", "+0 [56]"}, Golden{"dup(int)", "+0 [4]"},
+                    Golden{"vector(4,1,2,double)", "+0 4x(+16) [8]"}, Golden{"vector(4,2,2,double)", "+0 [64]"},
+                    Golden{"vector(3,2,-1,byte)", "+0 3x(-1) [2]"}, Golden{"hvector(3,1,100,int)", "+0 3x(+100) [4]"},
+                    // Rows of a box, listed: a nest again.
+                    Golden{"hindexed_block(5,[0,10,20,100,110,120],byte)", "+0 2x(+100) 3x(+10) [5]"},
+                    Golden{"hindexed([5,5,5,5],[7,17,107,117],byte)", "+7 2x(+100) 2x(+10) [5]"},
+                    // Adjacent blocks are joined before anything else, empty ones are dropped.
+                    Golden{"indexed([1,0,2,1],[0,9,1,3],int)", "+0 [16]"},
+                    Golden{"indexed_block(1,[0,1,5,6,10,11],int)", "+0 3x(+20) [8]"},
+                    Golden{"indexed_block(1,[0,3,4,9],int)", "+0 list 3 of 16 bytes in all"},
+                    Golden{"hindexed_block(1,[9,0,4],double)", "+9 list 3 of [8]"},
+                    // A width-1 face at a non-zero offset; a full row, and several.
+                    Golden{"subarray([4,5,6],[4,5,1],[0,0,2],C,byte)", "+2 20x(+6) [1]"},
+                    Golden{"subarray([4,5,6],[4,1,6],[0,3,0],C,byte)", "+18 4x(+30) [6]"},
+                    Golden{"contiguous(3,subarray([4,6],[1,6],[1,0],C,byte))", "+6 3x(+24) [6]"},
+                    Golden{"subarray([6,5,4],[1,5,4],[2,0,0],Fortran,byte)", "+2 20x(+6) [1]"},
+                    // A transpose keeps its order: columns outside.
+                    Golden{"contiguous(4,resized(0,8,vector(3,1,4,double)))", "+0 4x(+8) 3x(+32) [8]"},
+                    Golden{"struct([1,2,5],[0,8,24],[int,double,float])", "+0 list 2 of 40 bytes in all"},
+                    Golden{"double_int", "+0 [12]"}, Golden{"contiguous(2,double_int)", "+0 2x(+16) [12]"},
+                    Golden{"short_int", "+0 list 2 of 6 bytes in all"}, Golden{"contiguous(0,double)", "empty"},
+                    Golden{"resized(-8,32,double)", "+0 [8]"},
+                    Golden{"struct([1,1],[0,8],[vector(20,1,2,double),vector(20,1,2,double)])",
+                           "+0 2x(+8) 20x(+16) [8]"},
+                    Golden{"struct([1,1],[0,800],[vector(20,1,2,double),vector(30,1,2,double)])",
+                           "+0 concat {+0: 20x(+16) [8]; +800: 30x(+16) [8]}"},
+                    Golden{"darray(2,1,[5],[block],[default],[2],C,int)", "+12 [8]"},
+                    Golden{"darray(2,0,[5],[cyclic],[2],[2],C,byte)", "+0 list 2 of 3 bytes in all"}));
 
 TEST(Layout, FiveDescriptionsOfOneBoxAreOne) {
   const std::int64_t x = 100, y = 20, z = 30, row = 1024, plane = 1024 * 1024;
@@ -59,13 +59,19 @@ TEST(Layout, FiveDescriptionsOfOneBoxAreOne) {
   const auto n = offsets.size();
   const auto expected = layout_of(*hvector(z, 1, plane, vector(y, x, row, byte))).data;
   EXPECT_EQ(to_string(expected), "+0 30x(+1048576) 20x(+1024) [100]");
-  for (const auto& other : {hvector(z, 1, plane, hvector(y, 1, row, vector(x, 1, 1, byte))),
-                            hindexed(Ints(n, x), offsets, byte), hindexed_block(x, offsets, byte),
-                            subarray({1024, 1024, 1024}, {z, y, x}, {0, 0, 0}, Order::c, byte)}) {
+  for (const auto& other :
+       {hvector(z, 1, plane, hvector(y, 1, row, vector(x, 1, 1, byte))), hindexed(Ints(n, x), offsets, byte),
+        hindexed_block(x, offsets, byte), subarray({1024, 1024, 1024}, {z, y, x}, {0, 0, 0}, Order::c, byte)}) {
     const auto got = layout_of(*other).data;
     EXPECT_EQ(got.offset, expected.offset);
     EXPECT_TRUE(*got.node == *expected.node) << to_string(got);
   }
+}
+
+TEST(Layout, CommonLengthDividesEveryBlock) {
+  EXPECT_EQ(common_length(*list({0, 100, 300}, {12, 8, 20}).node), 4);
+  EXPECT_EQ(common_length(*list({0, 100, 300}, {8}).node), 8);
+  EXPECT_EQ(common_length(*list({0, 100, 300}, {7, 14, 3}).node), 1);
 }
 
 TEST(Layout, BeyondFourGiB) {
@@ -92,8 +98,8 @@ TEST(Layout, ContiguousMeansAnyCount) {
 TEST(Text, RoundTrip) {
   for (const char* text :
        {"vector(1024,1,1024,double)", "struct([1,2],[0,8],[int,dup(double)])",
-        "darray(6,3,[8,9],[cyclic,block],[2,default],[2,3],Fortran,float)", "subarray([4],[2],[1],C,resized(-4,12,int))",
-        "hindexed_block(2,[0,-9],hindexed([1,0],[3,4],byte))"})
+        "darray(6,3,[8,9],[cyclic,block],[2,default],[2,3],Fortran,float)",
+        "subarray([4],[2],[1],C,resized(-4,12,int))", "hindexed_block(2,[0,-9],hindexed([1,0],[3,4],byte))"})
     EXPECT_EQ(to_text(*parse(text)), text);
 }
 
@@ -106,7 +112,8 @@ TEST(Text, ErrorsSayWhereAndWhat) {
     }
     return "none";
   };
-  EXPECT_EQ(message("vector(3,1,double)"), "datatype text, character 12: expected an integer that fits 64 bits, found 'double)'");
+  EXPECT_EQ(message("vector(3,1,double)"),
+            "datatype text, character 12: expected an integer that fits 64 bits, found 'double)'");
   EXPECT_NE(message("vectr(3,1,2,double)").find("character 1: expected dup, contiguous"), std::string::npos);
   EXPECT_NE(message("contiguous(2,doubel)").find("found 'doubel)'"), std::string::npos);
   EXPECT_NE(message("contiguous(-1,double)").find("negative"), std::string::npos);

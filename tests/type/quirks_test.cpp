@@ -45,7 +45,8 @@ TEST(Quirks, StrideOfBlocklength) {
 
 TEST(Quirks, CyclicBlocks) {
   const auto two = [](Distribution first, std::int64_t argument, Distribution second) {
-    return darray(4, 0, {6, 5}, {first, second}, {argument, default_distribution_argument}, {2, 2}, Order::c, basic("int", 4));
+    return darray(4, 0, {6, 5}, {first, second}, {argument, default_distribution_argument}, {2, 2}, Order::c,
+                  basic("int", 4));
   };
   EXPECT_TRUE(has_cyclic_blocks(*contiguous(2, two(Distribution::cyclic, 2, Distribution::block))));
   EXPECT_FALSE(has_cyclic_blocks(*two(Distribution::cyclic, default_distribution_argument, Distribution::block)));

@@ -1,4 +1,4 @@
-"""Command line: ``python -m dunnage.bench pack --memory host``, ``message``, ``noncontiguous-send``, or ``--all``."""
+"""The command line of ``dunnage bench``."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ import sys
 from pathlib import Path
 from typing import List, Optional
 
-from . import bcast, commit, cuda_aware, device, machine, message, noncontiguous_send, report
-from .bcast_run import run_broadcasts
-from .cuda_aware_run import run_variants
-from .device_run import require_device, run_cases
+from . import commit, machine, message
+from .bcast import report as bcast
+from .bcast.run import run_broadcasts
+from .cuda_aware import report as cuda_aware
+from .cuda_aware.run import run_variants
 from .experiment import Experiment, load
 from .home import Home, experiment_files, find_home
+from .noncontiguous_send import report as noncontiguous_send
+from .pack import report as pack
+from .pack_device import report as pack_device
+from .pack_device.run import require_device, run_cases
 from .runner import NoDevice, NotHere, RunError, default_core, run_experiment
 
 REPORTS = {
     "bench_bcast": bcast.report,
-    "bench_pack": report.report,
-    "bench_pack_device": device.report,
+    "bench_pack": pack.report,
+    "bench_pack_device": pack_device.report,
     "bench_cuda_aware": cuda_aware.report,
     "bench_message": message.report,
     "bench_commit": commit.report,
@@ -33,16 +38,19 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="dunnage bench", description="Reproduces a published experiment.")
     parser.add_argument("name", nargs="?", help="the experiment, for example: pack")
     parser.add_argument("--all", action="store_true", help="run every experiment")
-    parser.add_argument("--memory", default="host", help="kind of memory the data is in (pack; host or device, default: host)")
-    parser.add_argument("--mpi", help="comma-separated MPIs (default: every one the program is built for)")
+    parser.add_argument("--memory", default="host",
+                        help="pack: the kind of memory that the data is in, host or device (default: host)")
+    parser.add_argument("--mpi", help="comma-separated MPIs (default: every MPI that the program is built for)")
     parser.add_argument("--output", type=Path, help="folder for JSON, CSV and PNG (default: results/ of the build)")
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions, nothing large")
-    parser.add_argument("--pattern", help="pack: only patterns or cases whose name this regular expression is found in")
-    parser.add_argument("--mode", choices=["cold", "warm"], help="pack: only large patterns cold, or only small ones warm")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions, and nothing large")
+    parser.add_argument("--pattern", help="pack: only patterns or cases whose names match this regular expression")
+    parser.add_argument("--mode", choices=["cold", "warm"],
+                        help="pack: only large patterns (cold) or only small ones (warm)")
     parser.add_argument("--operation", choices=["pack", "unpack"], help="pack: only this operation")
-    parser.add_argument("--rounds", type=int, help="times round all the MPIs")
-    parser.add_argument("--max-bytes", type=int, help="pack: skip patterns and cases in larger buffers")
-    parser.add_argument("--simulated", action="store_true", help="GPUs: the simulated device; shows that all works, not how fast")
+    parser.add_argument("--rounds", type=int, help="number of rounds through all MPIs")
+    parser.add_argument("--max-bytes", type=int, help="pack: skip patterns and cases with larger buffers")
+    parser.add_argument("--simulated", action="store_true",
+                        help="use the simulated device in place of a GPU; shows that everything works, not how fast")
     parser.add_argument("--core", type=int, help="core for one rank (default: the last)")
     options = parser.parse_args(arguments)
     if bool(options.name) == options.all:
@@ -51,7 +59,7 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
 
 
 def adjust(experiment: Experiment, options: argparse.Namespace) -> None:
-    """Replaces parts of the published experiment by what the command line asks for."""
+    """Replaces values of the published experiment by those of the command line."""
     experiment.rounds = options.rounds or experiment.rounds
     if not experiment.modes:
         return
@@ -64,13 +72,13 @@ def adjust(experiment: Experiment, options: argparse.Namespace) -> None:
 
 
 def simulate(home: Home) -> None:
-    """Has the programs find the simulated device in place of CUDA's driver."""
+    """Makes the programs find the simulated device in place of CUDA's driver."""
     folders = [str(home.simulator), os.environ.get("LD_LIBRARY_PATH", "")]
     os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
 
 
 def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
-    """Runs one experiment and reports; returns whether Dunnage's bytes were right."""
+    """Runs one experiment and reports it. Returns whether Dunnage's bytes were right."""
     experiment = load(path, options.quick)
     on_device = bool(experiment.cases)
     adjust(experiment, options)
@@ -87,9 +95,15 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
         require_device(home, experiment, mpis, core)
     print(experiment.title)
     if not home.library.exists() and experiment.modes:
-        others = "what else there is" if on_device else "plain MPI only, against hand-written loops"
+        others = "everything but Dunnage" if on_device else "plain MPI only, against hand-written loops"
         print(f"{home.library} is missing: measuring {others}")
-    runner = run_cases if on_device else run_variants if experiment.variants else run_broadcasts if experiment.sweeps else run_experiment
+    runner = run_experiment
+    if on_device:
+        runner = run_cases
+    elif experiment.variants:
+        runner = run_variants
+    elif experiment.sweeps:
+        runner = run_broadcasts
     run = runner(home, experiment, mpis, core, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     for mpi, header in run.headers.items():
         version = " ".join(header["library_version"].splitlines()[0].split())
@@ -99,12 +113,15 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
 
 
 def _asked_for(stem: str) -> str:
-    """The words that ask for the experiment of a file."""
+    """Returns the words of a command line that ask for the experiment of a file."""
     return stem.replace("pack_", "pack --memory ").replace("_", "-")
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """Exit status 0: done; 1: Dunnage gave wrong bytes; 2: could not run."""
+    """Runs the command.
+
+    Returns 0 if it is done, 1 if Dunnage gave wrong bytes, and 2 if it could not run.
+    """
     options = parse(arguments)
     home = find_home()
     if options.simulated:
@@ -124,7 +141,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
             right = run_one(home, path, options) and right
         except RunError as error:
             print(f"dunnage bench: {path.stem}: {error}" if options.all else f"dunnage bench: {error}", file=sys.stderr)
-            # A machine without a GPU, for example, has done all that it can without the experiments for one.
+            # For example, a machine without a GPU has done its part if all other experiments are
+            # done.
             if not (options.all and isinstance(error, NotHere)):
                 return 2
     return 0 if right else 1

@@ -1,4 +1,4 @@
-"""`dunnage bench commit`: what Dunnage adds to the life of a datatype."""
+"""Reports `dunnage bench commit`: what Dunnage adds to the life of a datatype."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tabulate import tabulate
 from .experiment import Experiment
 from .figure import Criteria, Figure, figure_table
 from .lines import line_plot
-from .report import say_right, write_json
+from .output import say_right, write_json
 from .results import Measured, Record, join
 from .runner import Run
 
@@ -40,12 +40,14 @@ class Life:
 
     @property
     def analysis(self) -> float:
-        """Seconds that Dunnage takes to analyse the type: at commit, and what it puts off until the first use."""
+        """Returns the seconds that Dunnage takes to analyse the type, at commit and at the first
+        use.
+        """
         return self.operations["commit"].added + max(self.operations["first use"].added, 0.0)
 
     @property
     def beyond_commit(self) -> float:
-        """Seconds by which the analysis takes longer than the library's own commit."""
+        """Returns by how many seconds the analysis takes longer than the library's own commit."""
         return self.analysis - self.operations["commit"].time("plain")
 
 
@@ -59,13 +61,18 @@ def lives(results: List[Cost]) -> List[Life]:
 
 
 def growth(points: List[Tuple[int, float]]) -> float:
-    """The exponent with which time grows with the length of the list: 1 is linear."""
+    """Returns the exponent with which time grows with the length of the list.
+
+    An exponent of 1 is linear.
+    """
     entries, seconds = zip(*points)
     return float(numpy.polyfit(numpy.log(entries), numpy.log(seconds), 1)[0])
 
 
 def summarize_lives(found: List[Life], criteria: Criteria) -> List[Figure]:
-    """For each MPI: the dearest small constructor, and the fastest growing and the dearest list."""
+    """Returns for each MPI the dearest small constructor, the fastest-growing list and the dearest
+    list.
+    """
     small, lists = criteria.get("small", {}), criteria.get("lists", {})
     figures: List[Figure] = []
     for mpi in dict.fromkeys(life.mpi for life in found):
@@ -111,7 +118,7 @@ def _row(life: Life) -> Dict[str, str]:
 
 
 def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool:
-    """Prints the tables, writes JSON and PNG; returns whether all bytes were right."""
+    """Prints the tables, and writes JSON and PNG. Returns whether all bytes were right."""
     results = [Cost(**one) for one in join(run.records, ("pattern", "entries", "operation"), ("kind",))]
     found = lives(results)
     figures = summarize_lives(found, experiment.criteria)
@@ -123,6 +130,7 @@ def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool
         if life.kind == "list":
             curves.setdefault((life.mpi, life.name), []).append((life.entries, 1e9 * life.analysis / life.entries))
     title = f"{experiment.title}\n{head.get('cpu', '')}"
-    line_plot(curves, title, "entries of the list", "added by Dunnage per entry, ns", stem.with_suffix(".png"), level=10)
+    y = "added by Dunnage per entry, ns"
+    line_plot(curves, title, "entries of the list", y, stem.with_suffix(".png"), level=10)
     print(f"\nWritten: {stem}.json, .png")
     return say_right(results)

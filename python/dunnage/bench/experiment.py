@@ -15,45 +15,53 @@ else:
 
 @dataclass
 class Experiment:
-    """What is run, and what the figures are held to."""
+    """What is run, and the thresholds of its figures."""
 
     name: str
     title: str
     program: str
-    rounds: int  # times round all the MPIs
+    rounds: int  # number of rounds through all MPIs
     criteria: Dict[str, Dict[str, Any]] = field(default_factory=dict)
 
-    # What the program is given, and on how many ranks; the pack benchmark has a table of its own instead.
+    # The program's arguments and number of ranks. The pack benchmark has a table of its own
+    # instead.
     ranks: int = 1
     arguments: List[str] = field(default_factory=list)
-    more_arguments: Dict[str, List[str]] = field(default_factory=dict)  # with one MPI
-    link: str = ""  # the speed of the network between the two hosts that they run on; empty: one host
-    leave_out: List[str] = field(default_factory=list)  # MPIs, unless asked for
+    more_arguments: Dict[str, List[str]] = field(default_factory=dict)  # arguments for one MPI only
+    # The speed of the network between the two hosts that the ranks run on; empty: one host.
+    link: str = ""
+    # MPIs that are left out unless they are asked for.
+    leave_out: List[str] = field(default_factory=list)
 
-    # Of the pack benchmark.
+    # For the pack benchmark.
     pattern: str = ".*"
     modes: List[str] = field(default_factory=list)
     operations: List[str] = field(default_factory=list)
     repetitions: Dict[str, int] = field(default_factory=dict)
     max_bytes: int = 0
 
-    # Of the pack benchmark on device memory.
+    # For the pack benchmark on device memory.
     cases: List[str] = field(default_factory=list)
     starts: List[str] = field(default_factory=list)
     allocation: int = 0
-    plain_seconds: float = 2  # leave out calls of plain MPI that would take longer
-    seconds: float = 0  # begin no case after that time, of each MPI and round; of messages: end a variant after it
+    plain_seconds: float = 2  # calls of plain MPI that would take longer are left out
+    # No case begins after this time of each MPI and round; for messages: a variant is ended after
+    # it.
+    seconds: float = 0
 
-    # Of messages on device memory: what every MPI is measured with.
+    # For messages in device memory: the variants that every MPI is measured with.
     variants: List[Dict[str, Any]] = field(default_factory=list)
 
-    # Of broadcasts: numbers of ranks with the lengths of messages for them, and what Dunnage is told.
+    # For broadcasts: numbers of ranks with their lengths of messages, and Dunnage's settings.
     sweeps: Dict[str, Dict[str, List[int]]] = field(default_factory=dict)
     settings: Dict[str, str] = field(default_factory=dict)
 
 
 def load(path: Path, quick: bool = False) -> Experiment:
-    """Reads an experiment; `quick` takes the cheaper values of its [quick] table."""
+    """Reads an experiment.
+
+    If `quick` is true, the values of its [quick] table replace the others.
+    """
     with path.open("rb") as file:
         document: Dict[str, Any] = tomllib.load(file)
     run = dict(document["run"])

@@ -1,4 +1,4 @@
-"""A figure of a summary, and whether it is what was asked."""
+"""A figure of a summary, and whether it meets its threshold."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ Criteria = Dict[str, Dict[str, float]]
 
 @dataclass
 class Figure:
-    """One figure, its threshold if the experiment has one, and where it comes from."""
+    """One figure, its threshold if the experiment has one, and where the figure comes from."""
 
     mpi: str
     name: str
     value: float
     threshold: Optional[float] = None
-    pattern: Optional[str] = None  # that the value belongs to
-    at_most: bool = False  # the threshold is an upper one
+    pattern: Optional[str] = None  # the pattern that has this value
+    at_most: bool = False  # whether the threshold is an upper bound
     mode: str = ""
     operation: str = ""
 
     @property
     def met(self) -> Optional[bool]:
-        """Whether the threshold is kept; None where there is none."""
+        """Returns whether the threshold is met, or None if there is none."""
         if self.threshold is None:
             return None
         return self.value <= self.threshold if self.at_most else self.value >= self.threshold
 
     def to_json(self) -> Dict[str, Any]:
-        """For the results file."""
+        """Returns the figure for the results file."""
         return {**asdict(self), "met": self.met}
 
 
 def figure_table(figures: List[Figure]) -> str:
-    """Columns that say nothing are left out."""
+    """Returns the table of figures. Empty columns are left out."""
     rows = [
         {
             "mode": figure.mode,
@@ -52,3 +52,14 @@ def figure_table(figures: List[Figure]) -> str:
     ]
     used = [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
     return tabulate([{name: row[name] for name in used} for row in rows], headers="keys", disable_numparse=True)
+
+
+def verdicts(figures: List[Figure]) -> str:
+    """Returns a line for each threshold."""
+    lines = []
+    for one in figures:
+        if one.met is not None:
+            bound = f"{'at most' if one.at_most else 'at least'} {one.threshold:g}"
+            where = ", ".join(part for part in (one.mpi, one.operation, one.mode) if part)
+            lines.append(f"{'met   ' if one.met else 'MISSED'} {one.name}: {one.value:.4g}, asked {bound} ({where})")
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Pictures with one line per series and MPI."""
+"""Plots with one line for each series and MPI."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ STYLES = ["-", "--", ":", "-."]
 def line_plot(
     curves: Dict[Tuple[str, str], List[Tuple[float, float]]], title: str, x: str, y: str, path: Path, level: float
 ) -> None:
-    """`curves` has the points of each (MPI, series): a colour for each series, a style for each MPI."""
+    """Draws curves with a colour for each series and a style for each MPI.
+
+    `curves` has the points of each (MPI, series).
+    """
     mpis = list(dict.fromkeys(mpi for mpi, _ in curves))
     names = list(dict.fromkeys(name for _, name in curves))
     figure, axis = pyplot.subplots(figsize=(9, 6), layout="constrained")

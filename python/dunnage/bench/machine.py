@@ -1,4 +1,4 @@
-"""What a figure depends on besides the code."""
+"""Describes the machine: what figures depend on besides the code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _memory_bytes() -> Optional[int]:
 
 
 def _git_commit() -> Optional[str]:
-    if os.environ.get("BENCH_COMMIT"):  # where the files were carried without their history
+    if os.environ.get("BENCH_COMMIT"):  # if the files were copied without their history
         return os.environ["BENCH_COMMIT"]
 
     def git(*arguments: str) -> str:
@@ -58,7 +58,7 @@ def _git_commit() -> Optional[str]:
 
 
 def describe() -> Dict[str, Any]:
-    """The machine, the commit and the command line, for the head of a results file."""
+    """Returns the machine, the commit and the command line, for the head of a results file."""
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "command": sys.argv,

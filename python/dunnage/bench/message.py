@@ -1,4 +1,4 @@
-"""`dunnage bench message`: ping-pongs of two ranks with and without Dunnage."""
+"""Reports `dunnage bench message`: ping-pongs of two ranks with and without Dunnage."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tabulate import tabulate
 from .experiment import Experiment
 from .figure import Criteria, Figure, figure_table
 from .lines import line_plot
-from .report import say_right, write_json
+from .output import say_right, write_json
 from .results import Measured, Record, join
 from .runner import Run
 from .statistics import consistently_slower, geometric_mean
 
-CALL = "call"  # not a ping-pong, but one contiguous call in a loop
+CALL = "call"  # a contiguous call in a loop, and not a ping-pong
 
 
 @dataclass
@@ -28,33 +28,41 @@ class Exchange(Measured):
 
     @property
     def name(self) -> str:
-        """With its size."""
+        """Names the exchange with its size."""
         return f"{self.pattern}, {self.bytes} bytes"
 
     def ratio(self, faster: str, slower: str = "plain") -> float:
-        """The median of the paired ratios: launches differ in speed, and medians over all may come from different ones."""
+        """Returns the median of the paired ratios.
+
+        Launches differ in speed, and medians over all launches may come from different ones.
+        """
         pairs = zip(self.series[slower]["samples"], self.series[faster]["samples"])
         return median(theirs / mine for theirs, mine in pairs)
 
     @property
     def within_noise(self) -> bool:
-        """Whether chance may have made it slower than plain MPI. Its samples were taken in pairs."""
+        """Returns whether the exchange may be slower than plain MPI by chance.
+
+        Its samples were taken in pairs.
+        """
         return not consistently_slower(self.series["plain"]["samples"], self.series["dunnage"]["samples"])
 
 
 def exchanges(run: Run) -> List[Exchange]:
-    """The results of all rounds."""
+    """Joins the results of all rounds."""
     return [Exchange(**one) for one in join(run.records, ("pattern", "bytes"))]
 
 
 def slower_exchanges(results: List[Exchange]) -> List[Exchange]:
-    """The ping-pongs that lose to plain MPI, worst first."""
+    """Returns the ping-pongs that are slower than plain MPI, the worst first."""
     found = [r for r in results if r.pattern != CALL and r.ratio("dunnage") < 1]
     return sorted(found, key=lambda r: r.ratio("dunnage"))
 
 
 def summarize_exchanges(results: List[Exchange], criteria: Criteria) -> List[Figure]:
-    """For each MPI: what a contiguous call costs more, and how the ping-pongs compare."""
+    """Returns for each MPI what a contiguous call costs in addition, and how the ping-pongs
+    compare.
+    """
     asked = criteria.get("contiguous", {})
     figures: List[Figure] = []
     for mpi in dict.fromkeys(result.mpi for result in results):
@@ -100,7 +108,7 @@ def _slower_table(slower: List[Exchange]) -> str:
 
 
 def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool:
-    """Prints the tables, writes JSON and PNG; returns whether all bytes were right."""
+    """Prints the tables, and writes JSON and PNG. Returns whether all bytes were right."""
     results = exchanges(run)
     figures = summarize_exchanges(results, experiment.criteria)
     slower = slower_exchanges(results)

@@ -1,4 +1,6 @@
-"""Runs a benchmark program under every MPI, pattern by pattern, so that noise hits them all alike."""
+"""Runs a benchmark program under every MPI. The MPIs take turns for each pattern, so that noise
+hits them alike.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +27,28 @@ class RunError(RuntimeError):
 
 
 class NotHere(RunError):
-    """This machine has not what it takes."""
+    """This machine lacks something that the benchmark needs."""
 
 
 class NoDevice(NotHere):
-    """There is no GPU to measure on, or no program for it."""
+    """There is no GPU to measure on, or no program for a GPU."""
 
 
 @dataclass
 class Run:
-    """All that a run of an experiment gave."""
+    """Everything that a run of an experiment returned."""
 
     records: List[Tuple[str, Record]] = field(default_factory=list)
-    headers: Dict[str, Record] = field(default_factory=dict)  # of each MPI
+    headers: Dict[str, Record] = field(default_factory=dict)  # the header of each MPI
     skipped: List[Record] = field(default_factory=list)
-    lost: List[str] = field(default_factory=list)  # what should have been measured and could not be
+    lost: List[str] = field(default_factory=list)  # what should have been measured but could not be
 
 
 def run_program(home: Home, program: str, mpi: str, arguments: List[str], core: int) -> List[Record]:
-    """Runs the program on one rank, which needs no launcher, pinned to a core, with the library preloaded."""
+    """Runs the program on one rank, pinned to a core, with the library preloaded.
+
+    One rank needs no launcher.
+    """
     preload = {"LD_PRELOAD": str(home.library)} if home.library.exists() else {}
     command = [str(home.program(mpi, program)), *arguments]
     return _records(command, preload, preexec_fn=lambda: os.sched_setaffinity(0, {core}))
@@ -54,10 +59,13 @@ def launch_program(
     settings: Optional[Dict[str, str]] = None, launch: Sequence[str] = (), each: Take = lambda record: None,
     limit: Optional[float] = None,
 ) -> List[Record]:
-    """Runs the program under the launcher of its MPI, which also places the ranks. Only these are preloaded, and have settings.
+    """Runs the program under the launcher of its MPI, which also places the ranks, and returns its
+    records.
 
-    With a link, on two hosts made of this one, connected by that. With `launch`, by these words of the user's, whatever launcher
-    they name. `each` gets the records as they come; after `limit` seconds all is ended.
+    Only the ranks have the library preloaded and the settings. With `link`, the ranks run on two
+    hosts that are made of this one, connected by a network of that speed. With `launch`, these
+    words of the user start the ranks, whatever launcher they name. `each` is called with every
+    record as it comes. After `limit` seconds the launch is ended.
     """
     launcher = home.launcher(mpi)
     if launcher is None and not launch:
@@ -77,7 +85,7 @@ def launch_program(
         command.append("--oversubscribe")
         for variable in variables:
             command += ["-x", variable]
-        # Of Open MPI 5, one-sided calls over UCX fail by themselves.
+        # With Open MPI 5, one-sided calls over UCX fail, also without Dunnage.
         return _records([*command, *words], {"OMPI_MCA_osc": "^ucx"}, each, limit)
     for variable in variables:
         command += ["-genv", *variable.split("=", 1)]
@@ -85,11 +93,15 @@ def launch_program(
 
 
 def _records(
-    command: List[str], variables: Dict[str, str], each: Take = lambda record: None, limit: Optional[float] = None, **options: Any
+    command: List[str], variables: Dict[str, str], each: Take = lambda record: None, limit: Optional[float] = None,
+    **options: Any
 ) -> List[Record]:
-    """Wrong bytes are in the records and make the program's status 1; any other status is an error."""
+    """Runs a command and returns its records. Raises RunError if its status is neither 0 nor 1.
+
+    Status 1 means wrong bytes, which are in the records.
+    """
     environment = dict(os.environ, **variables)
-    for launcher in ("OMPI", "PRTE"):  # of Open MPI 4 and 5
+    for launcher in ("OMPI", "PRTE"):  # of Open MPI 4 and of Open MPI 5
         environment[f"{launcher}_ALLOW_RUN_AS_ROOT"] = environment[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     records: List[Record] = []
     with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
@@ -114,14 +126,15 @@ def _records(
         said = errors.read()
     if process.returncode == CANNOT:
         raise NotHere(said.strip())
-    if late.is_set() or process.returncode not in (0, 1) or not records:  # MPICH's launcher may end with 0 when it is ended
+    # MPICH's launcher may end with status 0 when it is ended.
+    if late.is_set() or process.returncode not in (0, 1) or not records:
         end = f"was ended after {limit:.0f} s" if late.is_set() else f"ended with status {process.returncode}"
         raise RunError(f"{' '.join(command)} {end}:\n{said}")
     return records
 
 
 def _end(process: subprocess.Popen) -> None:
-    """Ends a launcher that is still there, which ends its ranks."""
+    """Ends a launcher that still runs, which ends its ranks."""
     if process.poll() is not None:
         return
     try:
@@ -134,12 +147,15 @@ def _end(process: subprocess.Popen) -> None:
 
 
 def default_core() -> int:
-    """The last core that we may use: the first ones serve the system's interrupts."""
+    """Returns the last core that this process may use.
+
+    The first cores serve the system's interrupts.
+    """
     return max(os.sched_getaffinity(0))
 
 
 def run_experiment(home: Home, experiment: Experiment, mpis: List[str], core: int, say: Say) -> Run:
-    """Runs an experiment's program as often as asked, with every MPI in turn."""
+    """Runs an experiment's program as often as the experiment says, with the MPIs in turn."""
     if experiment.modes:
         return _run_patterns(home, experiment, mpis, core, say)
     if not home.library.exists():
@@ -157,12 +173,14 @@ def run_experiment(home: Home, experiment: Experiment, mpis: List[str], core: in
 
 
 def turns(mpis: List[str], rounds: int) -> List[Tuple[int, str]]:
-    """Each MPI once in every round, a different one first each time."""
+    """Returns (round, MPI) pairs: each MPI once in every round, and another MPI first in each
+    round.
+    """
     return [(turn, mpis[(turn + place) % len(mpis)]) for turn in range(rounds) for place in range(len(mpis))]
 
 
 def _run_patterns(home: Home, experiment: Experiment, mpis: List[str], core: int, say: Say) -> Run:
-    """Every chosen pattern goes round the MPIs before the next one does."""
+    """Runs each chosen pattern with all MPIs before the next pattern begins."""
     run = Run()
     operation = "both" if len(experiment.operations) == 2 else experiment.operations[0]
     for mode in experiment.modes:

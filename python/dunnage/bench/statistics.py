@@ -1,4 +1,4 @@
-"""The statistics that all the benchmarks use."""
+"""The statistics that all benchmarks use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import numpy
 
 
 def summarize(samples: Sequence[float]) -> Dict[str, float]:
-    """Median, trimean and the 10th and 90th percentiles. Robust: a shared machine has long tails."""
+    """Returns the median, the trimean, and the 10th and 90th percentiles.
+
+    These are robust: a shared machine has long tails.
+    """
     p10, q1, median, q3, p90 = numpy.percentile(numpy.asarray(samples, dtype=float), [10, 25, 50, 75, 90])
     return {
         "median": float(median),
@@ -19,22 +22,28 @@ def summarize(samples: Sequence[float]) -> Dict[str, float]:
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
-    """The mean for ratios: that of a list and that of its reciprocals are reciprocal."""
+    """Returns the mean for ratios.
+
+    The mean of the reciprocals is the reciprocal of the mean. Raises ValueError if there are no
+    ratios.
+    """
     if not ratios:
         raise ValueError("no ratios to take the mean of")
     return float(numpy.exp(numpy.mean(numpy.log(numpy.asarray(ratios, dtype=float)))))
 
 
 def consistently_slower(plain: Sequence[float], tested: Sequence[float]) -> bool:
-    """Whether too many of the paired samples are slower for chance: a sign test, at three standard deviations.
+    """Returns whether too many of the paired samples are slower for it to be chance: a sign test,
+    at three deviations.
 
-    The spread of each series does not tell: what disturbs both alike widens both and changes no pair.
+    The spread of each series does not tell. A disturbance that slows both series widens both and
+    changes no pair.
     """
     slower = sum(mine > theirs for theirs, mine in zip(plain, tested))
     return bool(slower > len(plain) / 2 + 1.5 * len(plain) ** 0.5)
 
 
 def without_outliers(samples: Sequence[float]) -> List[float]:
-    """The samples that are at most one standard deviation from the mean of all."""
+    """Returns the samples that are at most one standard deviation from the mean of all."""
     values = numpy.asarray(samples, dtype=float)
     return [float(value) for value in values[abs(values - values.mean()) <= values.std() * (1 + 1e-9)]]

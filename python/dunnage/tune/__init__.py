@@ -1,4 +1,6 @@
-"""`dunnage tune`: measures what packing and messages cost on this machine, and writes the model file that the plan reads.
+"""`dunnage tune`: measures what packing and messages cost on this machine, and writes the model
+file.
 
-``python -m dunnage.tune`` is what ``dunnage tune`` calls. docs/guide/tune.md
+The plan reads the model file. ``dunnage tune`` calls ``python -m dunnage.tune``. See
+docs/guide/tune.md.
 """

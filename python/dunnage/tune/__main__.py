@@ -17,23 +17,30 @@ from .measure import PROGRAM, WrongBytes, measure_all
 from .table import report
 
 Figures = Union[List[Tuned], List[device.Gpu], List[bcast.Broadcasts]]
-LEFT_OUT = ("mpi_abi",)  # the library of another MPI once more; unless asked for
+LEFT_OUT = ("mpi_abi",)  # the library of another MPI once more; measured only if it is asked for
 
 
 def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     """Reads the command line."""
-    parser = argparse.ArgumentParser(prog="dunnage tune", description="Measures what packing and messages cost on this machine, "
-                                     "and writes the model file that Dunnage chooses by.")
+    parser = argparse.ArgumentParser(
+        prog="dunnage tune", description="Measures what packing and messages cost on this machine, "
+        "and writes the model file by which Dunnage chooses.")
     parser.add_argument("--mpi", help="comma-separated MPIs (default: every one that Dunnage's programs are built for)")
-    parser.add_argument("--output", type=Path, help="the file (default: where Dunnage looks for it, as `dunnage info` says)")
+    parser.add_argument("--output", type=Path,
+                        help="the file (default: where Dunnage looks for it, as `dunnage info` says)")
     parser.add_argument("--launch", type=shlex.split, default=[], metavar="WORDS",
                         help="how to start two ranks of one MPI, for example 'mpirun -n 2 --host a,b'")
     parser.add_argument("--memory", choices=["host", "device"], default="host",
-                        help="device: from which sizes messages between GPUs gain by each of their ways; the rest of the file stays")
-    parser.add_argument("--collective", choices=["bcast"], help="bcast: what broadcasts cost within a host or between two; the rest of the file stays")
-    parser.add_argument("--ranks", type=int, help="of broadcasts, the most to measure with (default: one less than there are cores, at most "
-                        f"{bcast_measure.MOST_RANKS})")
-    parser.add_argument("--seconds", type=float, default=50, help="about how long it may take (default: 50); not for device memory")
+                        help="device: measure from which sizes messages between GPUs gain by each of their ways; "
+                        "the rest of the file stays")
+    parser.add_argument("--collective", choices=["bcast"],
+                        help="bcast: measure what broadcasts cost within a host or between two; "
+                        "the rest of the file stays")
+    parser.add_argument("--ranks", type=int,
+                        help="the most ranks to measure broadcasts with (default: one less than there are cores, at "
+                        f"most {bcast_measure.MOST_RANKS})")
+    parser.add_argument("--seconds", type=float, default=50,
+                        help="about how long it may take (default: 50); ignored for device memory")
     options = parser.parse_args(arguments)
     if options.seconds <= 0:
         parser.error("--seconds must be more than 0")
@@ -42,17 +49,21 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     if options.collective and options.memory == "device":
         parser.error("--collective measures broadcasts of host memory only")
     if options.ranks is not None and (not options.collective or options.launch or options.ranks < 2):
-        parser.error("--ranks goes with --collective, must be 2 or more, and is --launch's matter where that is given")
+        parser.error("--ranks needs --collective, must be 2 or more, and cannot be given with --launch")
     return options
 
 
 def mpis_of(home: Home, asked: Optional[str], program: str = PROGRAM) -> List[str]:
-    """Those to measure."""
+    """Returns the MPIs to measure.
+
+    Raises RunError if there are none, if one is not built, or if the library is missing.
+    """
     built = home.mpis(program)
     mpis = asked.split(",") if asked else [mpi for mpi in built if mpi not in LEFT_OUT]
     missing = [mpi for mpi in mpis if mpi not in built]
     if missing or not mpis:
-        raise RunError(f"{program} is not built for {', '.join(missing) or 'any MPI'} in {home.path} (built: {', '.join(built) or 'none'});"
+        raise RunError(f"{program} is not built for {', '.join(missing) or 'any MPI'} in {home.path} "
+                       f"(built: {', '.join(built) or 'none'});"
                        " build it with make, or set DUNNAGE_HOME")
     if not home.library.exists():
         raise RunError(f"{home.library} is missing: build it with make, or set DUNNAGE_HOME")
@@ -60,7 +71,7 @@ def mpis_of(home: Home, asked: Optional[str], program: str = PROGRAM) -> List[st
 
 
 def write(tuned: Figures, output: Optional[Path]) -> Path:
-    """Puts the figures into the file."""
+    """Writes the figures to the file and returns its path."""
     header = tuned[0].header
     if not output and not header["model_file"]:
         raise RunError("neither HOME nor XDG_CACHE_HOME says where the file belongs; name it with --output")
@@ -70,18 +81,28 @@ def write(tuned: Figures, output: Optional[Path]) -> Path:
     if why:
         print(f"dunnage tune: {why}", file=sys.stderr)
     made = {"date": date, "dunnage": header.get("dunnage_version", ""), "command": sys.argv[1:]}
-    merge = bcast.merge if isinstance(tuned[0], bcast.Broadcasts) else device.merge if isinstance(tuned[0], device.Gpu) else model_file.merge
+    merge = model_file.merge
+    if isinstance(tuned[0], bcast.Broadcasts):
+        merge = bcast.merge
+    elif isinstance(tuned[0], device.Gpu):
+        merge = device.merge
     model_file.write(path, header["machine"], made, merge(old, tuned, date))
     return path
 
 
 def said(one: Union[Tuned, device.Gpu, bcast.Broadcasts]) -> str:
-    """What was found with one MPI."""
-    return bcast.report(one) if isinstance(one, bcast.Broadcasts) else device.report(one) if isinstance(one, device.Gpu) else report(one)
+    """Returns what was found out about one MPI, as text."""
+    if isinstance(one, bcast.Broadcasts):
+        return bcast.report(one)
+    return device.report(one) if isinstance(one, device.Gpu) else report(one)
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """Exit status 0: done; 1: Dunnage gave wrong bytes; 2: could not run; 130: interrupted."""
+    """Runs the command.
+
+    Returns 0 if it is done, 1 if Dunnage gave wrong bytes, 2 if it could not run, and 130 if it was
+    interrupted.
+    """
     options = parse(arguments)
     home = find_home()
     try:
@@ -91,7 +112,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
         tuned: Figures
         if options.collective:
             mpis_of(home, options.mpi, bcast_measure.PROGRAM)
-            tuned = bcast_measure.measure_all(home, mpis_of(home, options.mpi), options.launch, options.seconds, options.ranks, say)
+            mpis = mpis_of(home, options.mpi)
+            tuned = bcast_measure.measure_all(home, mpis, options.launch, options.seconds, options.ranks, say)
         elif options.memory == "device":
             tuned = device.measure_all(home, mpis_of(home, options.mpi, device.PROGRAM), options.launch, say)
         else:

@@ -1,4 +1,7 @@
-"""From measured broadcasts and messages to the figures by which broadcasts are chosen (src/plan/bcast_figures.hpp)."""
+"""Turns measured broadcasts and messages into the figures by which broadcasts are chosen.
+
+The figures are those of src/plan/bcast_figures.hpp.
+"""
 
 from __future__ import annotations
 
@@ -8,55 +11,65 @@ from typing import Any, Dict, List, Sequence
 from tabulate import tabulate
 
 from ..bench.results import Record
-from ..bench.sends import size
+from ..bench.units import size
 from . import model_file
-from .evaluate import FEWEST, MOST, NEVER, SOME, SPREAD, TOLERANCES, WORST_ERROR, unsteady
+from .evaluate import FEWEST, MOST, NEVER, SOME, SPREAD, TOLERANCES, WORST_ERROR, spread_text, unsteady
 from .prices import Fit, Row, fit
 
-GAIN = 1.05  # how many times faster a broadcast must be to be Dunnage's, as collective/trial.hpp has it
-DEAREST = 1e6  # nanoseconds; the most that the file may say
+# A broadcast must be this many times faster to be Dunnage's; the same figure as in
+# collective/trial.hpp.
+GAIN = 1.05
+DEAREST = 1e6  # nanoseconds; the largest price that the file may have
 PARTS = ("call", "latency", "overhead", "byte", "reader")
-NEARER = 0.05  # by so much built-in prices may predict better: noise
+NEARER = 0.05  # built-in prices may predict better by this much, because of noise
 
 
 @dataclass
 class Prices:
-    """Those of the window, or of the messages of one class of peers."""
+    """The prices of the window, or of the messages of one class of peers."""
 
     name: str
     fit: Fit
     built_in: Fit
-    refused: str = ""  # why the built-in ones stay
+    refused: str = ""  # why the built-in prices stay
 
 
 @dataclass
 class Broadcasts:
-    """All that was found of one MPI."""
+    """Everything that was found out about one MPI."""
 
-    header: Record  # of bench_tune
+    header: Record  # the header of bench_tune
     network: Prices
     messages: List[Record]
-    window: List[Prices] = field(default_factory=list)  # one, or none where the ranks are on two hosts
+    window: List[Prices] = field(default_factory=list)  # one, or none if the ranks are on two hosts
     least: int = NEVER
-    timed: List[Record] = field(default_factory=list)  # broadcasts
+    timed: List[Record] = field(default_factory=list)  # the records of broadcasts
     disturbed: List[str] = field(default_factory=list)
 
 
 def network_row(record: Record) -> Row:
-    """How often each price is paid in one exchange: messages in a row, as collective::cost has those of a chain, and an empty answer."""
+    """Returns how often each price is paid in one exchange.
+
+    An exchange is messages in a row, as collective::cost has them for a chain, and an empty answer.
+    """
     messages = record["messages"]
     return {"latency": 2, "overhead": messages + 3, "byte": messages * record["bytes"]}
 
 
 def window_rows(records: Sequence[Record]) -> List[Row]:
-    """The same of a broadcast by the window, as plan::WindowCosts::time has it. With one number of ranks nobody can tell what each reader costs: it is in the
-    price of the byte."""
+    """Returns how often each price is paid in a broadcast by the window, as in
+    plan::WindowCosts::time.
+
+    If all records have the same number of ranks, the price of a reader cannot be found out, and is
+    part of the price of a byte.
+    """
     several = len({one["ranks"] for one in records}) > 1
-    return [{"call": 1, "byte": one["bytes"], "reader": one["bytes"] * (one["ranks"] - 1) if several else 0} for one in records]
+    return [{"call": 1, "byte": one["bytes"], "reader": one["bytes"] * (one["ranks"] - 1) if several else 0}
+            for one in records]
 
 
 def _prices(name: str, rows: List[Row], times: List[float], built_in: Dict[str, float], share: float) -> Prices:
-    """`share`: of the series, those that were disturbed."""
+    """Fits prices to times. `share` is the share of the series that were disturbed."""
     before = Fit(built_in, 0)
     if len(rows) < FEWEST:
         return Prices(name, before, before, f"only {len(rows)} measurements")
@@ -68,15 +81,18 @@ def _prices(name: str, rows: List[Row], times: List[float], built_in: Dict[str, 
         refused = f"too noisy: {share:.0%} of the times spread by more than {SPREAD - 1:.0%}"
     elif found.error > WORST_ERROR:
         refused = f"too noisy: the prices are wrong by {found.error:.0%}"
-    elif max(found.prices.values()) > DEAREST or found.prices.get("overhead", 1) <= 0 or sum(price for part, price in found.prices.items() if part in ("byte", "reader")) <= 0:
-        refused = "no machine is like that"
+    elif (max(found.prices.values()) > DEAREST or found.prices.get("overhead", 1) <= 0
+          or sum(price for part, price in found.prices.items() if part in ("byte", "reader")) <= 0):
+        refused = "no machine has such prices"
     elif found.error > wrong + NEARER:
         refused = "the built-in figures are nearer"
     return Prices(name, found, before, refused)
 
 
 def ratios(timed: Sequence[Record]) -> Dict[int, float]:
-    """How many times faster Dunnage was, by bytes, with that number of ranks where it gained most."""
+    """Returns, for each length in bytes, how many times faster Dunnage was with the number of ranks
+    at which it gained most.
+    """
     found: Dict[int, float] = {}
     for one in timed:
         ratio = one["series"]["plain"]["median"] / one["series"]["dunnage"]["median"]
@@ -85,10 +101,11 @@ def ratios(timed: Sequence[Record]) -> Dict[int, float]:
 
 
 def least_window(timed: Sequence[Record]) -> int:
-    """The bytes from which broadcasts on one host may be Dunnage's.
+    """Returns the length, in bytes, from which broadcasts on one host may be Dunnage's.
 
-    The first of two lengths in a row, or the last, with which it is faster with some number of ranks: each communicator compares for itself, and two ranks whose MPI
-    copies at once are no reason to give up what many gain.
+    This is the first of two lengths in a row at which Dunnage is faster with some number of ranks,
+    or the last length. Each communicator compares for itself. So if two ranks gain nothing, because
+    their MPI copies at once, that is no reason to give up what many ranks gain.
     """
     found = ratios(timed)
     gains = [length for length, ratio in found.items() if ratio >= GAIN]
@@ -101,13 +118,17 @@ def least_window(timed: Sequence[Record]) -> int:
 
 
 def evaluate(header: Record, messages: List[Record], timed: List[Record], cores: int) -> Broadcasts:
-    """Everything of one MPI. `timed`: broadcasts on one host; of no use where the two ranks were on two."""
+    """Evaluates the records of one MPI.
+
+    `timed` has broadcasts on one host; it is ignored if the two ranks were on two hosts.
+    """
     built_in, peers = header["built_in"]["bcast"], header["peers"]
     share = unsteady(messages, "network")
     times = [1e9 * one["series"]["plain"]["median"] for one in messages]
-    found = Broadcasts(header, _prices(peers, [network_row(one) for one in messages], times, built_in[peers], share), messages)
+    network = _prices(peers, [network_row(one) for one in messages], times, built_in[peers], share)
+    found = Broadcasts(header, network, messages)
     if share > SOME:
-        found.disturbed.append(f"{share:.0%} of the times of messages spread by more than {SPREAD - 1:.0%}; something disturbed them")
+        found.disturbed.append(spread_text(share, "the times of messages"))
     if peers != "same_host":
         return found
     found.timed = timed
@@ -116,15 +137,19 @@ def evaluate(header: Record, messages: List[Record], timed: List[Record], cores:
     found.window = [_prices("window", window_rows(timed), times, built_in["window"], share)]
     found.least = least_window(timed)
     if share > SOME:
-        found.disturbed.append(f"{share:.0%} of the times of broadcasts spread by more than {SPREAD - 1:.0%}; something disturbed them")
+        found.disturbed.append(spread_text(share, "the times of broadcasts"))
     most = max((one["ranks"] for one in timed), default=0)
     if most > cores:
-        found.window[0].refused = f"{most} ranks on {cores} cores wait for these more than for each other"
+        found.window[0].refused = f"{most} ranks on {cores} cores wait for cores more than for each other"
     return found
 
 
 def figures(found: Broadcasts, old: Dict[str, Any], date: str) -> Dict[str, Any]:
-    """For the model file, with what it has of messages of the other class. What could not be measured now is left to built-in figures."""
+    """Returns the figures for the model file, together with those that it has of the other class of
+    peers.
+
+    A figure that could not be measured now is left out, so the built-in one applies.
+    """
     peers = found.network.name
     kept = ("other_host",) if peers == "same_host" else ("same_host", "window", "least_window")
     new = {key: old[key] for key in kept if key in old}
@@ -137,18 +162,23 @@ def figures(found: Broadcasts, old: Dict[str, Any], date: str) -> Dict[str, Any]
 
 
 def _curves(found: Broadcasts) -> Dict[str, str]:
-    """What was measured, for people: as text, like the others."""
+    """Returns what was measured as text, for people, in the form of the other curves."""
+    def nanoseconds(one: Record, name: str) -> int:
+        return round(1e9 * one["series"][name]["median"])
+
     curves = {found.network.name: "; ".join(
-        f"{one['bytes']} {one['messages']} {round(1e9 * one['series']['plain']['median'])}" for one in found.messages)}
+        f"{one['bytes']} {one['messages']} {nanoseconds(one, 'plain')}" for one in found.messages)}
     for ranks in sorted({one["ranks"] for one in found.timed}):
         curves[f"{ranks} ranks"] = "; ".join(
-            " ".join([str(one["bytes"]), *(str(round(1e9 * one["series"][name]["median"])) for name in ("plain", "dunnage"))])
+            " ".join([str(one["bytes"]), *(str(nanoseconds(one, name)) for name in ("plain", "dunnage"))])
             for one in found.timed if one["ranks"] == ranks)
     return curves
 
 
 def merge(old: List[Dict[str, Any]], measured: List[Broadcasts], date: str) -> List[Dict[str, Any]]:
-    """What was measured now beside all else that the file has."""
+    """Returns the entries of the file with what was measured now, and everything else that the file
+    has.
+    """
     entries = model_file.entries(old)
     for one in measured:
         entry = model_file.entry_of(entries, one.header, date)
@@ -161,24 +191,34 @@ def merge(old: List[Dict[str, Any]], measured: List[Broadcasts], date: str) -> L
 def _times(found: Broadcasts) -> str:
     counts = sorted({one["ranks"] for one in found.timed})
     at = {(one["ranks"], one["bytes"]): one["series"] for one in found.timed}
-    rows = [[size(length), *(f"{1e6 * at[ranks, length][name]['median']:.1f}" if (ranks, length) in at else "-" for ranks in counts for name in ("plain", "dunnage"))]
+    def shown(length: int, ranks: int, name: str) -> str:
+        return f"{1e6 * at[ranks, length][name]['median']:.1f}" if (ranks, length) in at else "-"
+
+    rows = [[size(length), *(shown(length, ranks, name) for ranks in counts for name in ("plain", "dunnage"))]
             for length in sorted({one["bytes"] for one in found.timed})]
-    return tabulate(rows, headers=["us", *(f"{who}, {ranks} ranks" for ranks in counts for who in ("the MPI", "Dunnage"))], disable_numparse=True)
+    headers = ["us", *(f"{who}, {ranks} ranks" for ranks in counts for who in ("the MPI", "Dunnage"))]
+    return tabulate(rows, headers=headers, disable_numparse=True)
 
 
 def report(found: Broadcasts) -> str:
-    """The table and remarks of one MPI; what is built in stands in parentheses."""
+    """Returns the table of one MPI and remarks on it. Built-in figures are in parentheses."""
     header = found.header
-    names = {"window": "the window, ns", "same_host": "messages on one host, ns", "other_host": "messages between hosts, ns"}
-    where = "on one host" if header["peers"] == "same_host" else f"between {header['hosts'][0]} and {header['hosts'][1]}"
-    lines = [f"{header['library']} {header['major']}.{header['minor']}, broadcasts {where} (built-in figures in parentheses)"]
+    names = {"window": "the window, ns", "same_host": "messages on one host, ns",
+             "other_host": "messages between hosts, ns"}
+    hosts = header["hosts"]
+    where = "on one host" if header["peers"] == "same_host" else f"between {hosts[0]} and {hosts[1]}"
+    mpi = f"{header['library']} {header['major']}.{header['minor']}"
+    lines = [f"{mpi}, broadcasts {where} (built-in figures in parentheses)"]
     if found.timed:
         lines.append(_times(found))
     for one in [*found.window, found.network]:
-        prices = ", ".join(f"{part} {one.fit.prices[part]:.4g} ({one.built_in.prices[part]:.4g})" for part in PARTS if part in one.fit.prices)
+        prices = ", ".join(f"{part} {one.fit.prices[part]:.4g} ({one.built_in.prices[part]:.4g})"
+                           for part in PARTS if part in one.fit.prices)
         lines.append(f"{names[one.name]}: {prices}; wrong by {one.fit.error:.0%}")
     if found.window and not found.window[0].refused:
         before = header["built_in"]["bcast"]["least_window"]
-        lines.append(f"Dunnage may take over: {'never' if found.least == NEVER else f'from {size(found.least)}'} (from {size(before)})")
-    lines += [f"{one.name}: the built-in figures stay: {one.refused}" for one in [*found.window, found.network] if one.refused]
+        least = "never" if found.least == NEVER else f"from {size(found.least)}"
+        lines.append(f"Dunnage may take over: {least} (from {size(before)})")
+    lines += [f"{one.name}: the built-in figures stay: {one.refused}"
+              for one in [*found.window, found.network] if one.refused]
     return "\n".join(lines + [f"! {line}" for line in found.disturbed])

@@ -1,4 +1,8 @@
-"""Runs what broadcasts are chosen by under every MPI: its own messages (bench_tune --network), and broadcasts with and without Dunnage (bench_bcast)."""
+"""Runs under every MPI what broadcasts are chosen by.
+
+These are the MPI's own messages (bench_tune --network), and broadcasts with and without Dunnage
+(bench_bcast).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Callable, List, Optional, Sequence
 
-from ..bench.bcast_run import cores
+from ..bench.bcast.run import cores
 from ..bench.home import Home
 from ..bench.results import Record
 from ..bench.runner import RunError
@@ -21,20 +25,27 @@ ROUNDS = 5
 
 
 def rank_counts(asked: Optional[int], here: int) -> List[int]:
-    """With how many ranks to measure: two, half of the most, and the most; one of `here` cores is left to all else."""
+    """Returns the numbers of ranks to measure with: two, half of the most, and the most.
+
+    One of `here` cores is left to everything else.
+    """
     most = asked or max(2, min(here - 1, MOST_RANKS))
     return sorted({2, max(2, most // 2), most})
 
 
 def _timed(mpi: str, records: Sequence[Record]) -> List[Record]:
-    """Times of single broadcasts, as tune's other records have theirs."""
+    """Returns the times of single broadcasts in the form of tune's other records.
+
+    Raises WrongBytes if a broadcast gave wrong bytes.
+    """
     found = []
     for one in records:
         if one["record"] != "result":
             continue
         for name, series in one["series"].items():
             if not series["verified"]:
-                raise WrongBytes(f"{'Dunnage' if name == 'dunnage' else 'the MPI itself'} gave wrong bytes with {mpi}, a broadcast of {one['bytes']} bytes")
+                whose = "Dunnage" if name == "dunnage" else "the MPI itself"
+                raise WrongBytes(f"{whose} gave wrong bytes with {mpi}, a broadcast of {one['bytes']} bytes")
         if all("synchronised" in series for series in one["series"].values()):
             series = {name: series["synchronised"] for name, series in one["series"].items()}
             found.append({"kind": "bcast", "ranks": one["ranks"], "bytes": one["bytes"], "series": series})
@@ -42,13 +53,18 @@ def _timed(mpi: str, records: Sequence[Record]) -> List[Record]:
 
 
 def _broadcasts(lab: Lab, mpi: str, ranks: int) -> List[Record]:
-    """One launch with so many ranks, or as many as the user's own launcher starts."""
+    """Returns the records of one launch with `ranks` ranks.
+
+    If the user gave a launcher, that launcher decides how many ranks it starts.
+    """
     def arguments(seconds: float) -> List[str]:
-        return ["--ways", "plain|dunnage", "--bytes", ",".join(map(str, SIZES)), "--seconds", f"{seconds / len(SIZES):.4f}", "--rounds", str(ROUNDS)]
+        return ["--ways", "plain|dunnage", "--bytes", ",".join(map(str, SIZES)),
+                "--seconds", f"{seconds / len(SIZES):.4f}", "--rounds", str(ROUNDS)]
 
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        records = lab.start(PROGRAM, mpi, f"broadcasts of {ranks} ranks", ranks, {**SETTINGS, "DUNNAGE_REPORT": str(report)}, arguments)
+        settings = {**SETTINGS, "DUNNAGE_REPORT": str(report)}
+        records = lab.start(PROGRAM, mpi, f"broadcasts of {ranks} ranks", ranks, settings, arguments)
         found = _timed(mpi, records)
         if reported(report, "MPI_Bcast", "accelerated") == 0:
             raise RunError(f"no broadcast of {mpi} was Dunnage's")
@@ -56,7 +72,10 @@ def _broadcasts(lab: Lab, mpi: str, ranks: int) -> List[Record]:
 
 
 def measure(lab: Lab, mpi: str, counts: Sequence[int]) -> Broadcasts:
-    """All launches of one MPI; only the first where the two ranks are on two hosts."""
+    """Measures one MPI in all its launches.
+
+    If the two ranks are on two hosts, only the first launch is made.
+    """
     header, messages = lab.run(mpi, "messages", STAGED, ["--network"])
     if header["peers"] != "same_host":
         lab.leave_out(len(counts))
@@ -67,7 +86,10 @@ def measure(lab: Lab, mpi: str, counts: Sequence[int]) -> Broadcasts:
     return evaluate(header, messages, timed, cores())
 
 
-def measure_all(home: Home, mpis: List[str], launch: Sequence[str], seconds: float, ranks: Optional[int], say: Callable[[str], None]) -> List[Broadcasts]:
-    """Every MPI in turn. One that does not run is said and left out."""
+def measure_all(home: Home, mpis: List[str], launch: Sequence[str], seconds: float, ranks: Optional[int],
+                say: Callable[[str], None]) -> List[Broadcasts]:
+    """Measures every MPI in turn. If an MPI does not run, `say` is called with the reason, and the
+    MPI is left out.
+    """
     counts = [2] if launch else rank_counts(ranks, cores())
     return each_mpi(home, mpis, launch, seconds, say, 1 + len(counts), lambda lab, mpi: measure(lab, mpi, counts))

@@ -1,4 +1,4 @@
-"""From what bench_tune measured on one MPI to the figures of the model file."""
+"""Turns what bench_tune measured with one MPI into the figures of the model file."""
 
 from __future__ import annotations
 
@@ -9,53 +9,56 @@ from typing import Any, Dict, List, Tuple
 import numpy
 
 from ..bench.results import Record
-from ..bench.statistics import geometric_mean
 from .prices import Fit, Row, fit, ratio_lost
 
 Figures = Dict[str, Any]
 
-WORST_ERROR = 0.6  # beyond this, prices explain too little to be used
-# The truth has more to it than prices: times that do not follow them may be what matters or what does not. Of the fits that count
-# these less or more the one is taken by which choices are best.
+WORST_ERROR = 0.6  # if prices are wrong by more, they explain too little to be used
+# Prices do not explain everything, and times that do not follow prices may or may not matter. Each
+# tolerance gives one fit, which counts such times more or less. The fit that leads to the best
+# choices is taken.
 TOLERANCES = (0.1, 0.3, 1.0)
-FEWEST = 12  # measurements of each way
-TOLERATED = 0.005  # by so much choices may be worse than by built-in prices: noise
+FEWEST = 12  # the fewest measurements of each way
+# Choices may be worse than those by built-in prices by this much, because of noise.
+TOLERATED = 0.005
 NEVER = 1 << 40  # bytes
 SPREAD = 1.3  # upper over lower quartile of one series
-SOME, MOST = 0.2, 0.5  # shares of series that spread so much: worth telling, and worth nothing
-LAUNCHES_DIFFER = 1.2  # what the MPI itself took in two launches
+# Shares of series with such a spread: from SOME on it is reported, above MOST nothing is used.
+SOME, MOST = 0.2, 0.5
+LAUNCHES_DIFFER = 1.2  # the largest ratio of what the MPI itself took in two launches
 SIDES = ("send", "receive")
 
 
 @dataclass
 class Part:
-    """Packing, one side of messages, or tickets: what each way costs."""
+    """The prices of each way for packing, for one side of messages, or for tickets."""
 
     name: str
-    fits: Tuple[Fit, ...]  # Dunnage's and the MPI's; of tickets only the former
+    fits: Tuple[Fit, ...]  # Dunnage's and the MPI's; for tickets only Dunnage's
     built_in: Tuple[Fit, ...]
-    lost: Tuple[float, float]  # by choices with these and with the built-in prices
-    refused: str = ""  # why the built-in ones stay
-    least: int = 0  # of tickets: bytes from which they may be taken
+    # The time lost by choices with these prices and with the built-in prices.
+    lost: Tuple[float, float]
+    refused: str = ""  # why the built-in prices stay
+    least: int = 0  # for tickets: the length, in bytes, from which a ticket may be taken
 
 
 @dataclass
 class Tuned:
-    """All that was found of one MPI."""
+    """Everything that was found out about one MPI."""
 
     header: Record
     parts: List[Part] = field(default_factory=list)
     disturbed: List[str] = field(default_factory=list)
-    records: List[Record] = field(default_factory=list)  # of kind result
+    records: List[Record] = field(default_factory=list)  # records of kind result
     ticket_records: List[Record] = field(default_factory=list)
 
     def part(self, name: str) -> Part:
-        """One of them."""
+        """Returns the part of that name."""
         return next(part for part in self.parts if part.name == name)
 
     @property
     def name(self) -> str:
-        """As `dunnage info` has it."""
+        """The MPI's name and version in the form of `dunnage info`."""
         return f"{self.header['library']} {self.header['major']}.{self.header['minor']}"
 
 
@@ -64,12 +67,14 @@ def _ns(record: Record, series: str) -> float:
 
 
 def pack_row(blocks: float, size: float, far: bool) -> Row:
-    """How often each price is paid, as plan::Cost::time has it."""
+    """Returns how often each price is paid in packing, as in plan::Cost::time."""
     return {"call": 1, "block": blocks, "byte": 0 if far else size, "far_byte": size if far else 0}
 
 
 def message_rows(blocks: float, size: float, costs: Figures, far_message: int) -> Tuple[Row, Row]:
-    """The same of the engine and the library in a message, as plan::predict has it."""
+    """Returns how often each price of the engine and of the library is paid in a message, as in
+    plan::predict.
+    """
     eager, far = size <= costs["eager_limit"], size >= far_message
     engine, library = pack_row(blocks, size, far), pack_row(blocks, size, far)
     engine["eager_byte"] = engine["byte"] if eager else 0
@@ -80,7 +85,7 @@ def message_rows(blocks: float, size: float, costs: Figures, far_message: int) -
 
 
 def side_fits(side: Figures) -> Tuple[Fit, Fit]:
-    """The prices of one side as they stand in a file, by the names of the rows."""
+    """Returns the prices of one side of a file, by the names in the rows."""
     return (Fit({**side["engine"], "eager_byte": side["engine_eager_byte"]}, 0),
             Fit({**side["library"], "eager_block": side["library_eager_block"]}, 0))
 
@@ -92,7 +97,7 @@ def _part(name: str, rows: Tuple[List[Row], List[Row]], extra: List[List[float]]
     candidates = []
     for tolerance in TOLERANCES:
         found = [fit(rows[way], extra[way], scales[way], tolerance) for way in (0, 1)]
-        # What nothing was measured of keeps its price.
+        # If no record has anything of a price, the built-in price stays.
         candidates.append(tuple(Fit({**built_in[way].prices, **found[way].prices}, found[way].error) for way in (0, 1)))
     fits = min(candidates, key=lambda one: ratio_lost(one, *rows, times, margin))
     lost = (ratio_lost(fits, *rows, times, margin), ratio_lost(built_in, *rows, times, margin))
@@ -105,7 +110,7 @@ def _part(name: str, rows: Tuple[List[Row], List[Row]], extra: List[List[float]]
 
 
 def pack_part(records: List[Record], built_in: Figures, margin: float) -> Part:
-    """MPI_Pack and MPI_Unpack, which have one price."""
+    """Evaluates MPI_Pack and MPI_Unpack, which have the same prices."""
     packs = [record for record in records if record["kind"] == "pack"]
     rows = [pack_row(one["bytes"] / one["block"], one["bytes"], one["far"]) for one in packs]
     times = [[_ns(one, series) for one in packs] for series in ("dunnage", "plain")]
@@ -114,34 +119,41 @@ def pack_part(records: List[Record], built_in: Figures, margin: float) -> Part:
 
 
 def _fastest(side: str, records: List[Record]) -> Dict[int, float]:
-    """Of each size, whatever was sent and by whatever way."""
+    """Returns the fastest time of each size, whatever was sent and in whatever way."""
     fastest: Dict[int, float] = {}
     for one in records:
         if one["kind"] == "message" and one["direction"] in (side, "contiguous"):
-            fastest[one["bytes"]] = min(fastest.get(one["bytes"], float("inf")), *(_ns(one, series) for series in one["series"]))
+            times = (_ns(one, series) for series in one["series"])
+            fastest[one["bytes"]] = min(fastest.get(one["bytes"], float("inf")), *times)
     return fastest
 
 
 def side_part(side: str, records: List[Record], built_in: Figures, peers: str, margin: float) -> Part:
-    """Messages that are strided on one side. Prices are what they take beyond the fastest of their size, by whatever way."""
+    """Evaluates messages that are strided on one side.
+
+    Prices are for the time in addition to the fastest message of the same size, in whatever way.
+    """
     costs = built_in["messages"][peers]
     messages = [record for record in records if record["kind"] == "message" and record["direction"] == side]
     rows = [message_rows(one["bytes"] / one["block"], one["bytes"], costs, built_in["far_message"]) for one in messages]
     times = [[_ns(one, series) for one in messages] for series in ("dunnage", "plain")]
     fastest = _fastest(side, records)
     extra = [[time - fastest[one["bytes"]] for one, time in zip(messages, way)] for way in times]
-    # A tenth of the whole time is as little as choices need to know.
+    # Choices need to know no more than a tenth of the whole time.
     scales = [[beyond + 0.1 * time for beyond, time in zip(*both)] for both in zip(extra, times)]
-    return _part(side, ([row[0] for row in rows], [row[1] for row in rows]), extra, times, scales, side_fits(costs[side]), margin)
+    both = ([row[0] for row in rows], [row[1] for row in rows])
+    return _part(side, both, extra, times, scales, side_fits(costs[side]), margin)
 
 
 def ticket_part(staged: List[Record], tickets: List[Record], built_in: Figures, send: Part, margin: float) -> Part:
-    """What a ticket costs, by the same measure as the other ways, and from which size it may be taken.
+    """Finds out what a ticket costs, measured like the other ways, and from which size it may be
+    taken.
 
-    Each launch is compared with its own times of the MPI.
+    Each launch is compared with the MPI's times of the same launch.
     """
     def strided(records: List[Record]) -> Dict[Tuple[int, int], Record]:
-        return {(one["bytes"], one["block"]): one for one in records if one["kind"] == "message" and one["direction"] == "send"}
+        return {(one["bytes"], one["block"]): one for one in records
+                if one["kind"] == "message" and one["direction"] == "send"}
 
     other, fastest = strided(staged), _fastest("send", staged)
     places = [place for place in strided(tickets) if place in other]
@@ -151,7 +163,8 @@ def ticket_part(staged: List[Record], tickets: List[Record], built_in: Figures, 
         return Part("ticket", (zero,), (zero,), (0, 0), f"only {len(places)} measurements", built_in["least_ticket"])
     rows = [pack_row(size / block, size, size >= far_message) for size, block in places]
     both = [message_rows(size / block, size, built_in["messages"]["same_host"], far_message) for size, block in places]
-    times = [_ns(other[place], "plain") * _ns(one, "dunnage") / _ns(one, "plain") for place, one in strided(tickets).items() if place in other]
+    times = [_ns(other[place], "plain") * _ns(one, "dunnage") / _ns(one, "plain")
+             for place, one in strided(tickets).items() if place in other]
     best = [min(_ns(other[place], series) for series in ("plain", "dunnage")) for place in places]
     beyond = [max(time - fastest[place[0]], 0.0) for time, place in zip(times, places)]
     scales = [extra + 0.1 * time for extra, time in zip(beyond, times)]
@@ -159,7 +172,8 @@ def ticket_part(staged: List[Record], tickets: List[Record], built_in: Figures, 
     prices = [zero, *(Fit({**zero.prices, **one.prices}, one.error) for one in found)]
 
     def lost(least: int, ticket: Fit, fits: Tuple[Fit, ...]) -> float:
-        """As ratio_lost, of plan::choose_ticket."""
+        """Returns what choices by plan::choose_ticket lose, as ratio_lost() does for other choices.
+        """
         shares = []
         for (size, _), row, others, mine, theirs in zip(places, rows, both, times, best):
             taken = size >= least and margin * ticket.time(row) <= min(way.time(of) for way, of in zip(fits, others))
@@ -175,7 +189,10 @@ def ticket_part(staged: List[Record], tickets: List[Record], built_in: Figures, 
 
 
 def unsteady(records: List[Record], kind: str) -> float:
-    """The share of the series of which the upper quartile is far from the lower one. 1 to 5 % are on a quiet machine."""
+    """Returns the share of the series whose upper quartile is far from the lower one.
+
+    On a quiet machine it is 1 to 5 %.
+    """
     found = []
     for one in records:
         if one["kind"] == kind:
@@ -185,8 +202,15 @@ def unsteady(records: List[Record], kind: str) -> float:
     return mean(found) if found else 0.0
 
 
+def spread_text(share: float, times: str) -> str:
+    """Returns a remark on times of which a share spread too much."""
+    return f"{share:.0%} of {times} spread by more than {SPREAD - 1:.0%}; something disturbed them"
+
+
 def launch_ratio(staged: List[Record], tickets: List[Record]) -> float:
-    """How much longer the MPI itself took in the second launch than in the first."""
+    """Returns how much longer the MPI itself took in the second launch than in the first, as a
+    ratio.
+    """
     first = {(one["bytes"], one["block"]): _ns(one, "plain") for one in staged if one.get("direction") == "send"}
     ratios = [_ns(one, "plain") / first[one["bytes"], one["block"]] for one in tickets
               if one["kind"] == "message" and (one["bytes"], one["block"]) in first]
@@ -198,13 +222,13 @@ def _times(ratio: float) -> str:
 
 
 def disturbances(launches: List[Tuple[str, List[Record]]]) -> List[str]:
-    """What a reader must know of a machine that was not quiet."""
+    """Returns what a reader must know about a machine that was not quiet."""
     found = []
     for name, records in launches:
         for kind in ("pack", "message"):
             share = unsteady(records, kind)
             if share > SOME:
-                found.append(f"{name}: {share:.0%} of the {kind} times spread by more than {SPREAD - 1:.0%}; something disturbed them")
+                found.append(f"{name}: {spread_text(share, f'the {kind} times')}")
     copies: Dict[int, List[float]] = {}
     for _, records in launches:
         for one in records:
@@ -216,7 +240,10 @@ def disturbances(launches: List[Tuple[str, List[Record]]]) -> List[str]:
 
 
 def refuse_the_disturbed(tuned: Tuned) -> None:
-    """Times that changed while they were measured cannot be compared with each other."""
+    """Refuses parts whose times changed during the measurement.
+
+    Such times cannot be compared with each other.
+    """
     for part in tuned.parts:
         share = unsteady(tuned.records, "pack" if part.name == "pack" else "message")
         if part.name == "ticket":
@@ -229,10 +256,14 @@ def refuse_the_disturbed(tuned: Tuned) -> None:
 
 
 def evaluate(header: Record, records: List[Record], tickets: List[Record], taken: int) -> Tuned:
-    """Everything of one MPI. `taken`: how many messages of the second launch went by ticket."""
+    """Evaluates the records of one MPI.
+
+    `taken` is the number of messages of the second launch that went by ticket.
+    """
     built_in, margin, peers = header["built_in"], header["margin"], header["peers"]
     tuned = Tuned(header, records=records, ticket_records=tickets)
-    tuned.parts = [pack_part(records, built_in, margin)] + [side_part(side, records, built_in, peers, margin) for side in SIDES]
+    tuned.parts = [pack_part(records, built_in, margin),
+                   *(side_part(side, records, built_in, peers, margin) for side in SIDES)]
     if peers == "same_host":
         ticket = ticket_part(records, tickets, built_in, tuned.parts[1], margin)
         if not taken:

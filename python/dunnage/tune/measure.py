@@ -17,31 +17,35 @@ from .progress import Progress
 
 PROGRAM = "bench_tune"
 Found = TypeVar("Found")
-SHORTEST = 0.2  # seconds of measuring in one launch; the program goes round three times whatever it is given
-PATIENCE = 60.0  # seconds that a launch may take beyond what it was given
+# Seconds of measuring in one launch; the program makes three rounds even if it is given less.
+SHORTEST = 0.2
+PATIENCE = 60.0  # seconds that a launch may take in addition to the seconds that it was given
 
-# All that is eligible goes through Dunnage in both, by staging memory in the one and by ticket in the other. No launch asks a
-# model file: there may be a damaged one.
-COMMON = {"DUNNAGE": "on", "DUNNAGE_FORCE": "always", "DUNNAGE_MODEL": "none", "DUNNAGE_STREAMS": "off"}
+# In both launches every eligible call goes through Dunnage: by staging memory in the one and by
+# ticket in the other. No launch reads a model file, because that file may be damaged.
+COMMON = {"DUNNAGE": "on", "DUNNAGE_FORCE": "always", "DUNNAGE_MODEL": "none"}
 STAGED = {**COMMON, "DUNNAGE_TICKETS": "off", "DUNNAGE_REPORT": "0"}
 TICKETS = {**COMMON, "DUNNAGE_TICKETS": "always"}
 
 
 @dataclass
 class Budget:
-    """Shares what is left of the time among the launches to come. What a launch takes beyond measuring is learnt on the way."""
+    """Shares the time that is left among the remaining launches.
+
+    It learns from past launches what a launch takes besides measuring.
+    """
 
     end: float
     launches: int
     overhead: float = 1.5
 
     def next(self) -> float:
-        """Seconds of measuring for the next launch."""
+        """Returns the seconds of measuring for the next launch."""
         left = self.end - time.monotonic() - self.launches * self.overhead
         return max(left / max(self.launches, 1), SHORTEST)
 
     def took(self, given: float, seconds: float) -> None:
-        """Of the launch before."""
+        """Reports how long the last launch took, and how long it was given."""
         self.launches -= 1
         self.overhead = 0.5 * (self.overhead + max(seconds - given, 0.0))
 
@@ -55,8 +59,11 @@ class Lab:
     budget: Budget
     progress: Progress
 
-    def start(self, program: str, mpi: str, what: str, ranks: int, settings: Dict[str, str], arguments: Callable[[float], List[str]]) -> List[Record]:
-        """One launch with the arguments for so many seconds: what it wrote."""
+    def start(self, program: str, mpi: str, what: str, ranks: int, settings: Dict[str, str],
+              arguments: Callable[[float], List[str]]) -> List[Record]:
+        """Makes one launch and returns the records that it wrote. `arguments` gets the seconds that
+        it is given.
+        """
         given = self.budget.next()
         self.progress.begin(f"{mpi}: {what}")
         start = time.monotonic()
@@ -66,21 +73,28 @@ class Lab:
                 self.progress.share(record["share"])
 
         try:
-            return launch_program(self.home, program, mpi, arguments(given), ranks, settings=settings, launch=self.launch, each=each,
-                                  limit=given + PATIENCE)
+            return launch_program(self.home, program, mpi, arguments(given), ranks, settings=settings,
+                                  launch=self.launch, each=each, limit=given + PATIENCE)
         finally:
             self.budget.took(given, time.monotonic() - start)
             self.progress.end()
 
     def leave_out(self, launches: int) -> None:
-        """Of those that were counted on."""
+        """Tells that so many of the expected launches are left out."""
         for _ in range(launches):
             self.budget.launches -= 1
             self.progress.end()
 
-    def run(self, mpi: str, what: str, settings: Dict[str, str], arguments: Sequence[str]) -> Tuple[Record, List[Record]]:
-        """One launch of bench_tune: the header, and the results."""
-        records = self.start(PROGRAM, mpi, what, 2, settings, lambda seconds: ["--seconds", f"{seconds:.2f}", *arguments])
+    def run(self, mpi: str, what: str, settings: Dict[str, str],
+            arguments: Sequence[str]) -> Tuple[Record, List[Record]]:
+        """Makes one launch of bench_tune and returns the header and the results.
+
+        Raises WrongBytes if Dunnage gave wrong bytes.
+        """
+        def timed(seconds: float) -> List[str]:
+            return ["--seconds", f"{seconds:.2f}", *arguments]
+
+        records = self.start(PROGRAM, mpi, what, 2, settings, timed)
         header, end = records[0], records[-1]
         if header["record"] != "header" or end["record"] != "end":
             raise RunError(f"{PROGRAM} of {mpi} did not finish")
@@ -92,11 +106,11 @@ class Lab:
 
 
 class WrongBytes(RunError):
-    """What must never be."""
+    """Dunnage or an MPI gave wrong bytes."""
 
 
 def reported(report: Path, call: str, what: str) -> int:
-    """How many calls the report has of that kind."""
+    """Returns how many calls of that kind the report has."""
     try:
         return int(json.loads(report.read_text())["calls"][call][what])
     except (OSError, ValueError, KeyError):
@@ -104,25 +118,34 @@ def reported(report: Path, call: str, what: str) -> int:
 
 
 def measure(lab: Lab, mpi: str) -> Tuned:
-    """Both launches of one MPI; only the first where the ranks are on two hosts, between which there are no tickets."""
+    """Makes both launches of one MPI.
+
+    If the ranks are on two hosts, only the first is made, because there are no tickets between
+    hosts.
+    """
     header, records = lab.run(mpi, "packing and messages", STAGED, [])
     if header["peers"] != "same_host":
         lab.leave_out(1)
         return evaluate(header, records, [], 0)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        tickets = lab.run(mpi, "tickets", {**TICKETS, "DUNNAGE_REPORT": str(report)}, ["--tickets", "--least", "16384"])[1]
+        settings = {**TICKETS, "DUNNAGE_REPORT": str(report)}
+        tickets = lab.run(mpi, "tickets", settings, ["--tickets", "--least", "16384"])[1]
         return evaluate(header, records, tickets, reported(report, "MPI_Send", "by ticket"))
 
 
-def measure_all(home: Home, mpis: List[str], launch: Sequence[str], seconds: float, say: Callable[[str], None]) -> List[Tuned]:
-    """Packing and messages with every MPI."""
+def measure_all(home: Home, mpis: List[str], launch: Sequence[str], seconds: float,
+                say: Callable[[str], None]) -> List[Tuned]:
+    """Measures packing and messages with every MPI."""
     return each_mpi(home, mpis, launch, seconds, say, 2, measure)
 
 
-def each_mpi(home: Home, mpis: List[str], launch: Sequence[str], seconds: float, say: Callable[[str], None], launches: int,
-             measure_one: Callable[[Lab, str], Found]) -> List[Found]:
-    """Every MPI in turn, with so many launches each. One that does not run is said and left out."""
+def each_mpi(home: Home, mpis: List[str], launch: Sequence[str], seconds: float, say: Callable[[str], None],
+             launches: int, measure_one: Callable[[Lab, str], Found]) -> List[Found]:
+    """Measures every MPI in turn, with `launches` launches each.
+
+    If an MPI does not run, `say` is called with the reason, and the MPI is left out.
+    """
     found, wrong = [], []
     with Progress(launches * len(mpis)) as progress:
         lab = Lab(home, launch, Budget(time.monotonic() + seconds, launches * len(mpis)), progress)

@@ -1,4 +1,6 @@
-"""The model file: docs/reference/model-file.md. Its other reader is src/plan/model_file.cpp."""
+"""Reads and writes the model file (docs/reference/model-file.md). src/plan/model_file.cpp reads it
+too.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ Key = Tuple[str, int, int]
 
 
 def rounded(prices: Dict[str, float]) -> Dict[str, float]:
-    """As much of them as there is any truth in."""
+    """Rounds prices to as many digits as have a meaning."""
     return {name: float(f"{price:.4g}") for name, price in prices.items()}
 
 
@@ -32,15 +34,19 @@ def _side_figures(part: Part) -> Document:
 
 
 def _curve(records: List[Record]) -> str:
-    """Bytes, bytes of a block, and the medians of plain MPI and of Dunnage in nanoseconds. As text, over which every program that
-    starts passes more quickly than over numbers."""
+    """Returns the curve as text: bytes, bytes of a block, and the medians of plain MPI and of
+    Dunnage in nanoseconds.
+
+    Every program that starts skips text more quickly than numbers.
+    """
     rows = [[one["bytes"], one.get("block", one["bytes"]),
-             *(round(1e9 * one["series"][name]["median"]) for name in ("plain", "dunnage") if name in one["series"])] for one in records]
+             *(round(1e9 * one["series"][name]["median"]) for name in ("plain", "dunnage") if name in one["series"])]
+            for one in records]
     return "; ".join(" ".join(map(str, row)) for row in rows)
 
 
 def curves(tuned: Tuned) -> Document:
-    """What was measured, for those who want to look."""
+    """Returns what was measured, for people who want to look at it."""
     groups: Dict[str, List[Record]] = {}
     for record in tuned.records:
         groups.setdefault(record.get("direction", record["kind"]), []).append(record)
@@ -49,7 +55,10 @@ def curves(tuned: Tuned) -> Document:
 
 
 def entry(tuned: Tuned, old: Document, date: str) -> Document:
-    """One MPI's part of the file, with what `old` has of other peers. What could not be measured now is left to built-in figures."""
+    """Returns the part of the file for one MPI, with what `old` has of other peers.
+
+    A figure that could not be measured now is left out, so the built-in one applies.
+    """
     header, peers = tuned.header, tuned.header["peers"]
     new = {key: header[key] for key in ("library", "major", "minor")}
     new["date"] = date
@@ -71,7 +80,7 @@ def entry(tuned: Tuned, old: Document, date: str) -> Document:
 
 
 def read(path: Path, machine: Record) -> Tuple[List[Document], str]:
-    """The MPIs of a file that may stay, and why none may, if so."""
+    """Returns the MPIs of a file that can be kept. If none can, also returns the reason."""
     try:
         document = json.loads(path.read_text())
         if (document["format"], document["version"]) != (FORMAT, VERSION):
@@ -79,7 +88,8 @@ def read(path: Path, machine: Record) -> Tuple[List[Document], str]:
         if document["machine"] != machine:
             return [], f"{path} was made on another machine; it is replaced"
         for one in document["mpis"]:
-            _ = (one["library"], one["major"], one["minor"], one.get("messages", {}).items(), one.get("curves", {}).items())
+            _ = (one["library"], one["major"], one["minor"])
+            _ = (one.get("messages", {}).items(), one.get("curves", {}).items())
         return document["mpis"], ""
     except FileNotFoundError:
         return [], ""
@@ -88,23 +98,27 @@ def read(path: Path, machine: Record) -> Tuple[List[Document], str]:
 
 
 def key_of(header: Record) -> Key:
-    """What an MPI's part of the file goes by. `header`: such a part, or of a program that knows its MPI."""
+    """Returns the key of an MPI's part of the file.
+
+    `header` is such a part, or the header of a program that knows its MPI.
+    """
     return header["library"], header["major"], header["minor"]
 
 
 def entries(old: List[Document]) -> Dict[Key, Document]:
-    """The MPIs of a file."""
+    """Returns the MPIs of a file by their keys."""
     return {key_of(one): one for one in old}
 
 
 def entry_of(found: Dict[Key, Document], header: Record, date: str) -> Document:
-    """The part of one MPI, to put something into it beside what else it has."""
+    """Returns the part of one MPI. A new part is made if there is none."""
     library, major, minor = key_of(header)
-    return found.setdefault(key_of(header), {"library": library, "major": major, "minor": minor, "date": date, "messages": {}, "curves": {}})
+    new = {"library": library, "major": major, "minor": minor, "date": date, "messages": {}, "curves": {}}
+    return found.setdefault(key_of(header), new)
 
 
 def merge(old: List[Document], tuned: List[Tuned], date: str) -> List[Document]:
-    """What was measured now, with what the file has of other MPIs and peers."""
+    """Returns what was measured now, and what the file has of other MPIs and peers."""
     found = entries(old)
     for one in tuned:
         found[key_of(one.header)] = entry(one, found.get(key_of(one.header), {}), date)
@@ -112,7 +126,7 @@ def merge(old: List[Document], tuned: List[Tuned], date: str) -> List[Document]:
 
 
 def write(path: Path, machine: Record, made: Document, mpis: List[Document]) -> None:
-    """In one step: a program that starts now finds the old file or the new one."""
+    """Writes the file in one step: a program that starts now finds the old file or the new one."""
     document = {"format": FORMAT, "version": VERSION, "made": made, "machine": machine, "mpis": mpis}
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:

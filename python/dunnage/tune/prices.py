@@ -1,4 +1,6 @@
-"""Prices that explain measured times: t = call + blocks * block + bytes * byte, none of them negative."""
+"""Finds prices that explain measured times: t = call + blocks * block + bytes * byte. No price is
+negative.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,24 @@ Row = Dict[str, float]  # how often each price is paid
 
 @dataclass
 class Fit:
-    """Prices in nanoseconds, of those columns that anything was measured of, and how well they predict."""
+    """Prices in nanoseconds and how well they predict.
+
+    Only prices that anything was measured of are there.
+    """
 
     prices: Dict[str, float]
     error: float  # median of |predicted - measured| / scale
 
     def time(self, row: Row) -> float:
-        """What the prices predict."""
+        """Returns the predicted time in nanoseconds."""
         return sum(self.prices.get(name, 0.0) * often for name, often in row.items())
 
 
 def nonnegative(rows: numpy.ndarray, times: numpy.ndarray) -> numpy.ndarray:
-    """Least squares with no negative solution: the best of those in which a subset of the columns is zero. There are few columns."""
+    """Returns the least-squares solution without negative values.
+
+    It tries every subset of the columns, with zero for the other columns. There are few columns.
+    """
     best, least = numpy.zeros(rows.shape[1]), float(times @ times)
     for kept in product([False, True], repeat=rows.shape[1]):
         if not any(kept):
@@ -40,11 +48,14 @@ def nonnegative(rows: numpy.ndarray, times: numpy.ndarray) -> numpy.ndarray:
 
 
 def fit(rows: Sequence[Row], times: Sequence[float], scales: Sequence[float], tolerance: float) -> Fit:
-    """Fits relative errors: of each time by its scale. What is further off than the tolerance counts once, not squared (Huber)."""
+    """Fits relative errors: each time is divided by its scale.
+
+    An error above the tolerance counts linearly and not squared (Huber).
+    """
     names = [name for name in rows[0] if any(row[name] for row in rows)]
     matrix = numpy.array([[row[name] for name in names] for row in rows], dtype=float)
     measured, scale = numpy.asarray(times, dtype=float), numpy.asarray(scales, dtype=float)
-    largest = matrix.max(axis=0)  # columns of one size, or the calls vanish beside the bytes
+    largest = matrix.max(axis=0)  # scale the columns alike, or the calls vanish beside the bytes
     columns = matrix / largest / scale[:, None]
     weights = numpy.ones(len(rows))
     for _ in range(8):
@@ -55,10 +66,12 @@ def fit(rows: Sequence[Row], times: Sequence[float], scales: Sequence[float], to
     return Fit(dict(zip(names, (found / largest).tolist())), float(numpy.median(errors)))
 
 
-def ratio_lost(fits: Sequence[Fit], engine: Sequence[Row], library: Sequence[Row], times: List[Sequence[float]], margin: float) -> float:
-    """By what share a choice by these prices takes longer than the better choice would, on average over what was measured.
+def ratio_lost(fits: Sequence[Fit], engine: Sequence[Row], library: Sequence[Row], times: List[Sequence[float]],
+               margin: float) -> float:
+    """Returns by what share choices by these prices take longer than the better choice, on average
+    over all times.
 
-    `fits` and `times` are those of the engine and of the library.
+    `fits` and `times` have two members, for the engine and for the library.
     """
     lost = []
     for ours, theirs, measured in zip(engine, library, zip(*times)):

@@ -1,4 +1,4 @@
-"""How far it is: a bar where somebody looks at a terminal, else a line for each step."""
+"""Shows progress: a bar if the output is a terminal, else a line for each step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ except ImportError:
 
 
 class Progress:
-    """Steps of equal length. With `with`, so that the bar ends before anything else is printed."""
+    """The progress of a run of equal steps.
+
+    Use it in a `with` statement, so that the bar ends before anything else is printed.
+    """
 
     def __init__(self, steps: int) -> None:
         self.steps, self.done, self.shown = steps, 0, 0.0
@@ -28,20 +31,20 @@ class Progress:
             self.bar.close()
 
     def begin(self, what: str) -> None:
-        """The next step."""
+        """Begins the next step."""
         if self.bar is not None:
             self.bar.set_description_str(what)
         else:
             print(f"  {what} ({self.done + 1} of {self.steps})", file=sys.stderr, flush=True)
 
     def share(self, of_step: float) -> None:
-        """How much of the step is done."""
+        """Reports which share of the step is done, from 0 to 1."""
         now = 100 * (self.done + min(of_step, 1)) / self.steps
         if self.bar is not None and now > self.shown:
             self.bar.update(now - self.shown)
         self.shown = max(self.shown, now)
 
     def end(self) -> None:
-        """Of a step."""
+        """Ends the step."""
         self.share(1)
         self.done += 1

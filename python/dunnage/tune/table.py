@@ -1,4 +1,4 @@
-"""What `dunnage tune` prints of one MPI."""
+"""The tables that `dunnage tune` prints for one MPI."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Dict, List
 
 from tabulate import tabulate
 
-from ..bench.sends import size
+from ..bench.units import size
 from .evaluate import Part, Tuned, message_rows, pack_row
 
 BLOCKS = (8, 64, 512, 4096)
@@ -21,13 +21,14 @@ def _prices(tuned: Tuned) -> str:
         for who, found, before in zip(("Dunnage", "the MPI"), part.fits, part.built_in):
             row = {"ns": part.name, "by": who}
             for name, title in COLUMNS.items():
-                row[title] = "" if name not in before.prices else f"{found.prices[name]:.3g} ({before.prices[name]:.3g})"
+                both = name in before.prices
+                row[title] = f"{found.prices[name]:.3g} ({before.prices[name]:.3g})" if both else ""
             rows.append({**row, "wrong by": f"{found.error:.0%}"})
     return tabulate(rows, headers="keys", disable_numparse=True)
 
 
 def _ranges(sizes: List[int], chosen: List[bool]) -> str:
-    """The sizes chosen, as ranges."""
+    """Returns the chosen sizes as ranges."""
     parts: List[List[int]] = []
     for place, one in enumerate(chosen):
         if one and place and chosen[place - 1]:
@@ -35,9 +36,13 @@ def _ranges(sizes: List[int], chosen: List[bool]) -> str:
         elif one:
             parts.append([place, place])
     last = len(sizes) - 1
-    return ", ".join(
-        f"from {size(sizes[a])}" if b == last else size(sizes[a]) if a == b else f"{size(sizes[a])} to {size(sizes[b])}" for a, b in parts
-    ) or "never"
+
+    def shown(a: int, b: int) -> str:
+        if b == last:
+            return f"from {size(sizes[a])}"
+        return size(sizes[a]) if a == b else f"{size(sizes[a])} to {size(sizes[b])}"
+
+    return ", ".join(shown(a, b) for a, b in parts) or "never"
 
 
 def _chosen(tuned: Tuned, part: Part, block: int) -> str:
@@ -48,7 +53,8 @@ def _chosen(tuned: Tuned, part: Part, block: int) -> str:
     chosen = []
     for one in sizes:
         if part.name == "pack":
-            # Strided with gaps of the blocks' own length, as measured: see pack::Program for what is far.
+            # Strided with gaps as long as the blocks, as it was measured. pack::Program says what
+            # is far.
             far = one + min(2 * one, one + 64 * one // block) > header["machine"]["second_level_cache"]
             rows = (pack_row(one / block, one, far),) * 2
             chosen.append(header["margin"] * fits[0].time(rows[0]) < fits[1].time(rows[1]))
@@ -68,16 +74,18 @@ def _chosen(tuned: Tuned, part: Part, block: int) -> str:
 def _choices(tuned: Tuned) -> str:
     rows = []
     for part in tuned.parts:
-        row: Dict[str, str] = {"Dunnage takes over": part.name, **{f"blocks of {b} B": _chosen(tuned, part, b) for b in BLOCKS}}
+        chosen = {f"blocks of {b} B": _chosen(tuned, part, b) for b in BLOCKS}
+        row: Dict[str, str] = {"Dunnage takes over": part.name, **chosen}
         row["slower than the better way"] = f"{part.lost[0]:.1%} ({part.lost[1]:.1%})"
         rows.append(row)
     return tabulate(rows, headers="keys", disable_numparse=True)
 
 
 def report(tuned: Tuned) -> str:
-    """The tables and remarks of one MPI; what is built in stands in parentheses."""
+    """Returns the tables of one MPI and remarks on them. Built-in figures are in parentheses."""
     header = tuned.header
-    where = "on one host" if header["peers"] == "same_host" else f"between {header['hosts'][0]} and {header['hosts'][1]}"
+    hosts = header["hosts"]
+    where = "on one host" if header["peers"] == "same_host" else f"between {hosts[0]} and {hosts[1]}"
     lines = [f"{tuned.name}, {where} (built-in figures in parentheses)", _prices(tuned), "", _choices(tuned)]
     lines += [f"{part.name}: the built-in figures stay: {part.refused}" for part in tuned.parts if part.refused]
     lines += [f"! {line}" for line in tuned.disturbed]

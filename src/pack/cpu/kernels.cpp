@@ -4,18 +4,19 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pack/cpu/kernels.cpp"
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include <hwy/cache_control.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace dunnage::pack {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// How far ahead of the copy the user's memory is asked for. The hardware follows short strides by itself.
-constexpr std::int64_t prefetch_distance = 24;     // blocks, where every block is a line of its own
-constexpr std::int64_t prefetch_stride = 256;      // bytes: from here on we prefetch
+// How far ahead of the copy the user's memory is prefetched. The hardware itself prefetches short
+// strides.
+constexpr std::int64_t prefetch_distance = 24;  // blocks, if every block is a line of its own
+constexpr std::int64_t prefetch_stride = 256;   // bytes: we prefetch strides from this length on
 constexpr std::int64_t line = 64;
 
 template <Direction D>
@@ -31,9 +32,10 @@ inline void move(char* user, char* packed) {
     copy_fixed<N>(user, packed);
 }
 
-/// Copies n > 64 bytes in whole vectors, the last one overlapping the one before.
+/// Copies n > 64 bytes in whole vectors. The last vector overlaps the one before it.
 inline void copy_vectors(char* __restrict to, const char* __restrict from, std::int64_t n) {
-  // Beyond this the C library's copy, which knows the machine's string instructions, is at least as good.
+  // Above this length the C library's copy is at least as good, because it uses the processor's
+  // string instructions.
   constexpr std::int64_t library = HWY_TARGET == HWY_SCALAR ? 0 : 1024;
   if (n > library) {
     std::memcpy(to, from, static_cast<std::size_t>(n));
@@ -42,7 +44,8 @@ inline void copy_vectors(char* __restrict to, const char* __restrict from, std::
   const hn::CappedTag<std::uint8_t, 64> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto one = [&](std::int64_t i) HWY_ATTR {
-    hn::StoreU(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + i)), d, reinterpret_cast<std::uint8_t*>(to + i));
+    hn::StoreU(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + i)), d,
+               reinterpret_cast<std::uint8_t*>(to + i));
   };
   std::int64_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
@@ -65,13 +68,13 @@ inline void move_some(char* user, char* packed, std::int64_t n) {
     copy_some(to, from, n);
 }
 
-/// Calls f with the block length as a compile-time constant where it is a common one, else with 0.
+/// Calls f with the block length as a compile-time constant if the length is a common one, else
+/// with 0.
 template <class F>
 inline void with_length(std::int64_t length, F&& f) {
   switch (length) {
 #define DUNNAGE_LENGTH(N) \
-  case N:                 \
-    return f(std::integral_constant<std::int64_t, N>())
+  case N: return f(std::integral_constant<std::int64_t, N>())
     DUNNAGE_LENGTH(1);
     DUNNAGE_LENGTH(2);
     DUNNAGE_LENGTH(3);
@@ -90,20 +93,20 @@ inline void with_length(std::int64_t length, F&& f) {
     DUNNAGE_LENGTH(56);
     DUNNAGE_LENGTH(64);
 #undef DUNNAGE_LENGTH
-    default:
-      return f(std::integral_constant<std::int64_t, 0>());
+    default: return f(std::integral_constant<std::int64_t, 0>());
   }
 }
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-#define DUNNAGE_WIDE 1  // vectors of 32 bytes and more, with stores that really leave masked-out lanes alone
+// vectors of 32 bytes or more, and masked stores that do not touch masked-out lanes
+#define DUNNAGE_WIDE 1
 #else
 #define DUNNAGE_WIDE 0
 #endif
 
-/// Every other element of 4 or 8 bytes: one shuffle for a vector of them instead of an element at a time.
-/// Returns how many elements it moved. Unpacking needs stores that leave the other elements alone, which only
-/// masked stores do.
+/// Copies every other element of 4 or 8 bytes, with one shuffle for each vector. Returns the number
+/// of elements that it copied. Unpacking must not touch the elements between, so it needs masked
+/// stores.
 template <Direction D, class T>
 inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] char* packed,
                                 [[maybe_unused]] std::int64_t n, [[maybe_unused]] bool far) {
@@ -114,7 +117,7 @@ inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] ch
   auto* u = reinterpret_cast<T*>(user);
   auto* p = reinterpret_cast<T*>(packed);
   if constexpr (D == Direction::pack) {
-    // The last vector would read the gap behind the last element; leave it to the caller.
+    // The last vector would read the gap behind the last element, so it is left to the caller.
     for (; i + lanes < n; i += lanes) {
       if (far) {
         prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048);
@@ -162,7 +165,7 @@ inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, bo
     for (std::int64_t i = 0; i < n; ++i) {
       const char* ahead = user + prefetch_distance * su;
       prefetch<D>(ahead);
-      // A long block brings its later lines in by itself, but for the first few.
+      // The hardware prefetches the later lines of a long block, but not the first few.
       for (std::int64_t k = line; k < length && k < 4 * line; k += line) prefetch<D>(ahead + k);
       if constexpr (N != 0)
         move<D, N>(user, packed);
@@ -201,7 +204,8 @@ void rows(const Rows& r) {
   });
 }
 
-/// Loops interchanged in square tiles, so that each line of either side is used up while it is cached.
+/// Interchanges the two loops in square tiles, so that each line on either side is used up while it
+/// is cached.
 template <Direction D>
 void tiles(const Rows& r) {
   constexpr std::int64_t side = 32;
@@ -219,7 +223,8 @@ void tiles(const Rows& r) {
 }
 
 #if DUNNAGE_WIDE
-/// Whole vectors of 4- or 8-byte elements by the gather instruction; returns how many it moved.
+/// Copies whole vectors of 4- or 8-byte elements with the gather instruction. Returns the number of
+/// elements that it copied.
 template <class T, class Offset>
 inline std::int64_t gather(const Units<Offset>& u) {
   const hn::ScalableTag<T> d;
@@ -242,10 +247,11 @@ inline std::int64_t gather(const Units<Offset>& u) {
 }
 #endif
 
-// Values, not references to the argument: a store of bytes may alias anything that has an address, and the compiler
-// would read the argument again after each.
+// The arguments are values and not references to Units. A store of bytes may alias anything that
+// has an address, so the compiler would read a referenced argument again after each store.
 template <Direction D, std::int64_t N, class Offset>
-inline void unit_loop(char* user, char* packed, const Offset* offsets, std::int64_t count, std::int64_t length, bool far) {
+inline void unit_loop(char* user, char* packed, const Offset* offsets, std::int64_t count, std::int64_t length,
+                      bool far) {
   constexpr std::int64_t ahead = 64;
   const auto step = N ? N : length;
   const auto one = [=](std::int64_t i) {
@@ -321,7 +327,7 @@ void unpack_units(const Units<std::int64_t>& u) { units<Direction::unpack>(u); }
 void pack_blocks(const Blocks& b) { blocks<Direction::pack>(b); }
 void unpack_blocks(const Blocks& b) { blocks<Direction::unpack>(b); }
 
-/// 4x4 elements of 8 bytes through registers; `store` writes a vector at a row of the result.
+/// Transposes 4x4 elements of 8 bytes in registers. `store` writes a vector to a row of the result.
 template <class Store>
 inline void transpose_4x4_u64(const char* from, std::int64_t from_row, Store&& store) {
 #if DUNNAGE_WIDE
@@ -357,7 +363,7 @@ inline void transpose_4x4_u32(const char* from, std::int64_t from_row, Store&& s
 #endif
 }
 
-/// Whether elements of this size go through registers in this instruction set.
+/// Returns whether elements of this size are transposed in registers with this instruction set.
 template <class T>
 constexpr bool has_register_transpose() {
 #if DUNNAGE_WIDE
@@ -372,11 +378,10 @@ constexpr bool has_register_transpose() {
 template <std::int64_t N>
 inline void transpose_elements(const Transpose& t, std::int64_t r0, std::int64_t r1, std::int64_t c0, std::int64_t c1) {
   for (std::int64_t c = c0; c < c1; ++c)
-    for (std::int64_t r = r0; r < r1; ++r)
-      copy_fixed<N>(t.to + c * t.to_row + r * N, t.from + r * t.from_row + c * N);
+    for (std::int64_t r = r0; r < r1; ++r) copy_fixed<N>(t.to + c * t.to_row + r * N, t.from + r * t.from_row + c * N);
 }
 
-/// Rows before the result's lines begin.
+/// Returns the number of rows before the first line boundary of the result.
 template <std::int64_t N>
 inline std::int64_t rows_before_line(const Transpose& t) {
   const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(t.to) % line);
@@ -387,8 +392,8 @@ template <class T, bool Stream>
 void transpose_tiles(const Transpose& t) {
   constexpr std::int64_t N = sizeof(T);
   constexpr std::int64_t side = line / N;  // elements in a line
-  // A strip of columns is walked over all rows: its result rows are written from left to right, a whole line at
-  // a time, and its source lines are asked for one step ahead.
+  // A strip of columns is walked over all rows. Its result rows are written from left to right, a
+  // whole line at a time. Its source lines are prefetched one step ahead.
   constexpr std::int64_t strip = 8 * side;
   const auto first = Stream ? rows_before_line<N>(t) : 0;
   const auto last = first + (t.rows - first) / side * side;
@@ -426,7 +431,7 @@ void transpose_tiles(const Transpose& t) {
 }
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-/// Elements of 16 bytes: a register each, a line of the result at a time.
+/// Transposes elements of 16 bytes: each is one register. The result is written a line at a time.
 template <bool Stream>
 void transpose_16(const Transpose& t) {
   constexpr std::int64_t N = 16, side = line / N, strip = 8;
@@ -439,7 +444,8 @@ void transpose_16(const Transpose& t) {
     for (std::int64_t r = first; r < last; r += side) {
       if (t.stream)
         for (std::int64_t k = 0; k < side; ++k)
-          for (std::int64_t x = c; x < end; x += side) prefetch<Direction::pack>(t.from + (r + 2 * side + k) * t.from_row + x * N);
+          for (std::int64_t x = c; x < end; x += side)
+            prefetch<Direction::pack>(t.from + (r + 2 * side + k) * t.from_row + x * N);
       for (std::int64_t x = c; x < end; ++x)
         for (std::int64_t z = 0; z < side; ++z) {
           const auto v = hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(t.from + (r + z) * t.from_row + x * N));
@@ -478,7 +484,7 @@ void transpose(const Transpose& t) {
   if (t.element == 8) return transpose_as<std::uint64_t>(t);
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
   const bool lines = t.to_row % line == 0 && reinterpret_cast<std::uintptr_t>(t.to) % 16 == 0;
-  t.stream && lines ? transpose_16<true>(t) : transpose_16<false>(t);
+  t.stream&& lines ? transpose_16<true>(t) : transpose_16<false>(t);
 #else
   transpose_plain<16>(t);
 #endif
@@ -502,7 +508,8 @@ void stream(char* to, const char* from, std::int64_t n) {
 
 template <Direction D>
 void stream_rows(const Rows& r) {
-  constexpr std::int64_t most = 2048;  // of the next block: what the copy itself does not ask for in time
+  // bytes of the next block to prefetch: those that the copy itself does not request in time
+  constexpr std::int64_t most = 2048;
   for (std::int64_t j = 0; j < r.outer.count; ++j) {
     char* user = r.user + j * r.outer.user;
     char* packed = r.packed + j * r.outer.packed;

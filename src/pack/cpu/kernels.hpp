@@ -1,4 +1,5 @@
-// The inner loops of the host pack engine, compiled once per instruction set and chosen at run time.
+// The inner loops of the host's pack engine. They are compiled once for each instruction set and
+// chosen at run time.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@ namespace dunnage::pack {
 
 enum class Direction { pack, unpack };
 
-/// One loop of a nest: how often, and how far apart in the user's buffer and in the packed one (bytes).
+/// One loop of a nest: its number of iterations, and its strides in bytes in the user's buffer and
+/// in the packed one.
 struct Dim {
   std::int64_t count, user, packed;
 };
@@ -20,10 +22,11 @@ struct Rows {
   char* packed;
   Dim outer, inner;
   std::int64_t block;
-  bool far;  // the user's memory is not expected in the caches: ask for it ahead
+  bool far;  // the user's memory is probably not cached: prefetch it
 };
 
-/// Blocks of one length at the given offsets, packed densely one after the other.
+/// Blocks of one length at the given offsets in the user's buffer. They stand one after the other
+/// in the packed one.
 template <class Offset>
 struct Units {
   char* user;
@@ -34,7 +37,7 @@ struct Units {
   bool far;
 };
 
-/// Blocks of any lengths: block i is prefix[i + 1] - prefix[i] bytes.
+/// Blocks of any lengths. Block i has prefix[i + 1] - prefix[i] bytes.
 struct Blocks {
   char* user;
   char* packed;
@@ -44,7 +47,8 @@ struct Blocks {
   bool far;
 };
 
-/// A matrix of `element`-byte elements, transposed: to[c * to_row + r * element] = from[r * from_row + c * element].
+/// A matrix of elements to be transposed: to[c * to_row + r * element] = from[r * from_row + c *
+/// element].
 struct Transpose {
   char* to;
   const char* from;
@@ -58,7 +62,7 @@ struct Kernels {
   const char* target;  // the instruction set's name
   void (*pack_rows)(const Rows&);
   void (*unpack_rows)(const Rows&);
-  void (*pack_tiles)(const Rows&);    // outer.user < inner.user: loops interchanged, tile by tile
+  void (*pack_tiles)(const Rows&);  // for outer.user < inner.user: loops interchanged, tile by tile
   void (*unpack_tiles)(const Rows&);
   void (*pack_near_units)(const Units<std::int32_t>&);
   void (*unpack_near_units)(const Units<std::int32_t>&);
@@ -67,17 +71,17 @@ struct Kernels {
   void (*pack_blocks)(const Blocks&);
   void (*unpack_blocks)(const Blocks&);
   void (*transpose)(const Transpose&);
-  void (*pack_stream_rows)(const Rows&);    // long blocks, stored past the caches one by one
+  void (*pack_stream_rows)(const Rows&);  // for long blocks: each is stored past the caches
   void (*unpack_stream_rows)(const Rows&);
-  void (*stream)(char* to, const char* from, std::int64_t n);  // copy with stores that bypass the caches
-  void (*fence)();                                             // makes streamed stores visible to other cores
+  void (*stream)(char* to, const char* from, std::int64_t n);  // copies with stores past the caches
+  void (*fence)();                                             // makes stores past the caches visible to other cores
 };
 
-/// The kernels for this processor. Chosen at the first call; thread-safe.
+/// Returns the kernels for this processor. The first call chooses them. Thread-safe.
 const Kernels& kernels();
 
-/// Limits the instruction set: auto, scalar, sse4, avx2 or avx512. Call before the first use of kernels();
-/// returns false for an unknown name.
+/// Limits the instruction set to `name`: auto, scalar, sse4, avx2 or avx512. Returns false if the
+/// name is unknown. Call this before the first call of kernels().
 bool limit_simd(std::string_view name);
 
 }  // namespace dunnage::pack

@@ -1,4 +1,5 @@
-// Exact small copies: never a byte read or written outside [0, n), because the gaps of a datatype are not ours.
+// Exact small copies. No byte outside [0, n) is read or written, because the gaps of a datatype
+// belong to the program.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +7,15 @@
 
 namespace dunnage::pack {
 
-/// Copies a number of bytes known at compile time; becomes plain loads and stores.
+/// Copies a number of bytes that is known at compile time. The compiler makes plain loads and
+/// stores of it.
 template <std::int64_t N>
 inline void copy_fixed(char* __restrict to, const char* __restrict from) {
   std::memcpy(to, from, N);
 }
 
 namespace detail {
-/// Two possibly overlapping moves of W bytes cover any n in [W, 2W].
+/// Copies n bytes, W <= n <= 2W, with two moves of W bytes that may overlap.
 template <std::int64_t W>
 inline void copy_both_ends(char* __restrict to, const char* __restrict from, std::int64_t n) {
   char head[W], tail[W];
@@ -24,7 +26,7 @@ inline void copy_both_ends(char* __restrict to, const char* __restrict from, std
 }
 }  // namespace detail
 
-/// Copies n bytes, n > 0, where n is usually small: no call for up to 64 bytes.
+/// Copies n bytes, n > 0. Up to 64 bytes, the usual case, need no function call.
 inline void copy_some(char* __restrict to, const char* __restrict from, std::int64_t n) {
   if (n > 64) {
     std::memcpy(to, from, static_cast<std::size_t>(n));

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t line = 64;
 
-/// Loops outside the kernel's own, outermost first.
+/// Calls f(user, packed) for every iteration of the given loops, outermost first.
 template <class F>
 void odometer(const Dim* dims, int n, char* user, char* packed, F&& f) {
   if (n == 0) return f(user, packed);
@@ -22,8 +22,9 @@ void odometer(const Dim* dims, int n, char* user, char* packed, F&& f) {
 Walk choose_walk(const Dim* dims, int n, std::int64_t block) {
   if (n == 0) return {Walk::Kind::copy};
   if (n == 1) return {Walk::Kind::rows};
-  // A loop that steps through the user's lines more finely than the innermost one should run inside it, or each
-  // line is fetched once per block. Nothing is gained where a block fills its line.
+  // If a loop has a smaller stride in the user's buffer than the innermost loop, it should run
+  // inside that one. Otherwise each line is fetched once for each of its blocks. If a block fills
+  // its line, nothing is gained.
   const auto& inner = dims[n - 1];
   if (std::llabs(inner.user) < line || block >= line) return {Walk::Kind::rows};
   int across = -1;
@@ -39,22 +40,22 @@ Walk choose_walk(const Dim* dims, int n, std::int64_t block) {
 }
 
 template <Direction D>
-void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, Memory memory) {
+void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, CacheUse caches) {
   const auto& k = kernels();
   const auto walk = choose_walk(dims, n, block);
   switch (walk.kind) {
     case Walk::Kind::copy: {
       auto* to = D == Direction::pack ? packed : user;
       const auto* from = D == Direction::pack ? user : packed;
-      return memory.streamed && block >= stream_block<D>() ? k.stream(to, from, block) : copy_some(to, from, block);
+      return caches.streamed && block >= stream_block<D>() ? k.stream(to, from, block) : copy_some(to, from, block);
     }
     case Walk::Kind::rows: {
-      const bool stream = memory.streamed && block >= stream_block<D>();
+      const bool stream = caches.streamed && block >= stream_block<D>();
       const Dim once{1, 0, 0};
       const auto& outer = n > 1 ? dims[n - 2] : once;
       const auto& inner = dims[n - 1];
       return odometer(dims, n > 1 ? n - 2 : 0, user, packed, [&](char* u, char* p) {
-        const Rows rows{u, p, outer, inner, block, memory.far};
+        const Rows rows{u, p, outer, inner, block, caches.far};
         if (stream)
           D == Direction::pack ? k.pack_stream_rows(rows) : k.unpack_stream_rows(rows);
         else
@@ -71,19 +72,19 @@ void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char
       const auto& inner = dims[n - 1];
       return odometer(outside, m, user, packed, [&](char* u, char* p) {
         if (walk.kind == Walk::Kind::tiled) {
-          const Rows rows{u, p, across, inner, block, memory.far};
+          const Rows rows{u, p, across, inner, block, caches.far};
           return D == Direction::pack ? k.pack_tiles(rows) : k.unpack_tiles(rows);
         }
         if (D == Direction::pack)
-          k.transpose({p, u, across.packed, inner.user, inner.count, across.count, block, memory.streamed});
+          k.transpose({p, u, across.packed, inner.user, inner.count, across.count, block, caches.streamed});
         else
-          k.transpose({u, p, inner.user, across.packed, across.count, inner.count, block, memory.streamed});
+          k.transpose({u, p, inner.user, across.packed, across.count, inner.count, block, caches.streamed});
       });
     }
   }
 }
 
-template void run_whole_nest<Direction::pack>(const Dim*, int, std::int64_t, char*, char*, Memory);
-template void run_whole_nest<Direction::unpack>(const Dim*, int, std::int64_t, char*, char*, Memory);
+template void run_whole_nest<Direction::pack>(const Dim*, int, std::int64_t, char*, char*, CacheUse);
+template void run_whole_nest<Direction::unpack>(const Dim*, int, std::int64_t, char*, char*, CacheUse);
 
 }  // namespace dunnage::pack

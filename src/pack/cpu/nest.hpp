@@ -1,33 +1,36 @@
-// Runs a whole nest of loops: chooses the order of the loops and the kernel. See nest.cpp.
+// Runs a whole nest of loops: chooses the order of the loops and the kernel.
 #pragma once
 
 #include "pack/cpu/kernels.hpp"
 
 namespace dunnage::pack {
 
-/// How a nest is walked. `tiled` and `transposed` interchange the innermost loop with loop `across`.
+/// How a nest is walked. `tiled` and `transposed` interchange the innermost loop with the loop
+/// `across`.
 struct Walk {
   enum class Kind { copy, rows, tiled, transposed } kind;
   int across = 0;
 };
 
-/// The walk for loops `dims[0..n)`, outermost first, over blocks of `block` bytes. Pure.
+/// Chooses the walk for the loops dims[0] to dims[n - 1], outermost first, over blocks of `block`
+/// bytes. Pure.
 Walk choose_walk(const Dim* dims, int n, std::int64_t block);
 
-/// What is known of the caches. `streamed`: whole lines may be stored past them. `far`: the user's memory is not
-/// expected in them.
-struct Memory {
-  bool streamed = false, far = false;
+/// What is known of the caches.
+struct CacheUse {
+  bool streamed = false;  // whole lines may be stored past the caches
+  bool far = false;       // the user's memory is probably not cached
 };
 
-/// Blocks from this length on are streamed one by one; shorter ones would leave too many lines half written.
+/// Returns the length, in bytes, from which each block is stored past the caches. Shorter blocks
+/// would leave too many lines half written.
 template <Direction D>
 constexpr std::int64_t stream_block() {
   return D == Direction::pack ? 512 : 256;
 }
 
-/// Runs all iterations.
+/// Runs all iterations of a nest. `user` and `packed` are the addresses of its first block.
 template <Direction D>
-void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, Memory memory);
+void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, CacheUse caches);
 
 }  // namespace dunnage::pack

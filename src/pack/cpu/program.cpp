@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -17,13 +16,14 @@ namespace {
 
 using Kind = type::Node::Kind;
 
-// The pieces of large work (see in_pieces): short blocks, long blocks, transposes. The first is also the size of a
-// buffer on the stack, and must leave room in the first-level cache for what is gathered into it.
+// The pieces of large work (see in_pieces) for short blocks, long blocks and transposes. The first
+// is also the size of a buffer on the stack. It leaves room in the first-level cache for the data
+// that is gathered into it.
 constexpr std::int64_t scratch_size = 16384;
 constexpr std::int64_t long_piece = 16384;
 constexpr std::int64_t interchanged_bytes = 262144;
 
-// A repeated list of no more blocks than this is run block by block over many repeats.
+// A repeated list of at most this many blocks is run block by block, over many repeats each.
 constexpr std::int64_t most_interleaved = 64;
 
 }  // namespace
@@ -32,7 +32,8 @@ Program::Program(const type::Layout& layout, std::int64_t count)
     : data_(type::loop(count, layout.extent, layout.data)), size_(data_.node ? data_.node->size : 0) {
   if (!data_.node) return;
   root_ = compile(*data_.node);
-  // Both buffers together against the second-level cache: the lines touched are at most one or two a block.
+  // Compare both buffers together with the second-level cache. A block touches at most one or two
+  // lines more than it fills.
   const auto touched = std::min(span(), size_ + 64 * blocks());
   if (size_ + touched > base::second_level_cache()) stores_ = Stores::streamed;
 }
@@ -51,21 +52,18 @@ std::size_t Program::compile(const type::Node& node) {
       if (at->kind == Kind::block && chain.size() <= max_dims) {
         op.kind = Op::Kind::nest;
         op.nest.block = at->size;
-        for (const auto* loop : chain)
-          op.nest.dim[op.nest.dims++] = {loop->count, loop->stride, loop->child->size};
+        for (const auto* loop : chain) op.nest.dim[op.nest.dims++] = {loop->count, loop->stride, loop->child->size};
         break;
       }
       op.count = node.count;
       op.stride = node.stride;
       op.kind = node.child->kind == Kind::list && node.child->blocks <= most_interleaved ? Op::Kind::interleave
-                                                                                        : Op::Kind::repeat;
+                                                                                         : Op::Kind::repeat;
       op.node = node.child.get();
       op.children = {compile(*node.child)};
       break;
     }
-    case Kind::list:
-      compile_list(node, op);
-      break;
+    case Kind::list: compile_list(node, op); break;
     case Kind::spread:
       op.kind = Op::Kind::spread;
       op.children = {compile(*node.child)};
@@ -80,18 +78,19 @@ std::size_t Program::compile(const type::Node& node) {
 }
 
 void Program::compile_list(const type::Node& node, Op& op) {
-  // Blocks of one length are the fast case. Joining neighbours has made some of them longer: then the length that
-  // divides all of them serves, unless it cuts them into too many pieces.
+  // Blocks of one length are the fast case. Some blocks may be longer because neighbours were
+  // joined. In this case the greatest common divisor of the lengths serves as unit, unless it cuts
+  // the blocks into too many pieces.
   constexpr std::int64_t most_pieces = 4;
-  auto unit = node.length;
-  for (std::size_t i = 0; unit != 1 && i + 1 < node.prefix.size(); ++i) unit = std::gcd(unit, node.prefix[i + 1] - node.prefix[i]);
+  const auto unit = type::common_length(node);
   if (node.size / unit > most_pieces * node.blocks) {
     op.kind = Op::Kind::blocks;
     return;
   }
   op.kind = Op::Kind::units;
   op.unit = unit;
-  const bool near = node.low >= std::numeric_limits<std::int32_t>::min() && node.high <= std::numeric_limits<std::int32_t>::max();
+  using Near = std::numeric_limits<std::int32_t>;
+  const bool near = node.low >= Near::min() && node.high <= Near::max();
   const auto n = static_cast<std::size_t>(node.size / unit);
   near ? op.near.reserve(n) : op.offsets.reserve(n);
   for (std::size_t i = 0; i < node.offsets.size(); ++i) {
@@ -124,18 +123,18 @@ std::string Program::kernel() const {
 
 template <Direction D>
 void Program::run_nest(const Nest& nest, int level, char* user, char* packed, std::int64_t begin, std::int64_t end,
-                       Memory memory) const {
+                       CacheUse caches) const {
   if (begin == end) return;
   if (level == nest.dims) {
     Dim none{};
-    return run_whole_nest<D>(&none, 0, end - begin, user + begin, packed, memory);
+    return run_whole_nest<D>(&none, 0, end - begin, user + begin, packed, caches);
   }
   const auto& dim = nest.dim[level];
   auto first = begin / dim.packed;
   const auto last = end / dim.packed, head = begin % dim.packed, tail = end % dim.packed;
-  if (first == last) return run_nest<D>(nest, level + 1, user + first * dim.user, packed, head, tail, memory);
+  if (first == last) return run_nest<D>(nest, level + 1, user + first * dim.user, packed, head, tail, caches);
   if (head) {
-    run_nest<D>(nest, level + 1, user + first * dim.user, packed, head, dim.packed, memory);
+    run_nest<D>(nest, level + 1, user + first * dim.user, packed, head, dim.packed, caches);
     packed += dim.packed - head;
     ++first;
   }
@@ -144,18 +143,20 @@ void Program::run_nest(const Nest& nest, int level, char* user, char* packed, st
     const int n = nest.dims - level;
     std::copy_n(nest.dim + level, n, dims);
     dims[0].count = last - first;
-    run_whole_nest<D>(dims, n, nest.block, user + first * dim.user, packed, memory);
+    run_whole_nest<D>(dims, n, nest.block, user + first * dim.user, packed, caches);
     packed += (last - first) * dim.packed;
   }
-  if (tail) run_nest<D>(nest, level + 1, user + last * dim.user, packed, 0, tail, memory);
+  if (tail) run_nest<D>(nest, level + 1, user + last * dim.user, packed, 0, tail, caches);
 }
 
 template <Direction D>
-void Program::run_units(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const {
+void Program::run_units(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end,
+                        CacheUse caches) const {
   const auto offset = [&](std::int64_t i) {
     return op.near.empty() ? op.offsets[static_cast<std::size_t>(i)] : op.near[static_cast<std::size_t>(i)];
   };
-  const auto part = [&](std::int64_t i, std::int64_t a, std::int64_t b) {  // bytes [a, b) of unit i
+  // Copies bytes [a, b) of unit i.
+  const auto part = [&](std::int64_t i, std::int64_t a, std::int64_t b) {
     char* u = user + offset(i) + a;
     D == Direction::pack ? copy_some(packed, u, b - a) : copy_some(u, packed, b - a);
     packed += b - a;
@@ -167,10 +168,10 @@ void Program::run_units(const Op& op, char* user, char* packed, std::int64_t beg
   if (first < last) {
     const auto& k = kernels();
     if (op.near.empty()) {
-      const Units<std::int64_t> all{user, packed, op.offsets.data() + first, last - first, op.unit, memory.far};
+      const Units<std::int64_t> all{user, packed, op.offsets.data() + first, last - first, op.unit, caches.far};
       D == Direction::pack ? k.pack_units(all) : k.unpack_units(all);
     } else {
-      const Units<std::int32_t> all{user, packed, op.near.data() + first, last - first, op.unit, memory.far};
+      const Units<std::int32_t> all{user, packed, op.near.data() + first, last - first, op.unit, caches.far};
       D == Direction::pack ? k.pack_near_units(all) : k.unpack_near_units(all);
     }
     packed += (last - first) * op.unit;
@@ -179,12 +180,14 @@ void Program::run_units(const Op& op, char* user, char* packed, std::int64_t beg
 }
 
 template <Direction D>
-void Program::run_blocks(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const {
+void Program::run_blocks(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end,
+                         CacheUse caches) const {
   const auto& list = *op.node;
   const auto index_of = [&](std::int64_t byte) {
     return std::upper_bound(list.prefix.begin(), list.prefix.end(), byte) - list.prefix.begin() - 1;
   };
-  const auto part = [&](std::int64_t i, std::int64_t a, std::int64_t b) {  // stream bytes [a, b), within block i
+  // Copies stream bytes [a, b), which lie in block i.
+  const auto part = [&](std::int64_t i, std::int64_t a, std::int64_t b) {
     char* u = user + list.offsets[i] + (a - list.prefix[i]);
     D == Direction::pack ? copy_some(packed, u, b - a) : copy_some(u, packed, b - a);
     packed += b - a;
@@ -197,7 +200,7 @@ void Program::run_blocks(const Op& op, char* user, char* packed, std::int64_t be
     ++first;
   }
   if (first < last) {
-    const Blocks all{user, packed, list.offsets.data() + first, list.prefix.data() + first, last - first, memory.far};
+    const Blocks all{user, packed, list.offsets.data() + first, list.prefix.data() + first, last - first, caches.far};
     D == Direction::pack ? kernels().pack_blocks(all) : kernels().unpack_blocks(all);
     packed += list.prefix[last] - list.prefix[first];
   }
@@ -206,8 +209,9 @@ void Program::run_blocks(const Op& op, char* user, char* packed, std::int64_t be
 
 template <Direction D>
 void Program::run_interleaved(const Op& op, char* user, char* packed, std::int64_t first, std::int64_t last,
-                              Memory memory) const {
-  // Each block of the list, over many repeats, is a row; as many repeats at a time as stay in the nearest cache.
+                              CacheUse caches) const {
+  // Each block of the list, over many repeats, is one loop of rows. A call takes as many repeats as
+  // stay in the nearest cache.
   constexpr std::int64_t near_bytes = 8192;
   const auto& list = *op.node;
   const auto chunk = std::max<std::int64_t>(near_bytes / list.size, 4);
@@ -217,8 +221,12 @@ void Program::run_interleaved(const Op& op, char* user, char* packed, std::int64
     for (std::size_t i = 0; i < list.offsets.size(); ++i) {
       const auto at = list.length ? static_cast<std::int64_t>(i) * list.length : list.prefix[i];
       const auto length = list.length ? list.length : list.prefix[i + 1] - at;
-      const Rows rows{user + first * op.stride + list.offsets[i], packed + at, {1, 0, 0}, {n, op.stride, list.size},
-                      length, memory.far};
+      const Rows rows{user + first * op.stride + list.offsets[i],
+                      packed + at,
+                      {1, 0, 0},
+                      {n, op.stride, list.size},
+                      length,
+                      caches.far};
       D == Direction::pack ? k.pack_rows(rows) : k.unpack_rows(rows);
     }
     packed += n * list.size;
@@ -226,28 +234,25 @@ void Program::run_interleaved(const Op& op, char* user, char* packed, std::int64
 }
 
 template <Direction D>
-void Program::run(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const {
+void Program::run(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, CacheUse caches) const {
   if (begin == end) return;
   switch (op.kind) {
-    case Op::Kind::nest:
-      return run_nest<D>(op.nest, 0, user, packed, begin, end, memory);
-    case Op::Kind::units:
-      return run_units<D>(op, user, packed, begin, end, memory);
-    case Op::Kind::blocks:
-      return run_blocks<D>(op, user, packed, begin, end, memory);
+    case Op::Kind::nest: return run_nest<D>(op.nest, 0, user, packed, begin, end, caches);
+    case Op::Kind::units: return run_units<D>(op, user, packed, begin, end, caches);
+    case Op::Kind::blocks: return run_blocks<D>(op, user, packed, begin, end, caches);
     case Op::Kind::interleave: {
       const auto& child = ops_[op.children[0]];
       auto first = begin / child.size;
       const auto last = end / child.size, head = begin % child.size, tail = end % child.size;
-      if (first == last) return run<D>(child, user + first * op.stride, packed, head, tail, memory);
+      if (first == last) return run<D>(child, user + first * op.stride, packed, head, tail, caches);
       if (head) {
-        run<D>(child, user + first * op.stride, packed, head, child.size, memory);
+        run<D>(child, user + first * op.stride, packed, head, child.size, caches);
         packed += child.size - head;
         ++first;
       }
-      if (first < last) run_interleaved<D>(op, user, packed, first, last, memory);
+      if (first < last) run_interleaved<D>(op, user, packed, first, last, caches);
       packed += (last - first) * child.size;
-      return run<D>(child, user + last * op.stride, packed, 0, tail, memory);
+      return run<D>(child, user + last * op.stride, packed, 0, tail, caches);
     }
     case Op::Kind::repeat:
     case Op::Kind::spread: {
@@ -255,7 +260,7 @@ void Program::run(const Op& op, char* user, char* packed, std::int64_t begin, st
       for (auto i = begin / child.size; begin < end; ++i) {
         const auto a = begin - i * child.size, b = std::min(end - i * child.size, child.size);
         const auto at = op.kind == Op::Kind::repeat ? i * op.stride : op.node->offsets[i];
-        run<D>(child, user + at, packed, a, b, memory);
+        run<D>(child, user + at, packed, a, b, caches);
         packed += b - a;
         begin += b - a;
       }
@@ -266,7 +271,7 @@ void Program::run(const Op& op, char* user, char* packed, std::int64_t begin, st
       auto i = std::upper_bound(prefix.begin(), prefix.end(), begin) - prefix.begin() - 1;
       for (; begin < end; ++i) {
         const auto a = begin - prefix[i], b = std::min(end, prefix[i + 1]) - prefix[i];
-        run<D>(ops_[op.children[i]], user + op.node->offsets[i], packed, a, b, memory);
+        run<D>(ops_[op.children[i]], user + op.node->offsets[i], packed, a, b, caches);
         packed += b - a;
         begin += b - a;
       }
@@ -277,7 +282,8 @@ void Program::run(const Op& op, char* user, char* packed, std::int64_t begin, st
 
 namespace {
 
-/// Runs [begin, end) in pieces, `run(begin, end, streamed)`, with whichever kind of stores turns out the faster.
+/// Runs [begin, end) in pieces by calling run(begin, end, streamed). Each piece uses the kind of
+/// stores that has turned out faster.
 template <class Run>
 void in_pieces(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t piece, Run&& run) {
   using Clock = std::chrono::steady_clock;
@@ -293,7 +299,8 @@ void in_pieces(std::int64_t begin, std::int64_t end, std::int64_t first, std::in
   kernels().fence();
 }
 
-/// Bytes up to the next line.
+/// Returns the length of a first piece at `p` that ends at the end of a cache line. It is at most
+/// `piece`, which must be a multiple of 64.
 std::int64_t to_line(const void* p, std::int64_t piece) {
   return piece - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) % 64);
 }
@@ -305,8 +312,9 @@ std::int64_t Program::interchanged_piece(std::int64_t begin, std::int64_t end) c
   if (op.kind != Op::Kind::nest || begin != 0 || end != size_) return 0;
   const auto walk = choose_walk(op.nest.dim, op.nest.dims, op.nest.block);
   if (walk.kind != Walk::Kind::transposed) return 0;
-  // Whole iterations of the outermost loop, so that each piece is a transpose again; wide enough for long runs of
-  // the user's lines where that loop is the one interchanged.
+  // A piece has whole iterations of the outermost loop, so that it is a transpose itself. If the
+  // outermost loop is the one to be interchanged, a piece also has enough iterations for long runs
+  // of the user's lines.
   const auto& outer = op.nest.dim[0];
   const auto least = std::max<std::int64_t>(interchanged_bytes / outer.packed, 1);
   return (walk.across == 0 ? std::max<std::int64_t>(least, 64) : least) * outer.packed;
@@ -317,21 +325,26 @@ void Program::pack(const void* user, void* packed, std::int64_t begin, std::int6
   const auto& op = ops_[root_];
   auto* from = static_cast<char*>(const_cast<void*>(user)) + data_.offset;
   auto* to = static_cast<char*>(packed);
-  const auto run_piece = [&](std::int64_t a, std::int64_t b, Memory memory) {
-    run<Direction::pack>(op, from, to + (a - begin), a, b, memory);
+  const auto run_piece = [&](std::int64_t a, std::int64_t b, CacheUse caches) {
+    run<Direction::pack>(op, from, to + (a - begin), a, b, caches);
   };
   if (stores == Stores::cached) return run_piece(begin, end, {false, false});
 
   if (const auto piece = interchanged_piece(begin, end))
-    return in_pieces(begin, end, piece, piece, [&](auto a, auto b, bool streamed) { run_piece(a, b, {streamed, true}); });
+    return in_pieces(begin, end, piece, piece, [&](auto a, auto b, bool streamed) {
+      run_piece(a, b, {streamed, true});
+    });
   if (op.kind == Op::Kind::nest) {
     const auto walk = choose_walk(op.nest.dim, op.nest.dims, op.nest.block);
-    if (walk.kind == Walk::Kind::tiled) return run_piece(begin, end, {false, true});  // gathering would undo the tiles
+    // Gathering would undo the tiles.
+    if (walk.kind == Walk::Kind::tiled) return run_piece(begin, end, {false, true});
     if (op.nest.block >= stream_block<Direction::pack>())
-      return in_pieces(begin, end, to_line(to, long_piece), long_piece,
-                       [&](auto a, auto b, bool streamed) { run_piece(a, b, {streamed, true}); });
+      return in_pieces(begin, end, to_line(to, long_piece), long_piece, [&](auto a, auto b, bool streamed) {
+        run_piece(a, b, {streamed, true});
+      });
   }
-  // Short blocks are gathered into a buffer that stays in the nearest cache and written out from there in whole lines.
+  // Short blocks are gathered into a buffer that stays in the nearest cache. From there they are
+  // written in whole lines.
   alignas(64) char scratch[scratch_size];
   in_pieces(begin, end, to_line(to, scratch_size), scratch_size, [&](auto a, auto b, bool streamed) {
     if (!streamed) return run_piece(a, b, {false, true});
@@ -347,8 +360,8 @@ void Program::unpack(const void* packed, void* user, std::int64_t begin, std::in
   const auto& op = ops_[root_];
   auto* from = static_cast<char*>(const_cast<void*>(packed));
   auto* to = static_cast<char*>(user) + data_.offset;
-  const auto run_piece = [&](std::int64_t a, std::int64_t b, Memory memory) {
-    run<Direction::unpack>(op, to, from + (a - begin), a, b, memory);
+  const auto run_piece = [&](std::int64_t a, std::int64_t b, CacheUse caches) {
+    run<Direction::unpack>(op, to, from + (a - begin), a, b, caches);
   };
   if (stores == Stores::cached) return run_piece(begin, end, {false, false});
 
@@ -356,8 +369,9 @@ void Program::unpack(const void* packed, void* user, std::int64_t begin, std::in
   // Only long blocks and transposes fill whole lines of the user's buffer.
   if (piece == 0 && (op.kind != Op::Kind::nest || op.nest.block < stream_block<Direction::unpack>()))
     return run_piece(begin, end, {false, true});
-  in_pieces(begin, end, piece ? piece : long_piece, piece ? piece : long_piece,
-            [&](auto a, auto b, bool streamed) { run_piece(a, b, {streamed, true}); });
+  in_pieces(begin, end, piece ? piece : long_piece, piece ? piece : long_piece, [&](auto a, auto b, bool streamed) {
+    run_piece(a, b, {streamed, true});
+  });
 }
 
 }  // namespace dunnage::pack

@@ -1,7 +1,8 @@
-// A layout compiled for the host: packs and unpacks any range of the packed stream.
+// A layout compiled for the host: it packs and unpacks any range of the packed stream.
 //
-// A Program belongs to one (layout, count) and is immutable: any number of threads may use it at once. It is
-// stateless too: every call names its range, so an operation can stop after any byte and go on later.
+// A Program belongs to one layout and one count. It is immutable, so any number of threads may use
+// it at once. It is also stateless: every call names its range, so an operation can stop after any
+// byte and continue later.
 #pragma once
 
 #include <memory>
@@ -14,41 +15,43 @@
 
 namespace dunnage::pack {
 
-/// `streamed`: stores may go past the caches, piece by piece as that turns out faster (store_choice.hpp). It can pay
-/// where the two buffers together do not fit the nearer caches.
+/// Which stores a call may use. With `streamed`, each piece is stored past the caches if that turns
+/// out faster (store_choice.hpp). This can pay if the two buffers together do not fit in the
+/// second-level cache.
 enum class Stores { cached, streamed };
 
 class Program {
  public:
-  /// Compiles `count` elements of a layout. Throws type::SpecError where `count` elements do not fit 63 bits.
+  /// Compiles `count` elements of a layout. Throws type::SpecError if their size does not fit in 63
+  /// bits.
   Program(const type::Layout& layout, std::int64_t count);
 
-  /// Bytes of the whole packed stream.
+  /// Returns the bytes of the whole packed stream.
   std::int64_t size() const { return size_; }
-  /// Contiguous blocks in the user's buffer.
+  /// Returns the number of contiguous blocks in the user's buffer.
   std::int64_t blocks() const { return data_.node ? data_.node->blocks : 0; }
-  /// The canonical layout of all elements together.
+  /// Returns the canonical layout of all elements together.
   const type::Placed& data() const { return data_; }
-  /// Bytes of the user's buffer from the first touched to the last.
+  /// Returns the bytes of the user's buffer from the first touched byte to the last.
   std::int64_t span() const { return data_.node ? data_.node->high - data_.node->low : 0; }
-  /// The name of the kernel that does the bulk of the work, for `explain` and the report.
+  /// Returns the name of the kernel that does most of the work, for `explain` and the report.
   std::string kernel() const;
 
-  /// Packs bytes [begin, end) of the stream to `packed`, which receives byte `begin` first.
-  /// `user` is the buffer's address as given to MPI. 0 <= begin <= end <= size().
+  /// Packs bytes [begin, end) of the stream, 0 <= begin <= end <= size(). Byte `begin` goes to
+  /// `packed[0]`. `user` is the buffer's address as the program gave it to MPI.
   void pack(const void* user, void* packed, std::int64_t begin, std::int64_t end, Stores stores = Stores::cached) const;
-  /// Unpacks bytes [begin, end) of the stream from `packed`, which holds byte `begin` first.
+  /// Unpacks bytes [begin, end) of the stream. `packed[0]` is byte `begin`.
   void unpack(const void* packed, void* user, std::int64_t begin, std::int64_t end,
               Stores stores = Stores::cached) const;
 
   void pack(const void* user, void* packed) const { pack(user, packed, 0, size_, stores()); }
   void unpack(const void* packed, void* user) const { unpack(packed, user, 0, size_, stores()); }
-  /// What suits the whole stream, by its size.
+  /// Returns the stores that suit the whole stream, by its size.
   Stores stores() const { return stores_; }
 
  private:
   static constexpr int max_dims = 8;
-  /// Loops around one block length, outermost first, as the packed order has them.
+  /// Loops around blocks of one length, outermost first, in the order of the packed stream.
   struct Nest {
     int dims = 0;
     Dim dim[max_dims];
@@ -56,32 +59,34 @@ class Program {
   };
   struct Op {
     enum class Kind { nest, units, blocks, repeat, interleave, spread, concat } kind;
-    std::int64_t size = 0;                // packed bytes
-    Nest nest;                            // nest
-    std::int64_t count = 1, stride = 0;   // repeat, interleave
-    const type::Node* node = nullptr;     // blocks, interleave, spread, concat: where the offsets are
-    std::vector<std::size_t> children;    // repeat, interleave, spread, concat: indices into ops_
-    std::int64_t unit = 0;                // units: bytes of each
-    std::vector<std::int32_t> near;       // units: offsets where 32 bits hold them
-    std::vector<std::int64_t> offsets;    // units: offsets where they do not
+    std::int64_t size = 0;               // packed bytes
+    Nest nest;                           // nest
+    std::int64_t count = 1, stride = 0;  // repeat, interleave
+    const type::Node* node = nullptr;    // blocks, interleave, spread, concat: has the offsets
+    std::vector<std::size_t> children;   // repeat, interleave, spread, concat: indices into ops_
+    std::int64_t unit = 0;               // units: bytes of each unit
+    std::vector<std::int32_t> near;      // units: the offsets if they fit in 32 bits
+    std::vector<std::int64_t> offsets;   // units: the offsets otherwise
   };
 
   std::size_t compile(const type::Node& node);
   void compile_list(const type::Node& node, Op& op);
-  /// The size of pieces that keep a transpose one; 0 where the range is none.
+  /// Returns the bytes of a piece such that each piece of a transpose is a transpose. Returns 0 if
+  /// the range is no transpose.
   std::int64_t interchanged_piece(std::int64_t begin, std::int64_t end) const;
 
   template <Direction D>
-  void run(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const;
+  void run(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, CacheUse caches) const;
   template <Direction D>
   void run_nest(const Nest& nest, int level, char* user, char* packed, std::int64_t begin, std::int64_t end,
-                Memory memory) const;
+                CacheUse caches) const;
   template <Direction D>
-  void run_units(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const;
+  void run_units(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, CacheUse caches) const;
   template <Direction D>
-  void run_blocks(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, Memory memory) const;
+  void run_blocks(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, CacheUse caches) const;
   template <Direction D>
-  void run_interleaved(const Op& op, char* user, char* packed, std::int64_t first, std::int64_t last, Memory memory) const;
+  void run_interleaved(const Op& op, char* user, char* packed, std::int64_t first, std::int64_t last,
+                       CacheUse caches) const;
 
   type::Placed data_;
   std::int64_t size_ = 0;

@@ -1,16 +1,17 @@
-// Whether to store past the caches, learnt while the work goes on.
+// Learns during the work whether to store past the caches.
 //
-// Stores past the caches are up to twice as fast where the destination is in memory, and half as fast where it is in
-// some cache. Nothing tells which it is: sizes do not (a last-level cache may hold hundreds of megabytes, and be
-// shared), and no instruction asks. So large work is done in pieces, both kinds are tried on the first few, and the
-// rest goes with the faster, which is questioned again from time to time.
+// Stores past the caches are up to twice as fast if the destination is in memory, and half as fast
+// if it is in a cache. Nothing tells which case it is. Sizes do not: a last-level cache may hold
+// hundreds of megabytes and may be shared. No instruction tells either. Large work is therefore
+// done in pieces. The first pieces try both kinds of stores, and the rest uses the faster kind.
+// From time to time a piece tries the other kind again.
 #pragma once
 
 namespace dunnage::pack {
 
 class StoreChoice {
  public:
-  /// Whether the next piece should be streamed.
+  /// Returns whether the next piece should be stored past the caches.
   bool next() {
     const auto i = pieces_++;
     if (i < trials) return i % 2 != 0;
@@ -18,7 +19,7 @@ class StoreChoice {
     return i % again == 0 ? !better : better;
   }
 
-  /// What a piece took, per byte.
+  /// Tells what a piece cost, in any unit of time for each byte.
   void learn(bool streamed, double cost) {
     auto& known = cost_[streamed];
     // The first piece of each kind also pays for the first touch of its pages.
@@ -26,7 +27,8 @@ class StoreChoice {
   }
 
  private:
-  // Streaming also takes the destination out of the caches, which the next reader pays for.
+  // Stores past the caches also take the destination out of the caches, and the next reader pays
+  // for that.
   static constexpr double clearly = 0.95;
   static constexpr long trials = 4, again = 64;
   static constexpr double unknown = 1e300;

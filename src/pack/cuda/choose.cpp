@@ -8,17 +8,20 @@ namespace {
 
 using Family = KernelId::Family;
 
-// Rows of odd addresses from this length on are moved in aligned chunks: below, too many chunks span two rows, and when
-// unpacking too many are written in part.
+// Rows of at least this many bytes with odd addresses are moved in aligned chunks. With shorter
+// rows too many chunks span two rows, and too many chunks are written only in part when unpacking.
 constexpr std::int64_t least_row_packed = 32, least_row_unpacked = 256;
-constexpr std::int64_t long_row = 2048;  // so few chunks span two that these can be slow
-// Contiguous bytes of different alignment on the two sides: here a kernel is faster than the copy engine.
+constexpr std::int64_t long_row = 2048;  // so few chunks span two rows that those may be slow
+// If both sides are contiguous but differ in alignment, a kernel is faster than the copy engine
+// from this size on.
 constexpr std::int64_t least_shifted_copy = 1 << 20;
-// A sector, the unit that the memory is read and written in: longer runs gain nothing from a transpose.
+// Bytes of a sector, the unit in which the device reads and writes memory. Longer runs gain nothing
+// from a transpose.
 constexpr std::int64_t sector = 32;
 constexpr std::int64_t least_side = 8;  // elements; a shorter side would leave most of a tile empty
 
-/// Rows of whole chunks never share one.
+/// The shortest row in bytes that is moved in chunks. If rows consist of whole chunks, no chunk
+/// spans two rows.
 std::int64_t least_row(Direction direction, std::int64_t block) {
   return direction == Direction::unpack ? least_row_unpacked : block % chunk == 0 ? chunk : least_row_packed;
 }
@@ -27,7 +30,7 @@ std::uint8_t loops_id(std::size_t loops, bool table, bool wide) {
   return static_cast<std::uint8_t>(wide || loops > (table ? 2 : 3) ? 0 : std::max<std::size_t>(loops, 1));
 }
 
-/// How many elements of one word can be moved as one on both sides of a transpose.
+/// How many one-word elements can be moved as one unit on both sides of a transpose.
 std::uint8_t elements_at_once(const Geometry& g, std::size_t near, int word, std::uint64_t addresses) {
   if (word >= 4 || g.block != word || g.levels[near].stride != word) return 1;
   auto bits = addresses;
@@ -57,7 +60,8 @@ std::size_t transposed_level(const Geometry& g) {
   return best != 0 && std::abs(g.levels[best].stride) < sector && std::abs(g.levels[0].stride) >= sector ? best : 0;
 }
 
-KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std::uintptr_t packed, std::int64_t begin, std::int64_t end) {
+KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std::uintptr_t packed, std::int64_t begin,
+                std::int64_t end) {
   KernelId id{Family::none, direction};
   if (!part.nest) {
     id.family = Family::tree;
@@ -88,9 +92,10 @@ KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std:
   id.family = Family::dense;
   id.wide = part.size / id.word > most_items;
   id.loops = loops_id(g.levels.size() + (g.block > id.word ? 1 : 0), id.table, id.wide);
-  // Where rows are short and have sectors of their own, neighbouring threads move neighbouring words, so that one instruction
-  // has all that is wanted of a sector; else each thread moves a group. Reading, that pays for rows of one word only; long
-  // words are written one by one always.
+  // If rows are short and no two of them share a sector, neighbouring threads move neighbouring
+  // words, so that one instruction covers all wanted bytes of a sector. Else each thread moves a
+  // group of words. When packing, single words pay only for rows of one word. When unpacking, long
+  // words are always written one by one.
   const bool apart = g.block < sector && (g.indexed == 0 || std::abs(g.levels[0].stride) >= sector);
   if (direction == Direction::pack ? apart && g.block == id.word && !g.cut : apart || id.word > 2)
     id.group = 1;

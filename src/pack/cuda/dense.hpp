@@ -1,28 +1,30 @@
-// The kernels' work on a nest of loops: each thread moves a group of words that stand side by side in the packed stream,
-// whatever the shape of the nest, so that every shape is balanced and the packed side is always coalesced.
+// The kernels for a nest of loops. Each thread moves a group of words that are neighbours in the
+// packed stream. So the work is balanced for every shape, and accesses to the packed side are
+// always coalesced.
 //
-// All functions here are what one thread does; kernels.cu runs them on the device, emulated.cpp on the host.
+// Each function is the work of one thread. kernels.cu runs the functions on the device,
+// emulated.cpp on the host.
 #pragma once
 
 #include "pack/cuda/nest.hpp"
 
 namespace dunnage::pack::cuda {
 
-/// A range of the stream in words: word `first` stands at `packed`.
+/// A range of the packed stream, counted in words. Word `first` is at the address `packed`.
 template <class Index>
 struct Dense {
-  Nest<Index> nest;  // of words: those of a block are its innermost loop
+  Nest<Index> nest;  // its items are words; the words of a block are the innermost loop
   char* packed = nullptr;
   Index first = 0;
-  Index words = 0;  // to move
-  Index lead = 0;   // words between the last boundary of a group and `packed`
+  Index words = 0;  // how many words to move
+  Index lead = 0;   // words from the last group boundary to `packed`
 };
 
-/// The words of a group that stand within the range: all V but for the first and the last group.
+/// The words of a group that are within the range: all V, except in the first and the last group.
 template <int V, class Index>
 struct Group {
-  Index word;      // the first, counted from `packed`; wraps where it would stand before
-  int begin, end;  // of 0 to V
+  Index word;      // the first word, counted from `packed`; wraps around if it is before `packed`
+  int begin, end;  // the words of the group in the range, from 0 to V
   DUNNAGE_HD Group(const Dense<Index>& a, Index g) : word(static_cast<Index>(g * V - a.lead)), begin(0), end(V) {
     const Index at = g * V;
     if (at < a.lead) begin = static_cast<int>(a.lead - at);
@@ -34,7 +36,8 @@ struct Group {
   DUNNAGE_HD bool whole() const { return begin == 0 && end == V; }
 };
 
-/// Calls f(v, offset) for words v of [begin, end) of a group, with offsets in the user's buffer.
+/// Calls f(v, offset) for the words v of a group that are in the range. `offset` is in bytes of the
+/// user's buffer.
 template <int V, int D, bool T, class Index, class F>
 DUNNAGE_HD void each_word(const Dense<Index>& a, const Group<V, Index>& g, F&& f) {
   const auto& nest = a.nest;
@@ -47,7 +50,7 @@ DUNNAGE_HD void each_word(const Dense<Index>& a, const Group<V, Index>& g, F&& f
       for (int v = 0; v < V; ++v) f(v, offset + v * step);
       return;
     }
-    // From word to word, and from the end of one run to the beginning of the next, without dividing.
+    // Steps from word to word, and from the end of a run to the next run, without a division.
     const auto turn = D == 1 ? 0 : nest.loop[1].stride - static_cast<std::int64_t>(nest.loop[0].count - 1) * step;
     const bool listed = T && nest.indexed == 0;
     const auto entry = [&] { return nest.table[nest.loop[0].count - left.items] * nest.table_unit; };
@@ -83,7 +86,8 @@ DUNNAGE_HD void pack_dense(const Dense<Index>& a, Index g) {
   if (group.whole()) return store<W * V>(to, join<W, V>(words));
   DUNNAGE_UNROLL
   for (int v = 0; v < V; ++v)
-    if (v >= group.begin && v < group.end) store<W>(a.packed + static_cast<std::int64_t>(static_cast<Index>(group.word + v)) * W, words[v]);
+    if (v >= group.begin && v < group.end)
+      store<W>(a.packed + static_cast<std::int64_t>(static_cast<Index>(group.word + v)) * W, words[v]);
 }
 
 /// Unpacks group g.
@@ -96,7 +100,8 @@ DUNNAGE_HD void unpack_dense(const Dense<Index>& a, Index g) {
   } else {
     DUNNAGE_UNROLL
     for (int v = 0; v < V; ++v)
-      if (v >= group.begin && v < group.end) words[v] = load<W>(a.packed + static_cast<std::int64_t>(static_cast<Index>(group.word + v)) * W);
+      if (v >= group.begin && v < group.end)
+        words[v] = load<W>(a.packed + static_cast<std::int64_t>(static_cast<Index>(group.word + v)) * W);
   }
   each_word<V, D, T>(a, group, [&](int v, std::int64_t offset) { store<W>(a.nest.user + offset, words[v]); });
 }

@@ -1,8 +1,9 @@
-// Division by a number that is known before the launch: one multiplication and one shift.
+// Division by a number that is known before the launch, as one multiplication and one shift.
 //
-// Source: T. Granlund and P. L. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994, theorem 4.2:
-// with s = ceil(log2 d) and m = ceil(2^(N+s) / d), floor(n / d) = floor(n m / 2^(N+s)) for all n below 2^N.
-// N is one bit less than the word here, so that m fits the word.
+// Source: T. Granlund and P. L. Montgomery, "Division by Invariant Integers using Multiplication",
+// PLDI 1994, theorem 4.2: with s = ceil(log2 d) and m = ceil(2^(N+s) / d), floor(n / d) = floor(n m
+// / 2^(N+s)) for all n below 2^N. Here N is one less than the bits of the word, so that m fits into
+// the word.
 #pragma once
 
 #include <bit>
@@ -13,7 +14,7 @@
 
 namespace dunnage::pack::cuda {
 
-/// The high half of a product.
+/// The upper half of a product.
 DUNNAGE_HD std::uint32_t high_product(std::uint32_t a, std::uint32_t b) {
   return static_cast<std::uint32_t>(static_cast<std::uint64_t>(a) * b >> 32);
 }
@@ -26,7 +27,8 @@ DUNNAGE_HD std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
 #endif
 }
 
-/// Divides numbers below 2^31 (Index of 32 bits) or 2^63 (of 64) by a number from 1 to as many.
+/// Divides numbers below 2^31 (32-bit Index) or below 2^63 (64-bit Index) by a divisor from 1 to
+/// that bound.
 template <class Index>
 struct Divisor {
   static_assert(std::is_unsigned_v<Index>);
@@ -37,7 +39,7 @@ struct Divisor {
   explicit Divisor(Index d) {
     if (d <= 1) return;
     constexpr int word = 8 * sizeof(Index);
-    if ((d & (d - 1)) == 0) {  // as below, without dividing
+    if ((d & (d - 1)) == 0) {  // the same result as below, without the slow division
       multiplier = Index{1} << (word - 1);
       shift = static_cast<std::uint32_t>(std::countr_zero(d) - 1);
       return;

@@ -31,7 +31,8 @@ void reach(Dense<Index>& a, Translate translate) {
   reach(a.nest, translate);
   reach(a.packed, translate);
 }
-/// A bound, which may be the end of some memory: it moves as what it bounds does.
+/// Moves bounds by the same distance as the memory that they bound. A bound cannot be translated
+/// itself, because it may be the end of an allocation.
 void reach_bounds(const char*& low, const char*& high, const char* before, const char* after) {
   low += after - before;
   high += after - before;
@@ -49,11 +50,12 @@ void each_thread(u64 blocks, F&& f) {
   for (u64 i = 0; i < blocks * block_threads; ++i) f(static_cast<Index>(i));
 }
 
-#define DENSE(direction, W, V, D, T, I)                                                                     \
-  void dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I(const void* parameter, u64 blocks, u32, Translate translate) { \
-    auto a = copied<Dense<u##I>>(parameter);                                                                \
-    reach(a, translate);                                                                                    \
-    each_thread<u##I>(blocks, [&](u##I g) { direction##_dense<W, V, D, T != 0>(a, g); });                   \
+#define DENSE(direction, W, V, D, T, I)                                                             \
+  void dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I(const void* parameter, u64 blocks, u32, \
+                                                            Translate translate) {                  \
+    auto a = copied<Dense<u##I>>(parameter);                                                        \
+    reach(a, translate);                                                                            \
+    each_thread<u##I>(blocks, [&](u##I g) { direction##_dense<W, V, D, T != 0>(a, g); });           \
   }
 DUNNAGE_DENSE_KERNELS(DENSE)
 #undef DENSE
@@ -67,17 +69,19 @@ Rows<Index> rows_from(const void* parameter, Translate translate) {
   reach_bounds(a.low, a.high, before, Pack ? a.nest.user : a.packed);
   return a;
 }
-#define ROWS(direction, L, D, T, I)                                                                         \
+#define ROWS(direction, L, D, T, I)                                                                                \
   void rows_##direction##_l##L##_d##D##_t##T##_i##I(const void* parameter, u64 blocks, u32, Translate translate) { \
-    const auto a = rows_from<u##I, is_##direction>(parameter, translate);                                   \
-    each_thread<u##I>(blocks, [&](u##I g) { direction##_rows<16, L != 0, D, T != 0>(a, g); });                   \
+    const auto a = rows_from<u##I, is_##direction>(parameter, translate);                                          \
+    each_thread<u##I>(blocks, [&](u##I g) { direction##_rows<16, L != 0, D, T != 0>(a, g); });                     \
   }
 DUNNAGE_ROWS_KERNELS(ROWS)
 #undef ROWS
 
-/// Every thread of a block does the first half before any does the second, as with a barrier between.
+/// All threads of a block do the first half before any thread does the second half, as with a
+/// barrier.
 template <class First, class Second>
-void each_tile(const void* parameter, u64 blocks, u32 shared, Translate translate, u64 side, First&& first, Second&& second) {
+void each_tile(const void* parameter, u64 blocks, u32 shared, Translate translate, u64 side, First&& first,
+               Second&& second) {
   auto a = copied<Tiled>(parameter);
   reach(a.user, translate);
   reach(a.packed, translate);
@@ -88,29 +92,31 @@ void each_tile(const void* parameter, u64 blocks, u32 shared, Translate translat
     for (u32 thread = 0; thread < tile_threads; ++thread) second(a, t, tile.data(), thread);
   }
 }
-#define TILE(direction, W, M)                                                                               \
-  void tile_##direction##_w##W##_m##M(const void* parameter, u64 blocks, u32 shared, Translate translate) { \
-    if constexpr (is_##direction)                                                                           \
+#define TILE(direction, W, M)                                                                                    \
+  void tile_##direction##_w##W##_m##M(const void* parameter, u64 blocks, u32 shared, Translate translate) {      \
+    if constexpr (is_##direction)                                                                                \
       each_tile(parameter, blocks, shared, translate, tile_side<W>(), user_to_tile<W, M>, tile_to_packed<W, M>); \
-    else                                                                                                    \
+    else                                                                                                         \
       each_tile(parameter, blocks, shared, translate, tile_side<W>(), packed_to_tile<W, M>, tile_to_user<W, M>); \
   }
 DUNNAGE_TILE_KERNELS(TILE)
 #undef TILE
-#define PARTS(direction, W)                                                                                 \
-  void parts_##direction##_w##W(const void* parameter, u64 blocks, u32 shared, Translate translate) {       \
-    if constexpr (is_##direction)                                                                           \
-      each_tile(parameter, blocks, shared, translate, parts_side, parts_user<W, true>, parts_packed<W, true>); \
-    else                                                                                                    \
+#define PARTS(direction, W)                                                                                      \
+  void parts_##direction##_w##W(const void* parameter, u64 blocks, u32 shared, Translate translate) {            \
+    if constexpr (is_##direction)                                                                                \
+      each_tile(parameter, blocks, shared, translate, parts_side, parts_user<W, true>, parts_packed<W, true>);   \
+    else                                                                                                         \
       each_tile(parameter, blocks, shared, translate, parts_side, parts_packed<W, false>, parts_user<W, false>); \
   }
 DUNNAGE_PARTS_KERNELS(PARTS)
 #undef PARTS
 
-/// A tree points to itself, so it is copied with all its pointers changed. Its nodes are found from the root.
+/// A copy of a tree with translated pointers. The nodes of the original are found from its root.
 class ReachedTree {
  public:
-  ReachedTree(const TreeNode* root, Translate translate) : translate_(translate) { nodes_.push_back(reached(root)), fill(0, root); }
+  ReachedTree(const TreeNode* root, Translate translate) : translate_(translate) {
+    nodes_.push_back(reached(root)), fill(0, root);
+  }
   const TreeNode* root() const { return nodes_.data(); }
 
  private:
@@ -134,36 +140,37 @@ class ReachedTree {
   std::vector<TreeNode> nodes_;
 };
 
-#define TREE(direction)                                                                                     \
-  void tree_##direction(const void* parameter, u64 blocks, u32, Translate translate) {                      \
-    auto a = copied<Tree>(parameter);                                                                       \
-    const ReachedTree tree(a.root, translate);                                                              \
-    a.root = tree.root();                                                                                   \
-    const char* before = a.user;                                                                            \
-    reach(a.user, translate);                                                                               \
-    reach(a.packed, translate);                                                                             \
-    reach_bounds(a.low, a.high, before, a.user);                                                            \
-    each_thread<std::int64_t>(blocks, [&](std::int64_t c) { direction##_tree(a, c); });                     \
+#define TREE(direction)                                                                 \
+  void tree_##direction(const void* parameter, u64 blocks, u32, Translate translate) {  \
+    auto a = copied<Tree>(parameter);                                                   \
+    const ReachedTree tree(a.root, translate);                                          \
+    a.root = tree.root();                                                               \
+    const char* before = a.user;                                                        \
+    reach(a.user, translate);                                                           \
+    reach(a.packed, translate);                                                         \
+    reach_bounds(a.low, a.high, before, a.user);                                        \
+    each_thread<std::int64_t>(blocks, [&](std::int64_t c) { direction##_tree(a, c); }); \
   }
 DUNNAGE_TREE_KERNELS(TREE)
 #undef TREE
 
-#define FUSED(direction, N)                                                                                 \
-  void fused_##direction##_n##N(const void* parameter, u64 blocks, u32, Translate translate) {              \
-    auto f = copied<Fused<N>>(parameter);                                                                   \
-    for (auto& entry : f.entry) reach(entry.user, translate), reach(entry.packed, translate);               \
-    for (u64 block = 0; block < blocks; ++block)                                                            \
-      for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_##direction>(f, static_cast<u32>(block), thread); \
+#define FUSED(direction, N)                                                                    \
+  void fused_##direction##_n##N(const void* parameter, u64 blocks, u32, Translate translate) { \
+    auto f = copied<Fused<N>>(parameter);                                                      \
+    for (auto& entry : f.entry) reach(entry.user, translate), reach(entry.packed, translate);  \
+    for (u64 block = 0; block < blocks; ++block)                                               \
+      for (u32 thread = 0; thread < block_threads; ++thread)                                   \
+        run_fused<is_##direction>(f, static_cast<u32>(block), thread);                         \
   }
 DUNNAGE_FUSED_KERNELS(FUSED)
 #undef FUSED
 
-#define MOVE(W, D, I)                                                                                       \
-  void move_w##W##_d##D##_i##I(const void* parameter, u64 blocks, u32, Translate translate) {               \
-    auto a = copied<Move<u##I>>(parameter);                                                                 \
-    reach(a.from, translate);                                                                               \
-    reach(a.to, translate);                                                                                 \
-    each_thread<u##I>(blocks, [&](u##I i) { move_word<W, D>(a, i); });                                      \
+#define MOVE(W, D, I)                                                                         \
+  void move_w##W##_d##D##_i##I(const void* parameter, u64 blocks, u32, Translate translate) { \
+    auto a = copied<Move<u##I>>(parameter);                                                   \
+    reach(a.from, translate);                                                                 \
+    reach(a.to, translate);                                                                   \
+    each_thread<u##I>(blocks, [&](u##I i) { move_word<W, D>(a, i); });                        \
   }
 DUNNAGE_MOVE_KERNELS(MOVE)
 #undef MOVE

@@ -1,4 +1,5 @@
-// The kernels on the host: the same functions, thread by thread. For tests, and for the simulated device.
+// The kernels on the host. The functions are those of the device, run thread by thread. Tests and
+// the simulated device use them.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +8,18 @@
 
 namespace dunnage::pack::cuda {
 
-/// Where memory that the parameters name can be reached from here.
+/// Returns the host address of memory that a parameter points to.
 using Translate = void* (*)(const void*);
 
 struct EmulatedKernel {
   const char* name;
   std::size_t parameter_size;  // bytes
-  /// Runs `blocks` blocks. `parameter` is the kernel's one parameter, as it would be launched with.
+  /// Runs `blocks` blocks. `parameter` points to the kernel's only parameter. `shared`: bytes of
+  /// shared memory.
   void (*run)(const void* parameter, std::uint64_t blocks, std::uint32_t shared, Translate translate);
 };
 
-/// All of them.
+/// All emulated kernels.
 std::span<const EmulatedKernel> emulated_kernels();
 
 }  // namespace dunnage::pack::cuda

@@ -1,4 +1,5 @@
-// The kernels' work on several nests in one launch: blocks of threads are dealt to the entries one after the other.
+// The kernels for several nests in one launch. Each entry gets a range of the blocks of threads,
+// one entry after the other.
 #pragma once
 
 #include "pack/cuda/dense.hpp"
@@ -8,38 +9,41 @@ namespace dunnage::pack::cuda {
 /// Threads of a block.
 inline constexpr std::uint32_t block_threads = 256;
 
-inline constexpr int max_fused = 128;  // entries, so that all of them fit a kernel's parameters
+inline constexpr int max_fused = 128;  // entries; more would not fit into a kernel's parameters
 
-/// Words that a thread moves, all of them on their way at once. Neighbours move neighbouring words.
+/// How many words a thread moves. All its loads are in flight at the same time. Neighbouring
+/// threads move neighbouring words.
 inline constexpr std::uint32_t fused_words = 4;
 inline constexpr int fused_loops = 3;
 
-/// A range of a nest of three loops without a table, in little room: it travels with the launch. All of it is read by every
-/// block, so that there is one way for all shapes: a loop that is not there has one step.
+/// A range of a nest of at most three loops without a table. The struct is small, because it is
+/// sent with every launch. A missing loop has one step, so that the code is the same for all
+/// shapes.
 struct FusedEntry {
   char* user = nullptr;
-  char* packed = nullptr;   // of word `first`
+  char* packed = nullptr;  // the address of word `first`
   std::uint32_t first = 0;
-  std::uint32_t words = 0;  // to move
-  std::uint32_t word = 1;   // bytes
-  std::uint32_t count[fused_loops - 1] = {1, 1};  // innermost first; the outermost needs none
+  std::uint32_t words = 0;                        // how many words to move
+  std::uint32_t word = 1;                         // bytes of a word
+  std::uint32_t count[fused_loops - 1] = {1, 1};  // innermost first; the outermost loop needs no count
   Divisor<std::uint32_t> by[fused_loops - 1];
   std::int64_t stride[fused_loops] = {};
 };
 
-/// Room for N entries, the largest first: all of it travels with every launch.
+/// N entries, the largest first. The whole struct is sent with every launch.
 template <int N>
 struct Fused {
-  std::uint32_t end_block[N];  // of each entry; the ones that are not there end with the last
+  std::uint32_t end_block[N];  // the block after each entry; unused entries repeat the last number
   FusedEntry entry[N];
 };
 
-/// The entry of a block, and the number of the block within it. The ends are looked at by the cache line of constants, since the
-/// first look at one takes long: with the largest entries first, one line tells nearly every block where it belongs.
+/// The entry of a block. `block` becomes the number of the block within that entry. The ends are
+/// read by cache lines of constants, because the first access to a line is slow. The largest
+/// entries come first, so nearly every block finds its entry in the first line.
 template <int N>
 DUNNAGE_HD const FusedEntry& fused_entry(const Fused<N>& f, std::uint32_t& block) {
   constexpr int line = N < 16 ? N : 16;
-  int i = 0;  // entries that end before the block
+  int i = 0;  // how many entries end before the block
   for (int begin = 0; begin < N && i == begin; begin += line) {
     DUNNAGE_UNROLL
     for (int k = 0; k < line; ++k) i += block >= f.end_block[begin + k];
@@ -50,11 +54,12 @@ DUNNAGE_HD const FusedEntry& fused_entry(const Fused<N>& f, std::uint32_t& block
 
 DUNNAGE_HD std::int64_t locate(const FusedEntry& e, std::uint32_t item) {
   const auto run = e.by[0].quotient(item), plane = e.by[1].quotient(run);
-  return static_cast<std::int64_t>(item - run * e.count[0]) * e.stride[0] + static_cast<std::int64_t>(run - plane * e.count[1]) * e.stride[1] +
+  return static_cast<std::int64_t>(item - run * e.count[0]) * e.stride[0] +
+         static_cast<std::int64_t>(run - plane * e.count[1]) * e.stride[1] +
          static_cast<std::int64_t>(plane) * e.stride[2];
 }
 
-/// Moves the words of one thread, whose first is `at`.
+/// Moves the words of one thread. `at` is the first of them.
 template <bool Pack, int W>
 DUNNAGE_HD void move_fused(const FusedEntry& e, std::uint32_t at) {
   Word<W> words[fused_words];

@@ -7,11 +7,12 @@
 namespace dunnage::pack::cuda {
 
 std::uint32_t KernelId::code() const {
-  // Three bits hold log2 of a word, or a number of loops, or of entries; two that of a group.
+  // Three bits hold the logarithm of a word, and three that of a group or of the number of entries.
+  // Two bits hold the loops.
   const auto log2 = [](std::uint32_t x) { return static_cast<std::uint32_t>(std::bit_width(x)); };
   return static_cast<std::uint32_t>(family) | static_cast<std::uint32_t>(direction) << 3 | log2(word) << 4 |
-         (family == Family::fused ? group & 7u : log2(group)) << 7 | loops << 10 | static_cast<std::uint32_t>(table) << 12 |
-         static_cast<std::uint32_t>(wide) << 13;
+         (family == Family::fused ? group & 7u : log2(group)) << 7 | loops << 10 |
+         static_cast<std::uint32_t>(table) << 12 | static_cast<std::uint32_t>(wide) << 13;
 }
 
 std::string name_of(const KernelId& id) {
@@ -19,8 +20,11 @@ std::string name_of(const KernelId& id) {
   switch (id.family) {
     case KernelId::Family::none: return "copy";
     case KernelId::Family::dense:
-      return fmt::format("dense_{}_w{}_v{}_d{}_t{}_i{}", direction, id.word, id.group, id.loops, id.table ? 1 : 0, id.wide ? 64 : 32);
-    case KernelId::Family::rows: return fmt::format("rows_{}_l{}_d{}_t{}_i{}", direction, id.group - 1, id.loops, id.table ? 1 : 0, id.wide ? 64 : 32);
+      return fmt::format("dense_{}_w{}_v{}_d{}_t{}_i{}", direction, id.word, id.group, id.loops, id.table ? 1 : 0,
+                         id.wide ? 64 : 32);
+    case KernelId::Family::rows:
+      return fmt::format("rows_{}_l{}_d{}_t{}_i{}", direction, id.group - 1, id.loops, id.table ? 1 : 0,
+                         id.wide ? 64 : 32);
     case KernelId::Family::tile: return fmt::format("tile_{}_w{}_m{}", direction, id.word, id.group);
     case KernelId::Family::parts: return fmt::format("parts_{}_w{}", direction, id.word);
     case KernelId::Family::tree: return fmt::format("tree_{}", direction);

@@ -1,11 +1,13 @@
-// Every kernel, once: kernels.cu makes the device's from this list, emulated.cpp the host's, kernel_id.cpp the names.
+// The list of all kernels. kernels.cu makes the device's functions from this list, emulated.cpp the
+// host's, and kernel_id.cpp the names.
 //
-//   DENSE(direction, W, V, D, T, I)   words of W bytes in groups of V, D loops (0: any), T: with a table, I: index bits
-//   ROWS(direction, L, D, T, I)       chunks of 16 bytes; L: of long rows
-//   TILE(direction, W, M)             transposes of elements of one word, M of them at a time
+//   DENSE(direction, W, V, D, T, I)   words of W bytes in groups of V; D loops (0: any number);
+//                                     T: with a table; I: bits of an index
+//   ROWS(direction, L, D, T, I)       chunks of 16 bytes; L: the rows are long
+//   TILE(direction, W, M)             transposes of elements of one word; M elements at a time
 //   PARTS(direction, W)               transposes of elements of several words
 //   TREE(direction)                   structs and lists of different lengths
-//   FUSED(direction, N)               up to N nests at once
+//   FUSED(direction, N)               up to N nests in one launch
 //   MOVE(W, D, I)                     words of W bytes from one nest to another
 #pragma once
 

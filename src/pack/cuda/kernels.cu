@@ -1,4 +1,5 @@
-// The kernels: one extern "C" function for each line of kernel_list.hpp. No other code runs on the device.
+// The kernels: one extern "C" function for each entry of kernel_list.hpp. No other code runs on the
+// device.
 #include "pack/cuda/fused.hpp"
 #include "pack/cuda/kernel_list.hpp"
 #include "pack/cuda/move.hpp"
@@ -14,18 +15,21 @@ using u64 = std::uint64_t;
 constexpr bool is_pack = true, is_unpack = false;
 
 template <class Index>
-__device__ Index item() { return static_cast<Index>(blockIdx.x) * block_threads + threadIdx.x; }
+__device__ Index item() {
+  return static_cast<Index>(blockIdx.x) * block_threads + threadIdx.x;
+}
 }  // namespace
 
 #define KERNEL extern "C" __global__ void __launch_bounds__(256)
 
-#define DENSE(direction, W, V, D, T, I)                                                                            \
-  KERNEL dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I(const __grid_constant__ Dense<u##I> a) {             \
-    direction##_dense<W, V, D, T != 0>(a, item<u##I>());                                                           \
+#define DENSE(direction, W, V, D, T, I)                                                                \
+  KERNEL dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I(const __grid_constant__ Dense<u##I> a) { \
+    direction##_dense<W, V, D, T != 0>(a, item<u##I>());                                               \
   }
 DUNNAGE_DENSE_KERNELS(DENSE)
 
-// What waits for memory lives from the number of threads: as many blocks as leave enough registers, and as fit.
+// Kernels that wait for memory need many threads. So as many blocks run at once as the registers
+// and the architecture allow.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define MANY_BLOCKS 4
 #elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ >= 1200 || __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890)
@@ -33,10 +37,10 @@ DUNNAGE_DENSE_KERNELS(DENSE)
 #else
 #define MANY_BLOCKS 7
 #endif
-#define ROWS(direction, L, D, T, I)                                                                         \
-  extern "C" __global__ void __launch_bounds__(256, L && I == 32 ? MANY_BLOCKS : 1)                                   \
-  rows_##direction##_l##L##_d##D##_t##T##_i##I(const __grid_constant__ Rows<u##I> a) {                      \
-    direction##_rows<16, L != 0, D, T != 0>(a, item<u##I>());                                               \
+#define ROWS(direction, L, D, T, I)                                                        \
+  extern "C" __global__ void __launch_bounds__(256, L&& I == 32 ? MANY_BLOCKS : 1)         \
+      rows_##direction##_l##L##_d##D##_t##T##_i##I(const __grid_constant__ Rows<u##I> a) { \
+    direction##_rows<16, L != 0, D, T != 0>(a, item<u##I>());                              \
   }
 DUNNAGE_ROWS_KERNELS(ROWS)
 
@@ -82,9 +86,9 @@ DUNNAGE_PARTS_KERNELS(PARTS)
   KERNEL tree_##direction(const __grid_constant__ Tree a) { direction##_tree(a, item<std::int64_t>()); }
 DUNNAGE_TREE_KERNELS(TREE)
 
-#define FUSED(direction, N)                                                                          \
-  KERNEL fused_##direction##_n##N(const __grid_constant__ Fused<N> f) {                              \
-    run_fused<is_##direction>(f, blockIdx.x, threadIdx.x);                                           \
+#define FUSED(direction, N)                                             \
+  KERNEL fused_##direction##_n##N(const __grid_constant__ Fused<N> f) { \
+    run_fused<is_##direction>(f, blockIdx.x, threadIdx.x);              \
   }
 DUNNAGE_FUSED_KERNELS(FUSED)
 

@@ -1,6 +1,6 @@
-// From recipes and addresses to launches: which kernels, on what grids, with what parameters.
+// From recipes and addresses to launches: which kernels, with which grids and parameters.
 //
-// Everything here is a pure function: `dunnage explain` prints what it says, and tests run it on the host.
+// All functions are pure. `dunnage explain` prints their results, and tests call them on the host.
 #pragma once
 
 #include <cstdint>
@@ -17,60 +17,68 @@
 
 namespace dunnage::pack::cuda {
 
-/// One buffer to be packed or unpacked. Addresses are those that the device uses.
+/// One buffer to pack or unpack. All addresses are those that the device uses.
 struct Job {
   const Recipe* recipe = nullptr;
-  std::uintptr_t user = 0;       // the buffer's address as given to MPI
-  std::uintptr_t packed = 0;     // where byte `begin` of the stream is
-  std::int64_t begin = 0, end = 0;  // the range of the stream; begin is a multiple of 16, end too or the stream's end
-  std::uintptr_t constants = 0;  // where the recipe's constants are
+  std::uintptr_t user = 0;          // the buffer's address as given to MPI
+  std::uintptr_t packed = 0;        // the address of byte `begin` of the packed stream
+  std::int64_t begin = 0, end = 0;  // of the packed stream; multiples of 16, but `end` may be the stream's end
+  std::uintptr_t constants = 0;     // the address of the recipe's constants
 };
 
-/// A copy of contiguous bytes, where nothing else is needed. The address on either side by the direction.
+/// A copy of contiguous bytes, which needs no kernel. The direction tells which side is the source.
 struct Copy {
   std::uintptr_t user, packed;
   std::int64_t size;
 };
 
 struct Launch {
-  KernelId id;                 // family none: a Copy
-  std::uint64_t blocks = 0;    // of block_threads threads each
-  std::uint32_t shared = 0;    // bytes
-  std::int64_t bytes = 0;      // packed bytes it moves
-  std::variant<Copy, Dense<std::uint32_t>, Dense<std::uint64_t>, Rows<std::uint32_t>, Rows<std::uint64_t>, Tiled, Tree, Move<std::uint32_t>,
-               Move<std::uint64_t>, std::unique_ptr<Fused<8>>, std::unique_ptr<Fused<32>>, std::unique_ptr<Fused<64>>, std::unique_ptr<Fused<128>>>
+  KernelId id;               // if the family is none, `parameters` is a Copy
+  std::uint64_t blocks = 0;  // each of block_threads threads
+  std::uint32_t shared = 0;  // bytes of shared memory
+  std::int64_t bytes = 0;    // how many packed bytes the launch moves
+  std::variant<Copy, Dense<std::uint32_t>, Dense<std::uint64_t>, Rows<std::uint32_t>, Rows<std::uint64_t>, Tiled, Tree,
+               Move<std::uint32_t>, Move<std::uint64_t>, std::unique_ptr<Fused<8>>, std::unique_ptr<Fused<32>>,
+               std::unique_ptr<Fused<64>>, std::unique_ptr<Fused<128>>>
       parameters;
-  /// Of the kernel's one parameter.
+  /// The address of the kernel's only parameter.
   void* address();
 };
 
-/// The level of a nest that is nearest in the user's buffer, if the nest is a transpose: neighbours of the packed order are
-/// far apart, and those of that level share sectors. 0 if it is not.
+/// If a nest is a transpose, the level whose elements are neighbours in the user's buffer; else 0.
+/// In a transpose, neighbours in the packed stream are far apart in the user's buffer, and the
+/// elements of another level share sectors.
 std::size_t transposed_level(const Geometry& geometry);
 
-/// Indices of 32 bits serve up to here: 2^31, less what one group or chunk may reach beyond.
+/// The most items for which 32-bit indices are large enough: 2^31, less the items that a group or a
+/// chunk may reach beyond the end.
 inline constexpr std::int64_t most_items = (std::int64_t{1} << 31) - 65536;
-inline constexpr std::int64_t chunk = 16;  // bytes; of rows and trees
+inline constexpr std::int64_t chunk = 16;  // bytes that a thread moves in rows and trees
 
-/// The largest word, in bytes, of which everything in a nest is made and all of `addresses`, joined by or, are multiples.
+/// The largest word in bytes that divides every size and stride of a nest and every address.
+/// `addresses` is the bitwise or of all addresses.
 std::uint8_t largest_word(const Geometry& geometry, std::uint64_t addresses);
 
-/// The kernel for a range of one part of a recipe, whose first byte stands at `packed`.
-KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std::uintptr_t packed, std::int64_t begin, std::int64_t end);
+/// The kernel for a range of one part of a recipe. `packed` is the address of the first byte of the
+/// range.
+KernelId choose(const Part& part, Direction direction, std::uintptr_t user, std::uintptr_t packed, std::int64_t begin,
+                std::int64_t end);
 
-/// The one launch of a job of one part.
+/// The launch of a job whose recipe has one part.
 Launch plan_one(Direction direction, const Job& job);
-/// The one launch that moves bytes [begin, end) of the stream from one buffer to another, multiples of 16 or the stream's end; nothing where
-/// packing and unpacking is the way: of structs, lists, transposes and odd addresses. `from`, `to`: the buffers' addresses as given to MPI.
-std::optional<Launch> plan_move(const Recipe& from_recipe, std::uintptr_t from, const Recipe& to_recipe, std::uintptr_t to, std::int64_t begin,
-                                std::int64_t end);
-/// The launches that do all jobs, as few as can be.
+/// The launch that moves bytes [begin, end) of the packed stream directly from buffer to buffer.
+/// Both numbers are multiples of 16, but `end` may be the stream's end. `from` and `to` are the
+/// buffers' addresses as given to MPI. Empty for structs, lists, transposes and odd addresses, for
+/// which packing and unpacking is faster.
+std::optional<Launch> plan_move(const Recipe& from_recipe, std::uintptr_t from, const Recipe& to_recipe,
+                                std::uintptr_t to, std::int64_t begin, std::int64_t end);
+/// The launches that do all jobs, as few as possible.
 std::vector<Launch> plan(Direction direction, std::span<const Job> jobs);
 
-/// Calls f(launch) for each of them, without a vector where there is one.
+/// Calls f(launch) for each launch of plan(). If there is only one, no vector is allocated.
 template <class F>
 void each_launch(Direction direction, std::span<const Job> jobs, F&& f) {
-  if (jobs.size() == 1 && jobs[0].recipe->parts().size() == 1) {  // by far the most frequent
+  if (jobs.size() == 1 && jobs[0].recipe->parts().size() == 1) {  // by far the most frequent case
     auto launch = plan_one(direction, jobs[0]);
     f(launch);
     return;

@@ -1,20 +1,22 @@
-// The kernels' work between two nests that have the same packed stream: each thread moves one word of it from its place in the one to its
-// place in the other, without a packed copy between. Neighbouring threads have neighbouring words, so that one instruction has all of a sector.
+// The kernels that move data between two nests with the same packed stream, without a packed copy
+// in between. Each thread moves one word from its place in one buffer to its place in the other.
+// Neighbouring threads have neighbouring words, so that one instruction covers a whole sector.
 #pragma once
 
 #include "pack/cuda/nest.hpp"
 
 namespace dunnage::pack::cuda {
 
-/// Words [first, first + words) of the stream.
+/// Words [first, first + words) of the packed stream.
 template <class Index>
 struct Move {
-  Nest<Index> from, to;  // of words: those of a block are the innermost loop
+  Nest<Index> from, to;  // their items are words; the words of a block are the innermost loop
   Index first = 0;
   Index words = 0;
 };
 
-/// Moves word i of the range. D: the number of loops on both sides, 0 where the compiler does not know it.
+/// Moves word i of the range. D is the number of loops on both sides, or 0 if the compiler does not
+/// know the number.
 template <int W, int D, class Index>
 DUNNAGE_HD void move_word(const Move<Index>& a, Index i) {
   if (i >= a.words) return;

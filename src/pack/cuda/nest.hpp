@@ -1,4 +1,5 @@
-// A nest of loops as the kernels see it: plain data, and the way from a place in the packed stream to one in the user's buffer.
+// A nest of loops for kernels: plain data, and the function from a position in the packed stream to
+// an offset in the user's buffer.
 #pragma once
 
 #include "pack/cuda/divisor.hpp"
@@ -10,30 +11,31 @@ inline constexpr int max_loops = 8;
 template <class Index>
 struct Loop {
   Index count = 1;
-  Divisor<Index> by;        // count
+  Divisor<Index> by;        // divides by `count`
   std::int64_t stride = 0;  // bytes in the user's buffer
 };
 
-/// Item k of the stream (a word, or a block) is found by dividing k by the counts, innermost first. `Index`: of 32 bits for
-/// less than 2^31 items. The displacements of one of the loops may stand in a table.
+/// An item is a word or a block. Item k of the packed stream is found by dividing k by the counts,
+/// innermost first. A 32-bit `Index` is used for fewer than 2^31 items. The displacements of one
+/// loop may be in a table.
 template <class Index>
 struct Nest {
-  char* user = nullptr;                 // where the first item of the layout is
-  const std::int32_t* table = nullptr;  // displacements of the loop `indexed`, in units of `table_unit` bytes
+  char* user = nullptr;                 // the address of the first item of the layout
+  const std::int32_t* table = nullptr;  // displacements of loop `indexed`, in units of `table_unit` bytes
   std::int64_t table_unit = 1;
   std::int32_t loops = 0;
   std::int32_t indexed = -1;
   Loop<Index> loop[max_loops];  // innermost first
 };
 
-/// How many items, and then how many runs of them, are left in the two innermost loops.
+/// How many items are left in the innermost loop, and how many runs in the loop around it.
 template <class Index>
 struct Left {
   Index items = 1, runs = 1;
 };
 
-/// The offset of an item in the user's buffer. D: the number of loops, 0 where the compiler does not know it. T: whether one
-/// of the loops has a table.
+/// The offset of an item in the user's buffer, in bytes. D is the number of loops, or 0 if the
+/// compiler does not know the number. T tells whether one of the loops has a table.
 template <int D, bool T, class Index>
 DUNNAGE_HD std::int64_t locate(const Nest<Index>& nest, Index item, Left<Index>& left) {
   const int n = D ? D : nest.loops;

@@ -8,19 +8,19 @@ namespace {
 
 using Family = KernelId::Family;
 
-// A part of a struct that is as large as this is worth a kernel made for it: sooner where words are of 1 or 2 bytes, as a fused
-// launch moves them one by one.
+// A part of a struct with at least so many bytes gets a launch of its own. The bound is lower for
+// words of 1 or 2 bytes, because a fused launch moves them one by one.
 constexpr std::int64_t own_launch = 1 << 20, own_launch_narrow = 64 << 10, own_launch_dense = 8 << 20;
 
-// A thread that moves less is not worth its way through two nests.
+// A thread must move at least so many bytes, because finding a word in two nests takes long.
 constexpr std::uint8_t least_moved = 4;
 
-/// A range of one part, with the addresses of its own beginnings.
+/// A range of one part, with addresses.
 struct Piece {
   const Job* job;
   const Part* part;
-  std::uintptr_t user;    // of the part's first byte
-  std::uintptr_t packed;  // of byte `begin` of the part
+  std::uintptr_t user;    // the address of the part's first byte
+  std::uintptr_t packed;  // the address of byte `begin` of the part
   std::int64_t begin, end;
 };
 
@@ -124,9 +124,12 @@ void make_tile(Launch& launch, const Piece& p) {
   }
   const auto word = launch.id.word;
   const bool one = launch.id.family == Family::tile;
-  const std::uint32_t side = !one ? parts_side
-                             : word == 1 ? tile_side<1>() : word == 2 ? tile_side<2>() : word == 4 ? tile_side<4>()
-                             : word == 8 ? tile_side<8>() : tile_side<16>();
+  const std::uint32_t side = !one        ? parts_side
+                             : word == 1 ? tile_side<1>()
+                             : word == 2 ? tile_side<2>()
+                             : word == 4 ? tile_side<4>()
+                             : word == 8 ? tile_side<8>()
+                                         : tile_side<16>();
   const std::uint32_t line = side * (one ? 1 : a.parts) * word;
   launch.shared = side * (line + (word < 4 ? 4 : word));
   a.tiles_packed = (a.near_packed.count + side - 1) / side;
@@ -160,12 +163,14 @@ void make_move(Launch& launch, const Piece& from, const Piece& to) {
   a.to = nest_of<Index>(to, launch.id.word);
   a.first = static_cast<Index>(from.begin / launch.id.word);
   a.words = static_cast<Index>(launch.bytes / launch.id.word);
-  launch.id.loops = static_cast<std::uint8_t>(!launch.id.wide && a.from.loops == a.to.loops && a.from.loops <= 3 ? a.from.loops : 0);
+  launch.id.loops =
+      static_cast<std::uint8_t>(!launch.id.wide && a.from.loops == a.to.loops && a.from.loops <= 3 ? a.from.loops : 0);
   launch.blocks = blocks_for(a.words);
   launch.parameters = a;
 }
 
-/// Whether nests are moved word by word at all: neighbours of the packed order are near each other, if anything is.
+/// Whether data of this recipe can be moved word by word: a nest without a table that is not a
+/// transpose.
 bool movable(const Recipe& recipe) {
   if (recipe.parts().size() != 1 || !recipe.parts()[0].nest) return false;
   const auto& g = recipe.parts()[0].geometry;
@@ -191,7 +196,7 @@ Launch single(const Piece& p, const KernelId& id) {
   return launch;
 }
 
-/// The words that a fused launch moves a piece in.
+/// The size of the words in which a fused launch moves a piece, in bytes.
 std::uint8_t fused_word(const Piece& p) {
   return largest_word(p.part->geometry, p.user | p.packed | static_cast<std::uintptr_t>(p.begin | p.end));
 }
@@ -199,7 +204,8 @@ std::uint8_t fused_word(const Piece& p) {
 /// Whether a fused launch can take a piece.
 bool fits_fused(const Piece& p, std::uint8_t word) {
   const auto& part = *p.part;
-  return part.nest && part.geometry.indexed < 0 && part.geometry.levels.size() + (part.geometry.block > word ? 1 : 0) <= fused_loops &&
+  return part.nest && part.geometry.indexed < 0 &&
+         part.geometry.levels.size() + (part.geometry.block > word ? 1 : 0) <= fused_loops &&
          p.end - p.begin < own_launch_dense && part.size / word <= most_items;
 }
 
@@ -265,21 +271,24 @@ Launch plan_one(Direction direction, const Job& job) {
   return single(p, choose(part, direction, job.user, p.packed, p.begin, p.end));
 }
 
-std::optional<Launch> plan_move(const Recipe& from_recipe, std::uintptr_t from, const Recipe& to_recipe, std::uintptr_t to, std::int64_t begin,
-                                std::int64_t end) {
+std::optional<Launch> plan_move(const Recipe& from_recipe, std::uintptr_t from, const Recipe& to_recipe,
+                                std::uintptr_t to, std::int64_t begin, std::int64_t end) {
   if (!movable(from_recipe) || !movable(to_recipe)) return std::nullopt;
   const auto piece = [&](const Recipe& recipe, std::uintptr_t user) {
     const auto& part = recipe.parts()[0];
     return Piece{nullptr, &part, user + static_cast<std::uintptr_t>(part.offset), 0, begin, end};
   };
   const auto a = piece(from_recipe, from), b = piece(to_recipe, to);
-  const auto word_of = [&](const Piece& p) { return largest_word(p.part->geometry, p.user | static_cast<std::uintptr_t>(begin | end)); };
+  const auto word_of = [&](const Piece& p) {
+    return largest_word(p.part->geometry, p.user | static_cast<std::uintptr_t>(begin | end));
+  };
   const auto word = std::min(word_of(a), word_of(b));
   if (word < least_moved) return std::nullopt;
   Launch launch;
   launch.id.family = Family::move;
   launch.id.word = word;
-  launch.id.wide = std::max(from_recipe.size(), to_recipe.size()) / word > most_items;  // a receiver's buffer may be the larger
+  launch.id.wide = std::max(from_recipe.size(), to_recipe.size()) / word >
+                   most_items;  // the receiver's buffer may be larger than the message
   launch.bytes = end - begin;
   launch.id.wide ? make_move<std::uint64_t>(launch, a, b) : make_move<std::uint32_t>(launch, a, b);
   return launch;
@@ -292,8 +301,12 @@ std::vector<Launch> plan(Direction direction, std::span<const Job> jobs) {
     for (const auto& part : job.recipe->parts()) {
       const auto begin = std::max(job.begin, part.begin), end = std::min(job.end, part.begin + part.size);
       if (begin >= end) continue;
-      const Piece p{&job, &part, job.user + static_cast<std::uintptr_t>(part.offset), job.packed + static_cast<std::uintptr_t>(begin - job.begin),
-                    begin - part.begin, end - part.begin};
+      const Piece p{&job,
+                    &part,
+                    job.user + static_cast<std::uintptr_t>(part.offset),
+                    job.packed + static_cast<std::uintptr_t>(begin - job.begin),
+                    begin - part.begin,
+                    end - part.begin};
       const auto word = fused_word(p);
       const bool fits = fits_fused(p, word);
       if (fits && end - begin < (word < 4 ? own_launch_narrow : own_launch)) {
@@ -301,7 +314,7 @@ std::vector<Launch> plan(Direction direction, std::span<const Job> jobs) {
         continue;
       }
       const auto id = choose(part, direction, job.user, p.packed, p.begin, p.end);
-      // A short copy is done by a kernel in half the time that the copy engine takes to begin it.
+      // A kernel finishes a short copy in half the time that the copy engine needs to start it.
       const bool short_copy = id.family == Family::none && word == 16 && jobs.size() > 1;
       if ((fits && word >= 4 && id.family == Family::dense) || (short_copy && fits))
         shared.push_back(p);
@@ -313,9 +326,11 @@ std::vector<Launch> plan(Direction direction, std::span<const Job> jobs) {
     const auto& p = shared[0];
     launches.push_back(single(p, choose(*p.part, direction, p.job->user, p.packed, p.begin, p.end)));
   } else {
-    std::sort(shared.begin(), shared.end(), [](const Piece& a, const Piece& b) { return a.end - a.begin > b.end - b.begin; });
+    std::sort(shared.begin(), shared.end(),
+              [](const Piece& a, const Piece& b) { return a.end - a.begin > b.end - b.begin; });
     for (std::size_t i = 0; i < shared.size(); i += max_fused)
-      launches.push_back(fused(direction, std::span(shared).subspan(i, std::min<std::size_t>(max_fused, shared.size() - i))));
+      launches.push_back(
+          fused(direction, std::span(shared).subspan(i, std::min<std::size_t>(max_fused, shared.size() - i))));
   }
   return launches;
 }

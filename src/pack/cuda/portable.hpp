@@ -1,4 +1,5 @@
-// What lets one source be compiled for the device by nvcc and for the host by any compiler.
+// Lets nvcc compile this code for the device, and every compiler compile the same code for the
+// host.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 
 namespace dunnage::pack::cuda {
 
-/// W bytes that are moved at once. W is 1, 2, 4, 8 or 16, and addresses are multiples of it.
+/// W bytes that are moved at once. W is 1, 2, 4, 8 or 16. Addresses of words are multiples of W.
 template <int W>
 struct alignas(W) Word {
   using Part = std::conditional_t<W == 1, std::uint8_t, std::conditional_t<W == 2, std::uint16_t, std::uint32_t>>;
@@ -42,7 +43,7 @@ DUNNAGE_HD void store(char* to, const Word<W>& word) {
 #endif
 }
 
-/// V words side by side as one, and back. Little endian.
+/// join() makes one word of V neighbouring words, and split() reverses join(). Little endian.
 template <int W, int V>
 DUNNAGE_HD Word<W * V> join(const Word<W> (&words)[V]) {
   Word<W * V> joined{};
@@ -51,7 +52,8 @@ DUNNAGE_HD Word<W * V> join(const Word<W> (&words)[V]) {
   DUNNAGE_UNROLL
   for (int v = 0; v < V; ++v) {
     if constexpr (W < 4) {
-      joined.part[v / per] = static_cast<Part>(joined.part[v / per] | static_cast<std::uint32_t>(words[v].part[0]) << (8 * W * (v % per)));
+      joined.part[v / per] =
+          static_cast<Part>(joined.part[v / per] | static_cast<std::uint32_t>(words[v].part[0]) << (8 * W * (v % per)));
     } else {
       DUNNAGE_UNROLL
       for (int i = 0; i < W / 4; ++i) joined.part[v * (W / 4) + i] = words[v].part[i];

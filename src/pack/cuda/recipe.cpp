@@ -5,7 +5,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <numeric>
 
 namespace dunnage::pack::cuda {
 namespace {
@@ -14,34 +13,30 @@ using type::Node;
 using type::NodePtr;
 using Kind = Node::Kind;
 
-// Lists of different lengths are cut into the pieces that divide them all, unless these are too many.
+// A list of blocks of different lengths is cut into pieces of their common length. This is the most
+// pieces per block.
 constexpr std::int64_t most_pieces = 8;
-constexpr std::size_t most_runs = 16;  // of a list, each a part of its own
-
-std::int64_t common_length(const Node& list) {
-  if (list.length) return list.length;
-  std::int64_t unit = 0;
-  for (std::size_t i = 0; unit != 1 && i + 1 < list.prefix.size(); ++i) unit = std::gcd(unit, list.prefix[i + 1] - list.prefix[i]);
-  return unit;
-}
+constexpr std::size_t most_runs = 16;  // the most runs of a list that become parts of their own
 
 }  // namespace
 
 struct Recipe::Compiler {
   Recipe& recipe;
-  std::map<const Node*, std::pair<std::size_t, std::int64_t>> tables;  // where it stands, and its unit
-  std::map<const Node*, std::size_t> children;                         // where a tree's children stand
+  std::map<const Node*, std::pair<std::size_t, std::int64_t>> tables;  // index of the first entry, and the unit
+  std::map<const Node*, std::size_t> children;                         // index of a node's first child
   std::map<const type::Ints*, std::size_t> numbers;
   std::vector<NodePtr> kept;  // the maps' keys must stay alive
 
-  /// Enters the displacements of a list's pieces or of a spread's children. False where 32 bits do not hold them.
+  /// Adds a table with the displacements of a list's pieces or of a spread's children. False if the
+  /// displacements do not fit 32 bits.
   bool enter_table(const Node& node, std::int64_t piece, Geometry& geometry) {
     const auto [at, added] = tables.try_emplace(&node);
     if (added) {
       type::Ints offsets;
       if (node.kind == Kind::list && node.length == 0) {
         for (std::size_t i = 0; i < node.offsets.size(); ++i)
-          for (std::int64_t k = 0; k < node.prefix[i + 1] - node.prefix[i]; k += piece) offsets.push_back(node.offsets[i] + k);
+          for (std::int64_t k = 0; k < node.prefix[i + 1] - node.prefix[i]; k += piece)
+            offsets.push_back(node.offsets[i] + k);
       } else {
         offsets = node.offsets;
       }
@@ -49,7 +44,8 @@ struct Recipe::Compiler {
       for (const auto offset : offsets) bits |= static_cast<std::uint64_t>(offset);
       const auto unit = std::int64_t{1} << std::countr_zero(bits);
       const auto [least, most] = std::minmax_element(offsets.begin(), offsets.end());
-      if (*least / unit < std::numeric_limits<std::int32_t>::min() || *most / unit > std::numeric_limits<std::int32_t>::max()) {
+      if (*least / unit < std::numeric_limits<std::int32_t>::min() ||
+          *most / unit > std::numeric_limits<std::int32_t>::max()) {
         tables.erase(at);
         return false;
       }
@@ -60,7 +56,7 @@ struct Recipe::Compiler {
     return true;
   }
 
-  /// Whether a node is a nest.
+  /// Whether a node is a nest. If so, fills in `geometry`.
   bool geometry_of(const Node& node, Geometry& geometry) {
     bool indexed = false;
     const Node* at = &node;
@@ -77,8 +73,9 @@ struct Recipe::Compiler {
         levels.push_back({at->count, at->stride});
         continue;
       }
-      const auto piece = at->kind == Kind::list ? common_length(*at) : at->child->size;
-      if (indexed || at->size / piece > most_pieces * static_cast<std::int64_t>(at->offsets.size()) || !enter_table(*at, piece, geometry))
+      const auto piece = at->kind == Kind::list ? type::common_length(*at) : at->child->size;
+      if (indexed || at->size / piece > most_pieces * static_cast<std::int64_t>(at->offsets.size()) ||
+          !enter_table(*at, piece, geometry))
         return false;
       indexed = true;
       geometry.cut = at->kind == Kind::list && at->length == 0;
@@ -134,14 +131,16 @@ struct Recipe::Compiler {
         const auto first = recipe.nodes_.size();
         recipe.nodes_.resize(first + count);
         known = children.emplace(&node, first).first;
-        for (std::size_t i = 0; i < count; ++i) fill(first + i, node.kind == Kind::concat ? *node.children[i] : *node.child);
+        for (std::size_t i = 0; i < count; ++i)
+          fill(first + i, node.kind == Kind::concat ? *node.children[i] : *node.child);
       }
       n.child = static_cast<std::int32_t>(known->second) - static_cast<std::int32_t>(index);
     }
     recipe.nodes_[index] = n;
   }
 
-  /// How many nests a node falls into one after the other; more than `most` where it would be too many.
+  /// The number of nests that a node is divided into. A result above `most` means too many, and
+  /// need not be exact.
   static std::int64_t pieces_of(const Node& node, std::int64_t most) {
     std::int64_t n = 0;
     if (node.kind == Kind::concat) {
@@ -153,18 +152,22 @@ struct Recipe::Compiler {
       n = pieces_of(*node.child, most);
       return n > most / node.count ? most + 1 : n * node.count;
     }
-    if (node.kind == Kind::list && !node.length) return static_cast<std::int64_t>(std::min(most_runs, node.offsets.size()));
+    if (node.kind == Kind::list && !node.length)
+      return static_cast<std::int64_t>(std::min(most_runs, node.offsets.size()));
     return 1;
   }
   static bool holds_concat(const Node& node) {
     return node.kind == Kind::concat || (node.child && holds_concat(*node.child));
   }
 
-  /// Absolute addresses may be of several memories, so their pieces are kept apart though they may be regular.
+  /// Splits a layout with absolute addresses (MPI_BOTTOM). Its pieces may be in different memories,
+  /// so each piece becomes a part of its own, even if the pieces are regular.
   void split_absolute(const Node& node, std::int64_t offset) {
     constexpr std::int64_t addresses_begin = std::int64_t{1} << 32;
     const auto entries = node.kind == Kind::loop ? node.count : static_cast<std::int64_t>(node.offsets.size());
-    if (node.kind == Kind::block || node.kind == Kind::concat || std::abs(offset) < addresses_begin || entries > max_fused) return split(node, offset, 0);
+    if (node.kind == Kind::block || node.kind == Kind::concat || std::abs(offset) < addresses_begin ||
+        entries > max_fused)
+      return split(node, offset, 0);
     std::int64_t begin = 0;
     for (std::int64_t i = 0; i < entries; ++i) {
       const auto k = static_cast<std::size_t>(i);
@@ -176,8 +179,8 @@ struct Recipe::Compiler {
     }
   }
 
-  /// Parts for the runs of a list, of blocks of one length at equal distances, if they are few: what several boxes side by side
-  /// come to.
+  /// Makes a part for each run of a list if there are few runs. A run is a sequence of blocks with
+  /// one length and equal distances. Several boxes side by side give such lists.
   bool split_runs(const Node& node, std::int64_t offset, std::int64_t begin) {
     if (node.kind != Kind::list || node.length) return false;
     const auto entries = node.offsets.size();
@@ -189,7 +192,14 @@ struct Recipe::Compiler {
       end = i + 1;
       while (end < entries && length(end) == length(i) && stride(end - 1) == stride(i)) ++end;
       const auto first = offset + node.offsets[i], last = offset + node.offsets[end - 1];
-      Part part{begin + node.prefix[i], node.prefix[end] - node.prefix[i], first, std::min(first, last), std::max(first, last) + length(i), true, {}, 0};
+      Part part{begin + node.prefix[i],
+                node.prefix[end] - node.prefix[i],
+                first,
+                std::min(first, last),
+                std::max(first, last) + length(i),
+                true,
+                {},
+                0};
       part.geometry.block = length(i);
       if (end > i + 1) part.geometry.levels = {{static_cast<std::int64_t>(end - i), stride(i)}};
       runs.push_back(std::move(part));
@@ -200,11 +210,13 @@ struct Recipe::Compiler {
 
   void split(const Node& node, std::int64_t offset, std::int64_t begin) {
     if (node.kind == Kind::concat && pieces_of(node, max_fused) <= max_fused) {
-      for (std::size_t i = 0; i < node.children.size(); ++i) split(*node.children[i], offset + node.offsets[i], begin + node.prefix[i]);
+      for (std::size_t i = 0; i < node.children.size(); ++i)
+        split(*node.children[i], offset + node.offsets[i], begin + node.prefix[i]);
       return;
     }
     if (node.kind == Kind::loop && holds_concat(node) && pieces_of(node, max_fused) <= max_fused) {
-      for (std::int64_t i = 0; i < node.count; ++i) split(*node.child, offset + i * node.stride, begin + i * node.child->size);
+      for (std::int64_t i = 0; i < node.count; ++i)
+        split(*node.child, offset + i * node.stride, begin + i * node.child->size);
       return;
     }
     Part part{begin, node.size, offset, offset + node.low, offset + node.high, true, {}, 0};
@@ -229,7 +241,8 @@ std::size_t Recipe::nodes_begin() const { return (table_.size() * sizeof(std::in
 std::optional<std::int64_t> Recipe::contiguous(std::int64_t begin, std::int64_t end) const {
   for (const auto& part : parts_)
     if (part.begin <= begin && end <= part.begin + part.size)
-      return part.nest && part.geometry.levels.empty() ? std::optional(part.offset + (begin - part.begin)) : std::nullopt;
+      return part.nest && part.geometry.levels.empty() ? std::optional(part.offset + (begin - part.begin))
+                                                       : std::nullopt;
   return std::nullopt;
 }
 
@@ -251,7 +264,8 @@ std::vector<char> Recipe::constants_at(std::uintptr_t address) const {
     resolve(node.prefix);
     std::memcpy(bytes.data() + node_at(i), &node, sizeof node);
   }
-  if (!numbers_.empty()) std::memcpy(bytes.data() + numbers_begin(), numbers_.data(), numbers_.size() * sizeof(std::int64_t));
+  if (!numbers_.empty())
+    std::memcpy(bytes.data() + numbers_begin(), numbers_.data(), numbers_.size() * sizeof(std::int64_t));
   return bytes;
 }
 

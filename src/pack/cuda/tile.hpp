@@ -1,41 +1,48 @@
-// The kernels' work on a transpose: a nest in whose packed order neighbours are far apart in the user's buffer, while another
-// of its loops has them side by side. A tile of both loops goes through shared memory, read along one of them and written
-// along the other, so that both sides are coalesced.
+// The kernels for a transpose. In a transpose, neighbours in the packed stream are far apart in the
+// user's buffer, and the elements of another loop are neighbours there. A tile of both loops goes
+// through shared memory. It is read along one loop and written along the other, so that accesses to
+// both sides are coalesced.
 #pragma once
 
 #include "pack/cuda/nest.hpp"
 
 namespace dunnage::pack::cuda {
 
-/// A loop with its strides on both sides, in bytes.
+/// A loop with its strides in the user's buffer and in the packed stream, in bytes.
 struct Axis {
   std::uint64_t count = 1;
   Divisor<std::uint64_t> by;
   std::int64_t user = 0, packed = 0;
 };
 
-/// Elements of `parts` words of W bytes. Tiles cover the loops `near_packed` (the innermost of the packed order) and
-/// `near_user` (the one with the shortest stride in the user's buffer).
+/// A transpose of elements that have `parts` words of W bytes. Tiles cover two loops: `near_packed`
+/// is the innermost loop of the packed stream, and `near_user` has the shortest stride in the
+/// user's buffer.
 struct Tiled {
   char* user = nullptr;
   char* packed = nullptr;
   Axis near_packed, near_user;
-  std::uint64_t tiles_packed = 0, tiles_user = 0;  // along each
+  std::uint64_t tiles_packed = 0, tiles_user = 0;  // how many tiles along each of them
   Divisor<std::uint64_t> by_tiles_packed, by_tiles_user;
   std::uint32_t parts = 1;
   Divisor<std::uint32_t> by_parts;
   std::int32_t loops = 0;
-  Axis loop[max_loops];  // the others, innermost first
+  Axis loop[max_loops];  // the other loops, innermost first
 };
 
-/// Elements of one word along each side of a tile.
+/// The side of a tile in elements, for elements of one word.
 template <int W>
-DUNNAGE_HD constexpr std::uint32_t tile_side() { return W == 1 ? 128 : W <= 4 ? 64 : 32; }
-/// Bytes of a line of the tile: no two lines begin in the same bank.
+DUNNAGE_HD constexpr std::uint32_t tile_side() {
+  return W == 1 ? 128 : W <= 4 ? 64 : 32;
+}
+/// Bytes of a line of the tile in shared memory. The padding makes neighbouring lines begin in
+/// different banks.
 template <int W>
-DUNNAGE_HD constexpr std::uint32_t tile_pitch() { return tile_side<W>() * W + (W < 4 ? 4 : W); }
+DUNNAGE_HD constexpr std::uint32_t tile_pitch() {
+  return tile_side<W>() * W + (W < 4 ? 4 : W);
+}
 
-/// Where the tile of a block begins, and how far it reaches. `side`: elements.
+/// Where the tile of a block begins, and how many elements it has. `side` is in elements.
 struct TileAt {
   char *user, *packed;
   std::uint32_t count_packed, count_user;  // elements
@@ -45,8 +52,10 @@ DUNNAGE_HD TileAt tile_at(const Tiled& a, std::uint64_t block, std::uint64_t sid
   const auto at_user = (block - rest * a.tiles_user) * side;
   auto next = a.by_tiles_packed.quotient(rest);
   const auto at_packed = (rest - next * a.tiles_packed) * side;
-  auto user = static_cast<std::int64_t>(at_packed) * a.near_packed.user + static_cast<std::int64_t>(at_user) * a.near_user.user;
-  auto packed = static_cast<std::int64_t>(at_packed) * a.near_packed.packed + static_cast<std::int64_t>(at_user) * a.near_user.packed;
+  auto user =
+      static_cast<std::int64_t>(at_packed) * a.near_packed.user + static_cast<std::int64_t>(at_user) * a.near_user.user;
+  auto packed = static_cast<std::int64_t>(at_packed) * a.near_packed.packed +
+                static_cast<std::int64_t>(at_user) * a.near_user.packed;
   for (int l = 0; l < a.loops; ++l) {
     const auto after = a.loop[l].by.quotient(next);
     const auto c = static_cast<std::int64_t>(next - after * a.loop[l].count);
@@ -59,10 +68,11 @@ DUNNAGE_HD TileAt tile_at(const Tiled& a, std::uint64_t block, std::uint64_t sid
           static_cast<std::uint32_t>(left_user < side ? left_user : side)};
 }
 
-// Elements of one word each, M of them side by side moved as one: M is 1, or 4 / W. Then a thread turns M by M elements in
-// registers. In shared memory line u holds what is neighbouring in the packed stream.
+// Elements of one word. M neighbouring elements are moved as one; M is 1 or 4 / W. A thread
+// transposes M by M elements in registers. In shared memory, line u holds elements that are
+// neighbours in the packed stream.
 
-/// M words of M elements each, transposed.
+/// Transposes M words of M elements each.
 template <int W, int M>
 DUNNAGE_HD void turn(Word<W * M> (&x)[M]) {
   if constexpr (M > 1) {
@@ -82,8 +92,9 @@ DUNNAGE_HD void turn(Word<W * M> (&x)[M]) {
 /// Threads of a block.
 inline constexpr std::uint32_t tile_threads = 256;
 
-/// A square of M by M elements that a thread moves between the user's buffer and the tile: neighbouring threads have 32 / M
-/// squares along near_user, then M along near_packed, so that all banks differ.
+/// The square of M by M elements that a thread moves between the user's buffer and the tile. 32
+/// threads cover 32 / M squares along near_user and M along near_packed, so that all of them use
+/// different banks.
 struct Square {
   std::uint32_t u, p;
 };
@@ -94,7 +105,8 @@ DUNNAGE_HD Square square(std::uint32_t i) {
   return {(group % (n / across) * across + lane % across) * M, (group / (n / across) * M + lane / across) * M};
 }
 
-/// From the user's buffer to the tile. All loads are under way before the first is waited for.
+/// Copies from the user's buffer to the tile. All loads are started before the first one is waited
+/// for.
 template <int W, int M>
 DUNNAGE_HD void user_to_tile(const Tiled& a, const TileAt& t, char* tile, std::uint32_t thread) {
   constexpr std::uint32_t n = tile_side<W>() / M, pitch = tile_pitch<W>(), turns = n * n / tile_threads;
@@ -102,7 +114,8 @@ DUNNAGE_HD void user_to_tile(const Tiled& a, const TileAt& t, char* tile, std::u
   DUNNAGE_UNROLL
   for (std::uint32_t k = 0; k < turns; ++k) {
     const auto [u, p] = square<W, M>(thread + k * tile_threads);
-    const auto* user = t.user + static_cast<std::int64_t>(p) * a.near_packed.user + static_cast<std::int64_t>(u) * a.near_user.user;
+    const auto* user =
+        t.user + static_cast<std::int64_t>(p) * a.near_packed.user + static_cast<std::int64_t>(u) * a.near_user.user;
     DUNNAGE_UNROLL
     for (int m = 0; m < M; ++m) {
       if (p + m >= t.count_packed || u >= t.count_user) continue;
@@ -132,7 +145,8 @@ DUNNAGE_HD void tile_to_user(const Tiled& a, const TileAt& t, const char* tile, 
   DUNNAGE_UNROLL
   for (std::uint32_t k = 0; k < turns; ++k) {
     const auto [u, p] = square<W, M>(thread + k * tile_threads);
-    auto* user = t.user + static_cast<std::int64_t>(p) * a.near_packed.user + static_cast<std::int64_t>(u) * a.near_user.user;
+    auto* user =
+        t.user + static_cast<std::int64_t>(p) * a.near_packed.user + static_cast<std::int64_t>(u) * a.near_user.user;
     Word<W * M> x[M]{};
     DUNNAGE_UNROLL
     for (int m = 0; m < M; ++m) x[m] = load<W * M>(tile + (u + m) * pitch + p * W);
@@ -153,7 +167,8 @@ DUNNAGE_HD void tile_to_user(const Tiled& a, const TileAt& t, const char* tile, 
   }
 }
 
-/// Between the tile and the packed stream: neighbouring threads along near_packed.
+/// Copies between the tile and the packed stream. Neighbouring threads are neighbours along
+/// near_packed.
 template <int W, int M>
 DUNNAGE_HD void tile_to_packed(const Tiled& a, const TileAt& t, const char* tile, std::uint32_t thread) {
   constexpr std::uint32_t side = tile_side<W>(), n = side / M, pitch = tile_pitch<W>(), turns = side * n / tile_threads;
@@ -197,16 +212,18 @@ DUNNAGE_HD void packed_to_tile(const Tiled& a, const TileAt& t, char* tile, std:
   }
 }
 
-// Elements of several words. In shared memory line p holds what is neighbouring in the user's buffer.
+// Elements of several words. In shared memory, line p holds elements that are neighbours in the
+// user's buffer.
 
 inline constexpr std::uint32_t parts_side = 32;  // elements
-/// Bytes of a line of the tile.
+/// Bytes of a line of the tile in shared memory.
 template <int W>
 DUNNAGE_HD std::uint32_t parts_pitch(std::uint32_t parts) {
   return parts_side * parts * W + (W < 4 ? 4 : W);
 }
 
-/// Between the user's buffer and the tile: a group of 32 threads has every eighth line, and neighbours along near_user.
+/// Copies between the user's buffer and the tile. Each group of 32 threads has every eighth line;
+/// its threads are neighbours along near_user.
 template <int W, bool Load>
 DUNNAGE_HD void parts_user(const Tiled& a, const TileAt& t, char* tile, std::uint32_t thread) {
   constexpr std::uint32_t groups = tile_threads / 32, lines = parts_side / groups;
@@ -230,7 +247,8 @@ DUNNAGE_HD void parts_user(const Tiled& a, const TileAt& t, char* tile, std::uin
   }
 }
 
-/// Between the tile and the packed stream: neighbours along near_packed.
+/// Copies between the tile and the packed stream. Neighbouring threads are neighbours along
+/// near_packed.
 template <int W, bool Store>
 DUNNAGE_HD void parts_packed(const Tiled& a, const TileAt& t, char* tile, std::uint32_t thread) {
   constexpr std::uint32_t groups = tile_threads / 32, lines = parts_side / groups;
@@ -243,13 +261,16 @@ DUNNAGE_HD void parts_packed(const Tiled& a, const TileAt& t, char* tile, std::u
     for (std::uint32_t k = 0; k < lines; ++k) {
       const auto u = group + k * groups;
       if (p >= t.count_packed || u >= t.count_user) continue;
-      words[k] = load<W>(Store ? tile + p * pitch + (u * a.parts + part) * W : packed + static_cast<std::int64_t>(u) * a.near_user.packed);
+      words[k] = load<W>(Store ? tile + p * pitch + (u * a.parts + part) * W
+                               : packed + static_cast<std::int64_t>(u) * a.near_user.packed);
     }
     DUNNAGE_UNROLL
     for (std::uint32_t k = 0; k < lines; ++k) {
       const auto u = group + k * groups;
       if (p >= t.count_packed || u >= t.count_user) continue;
-      store<W>(Store ? packed + static_cast<std::int64_t>(u) * a.near_user.packed : tile + p * pitch + (u * a.parts + part) * W, words[k]);
+      store<W>(Store ? packed + static_cast<std::int64_t>(u) * a.near_user.packed
+                     : tile + p * pitch + (u * a.parts + part) * W,
+               words[k]);
     }
   }
 }

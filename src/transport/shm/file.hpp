@@ -1,4 +1,5 @@
-// Files in memory that other processes of the host map: how they are made to grow, and found again under /proc.
+// Files in memory that other processes of the host map: how large they may grow, and how they are found under
+// /proc.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,23 +11,24 @@
 
 namespace dunnage::transport::shm {
 
-/// Whether a file may grow to that size: growing it beyond the limit is answered with a signal.
+/// Whether a file may grow to `size` bytes. The kernel ends a process that grows a file beyond the limit.
 inline bool may_grow_to(std::size_t size) {
   rlimit limit;
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= size;
 }
 
-/// A process' open file.
+/// The path of a process' open file.
 template <class Process, class File>
 std::string link_to(Process process, File file) {
   return fmt::format("/proc/{}/fd/{}", process, file);
 }
 
-/// Whether such a link is to memory that was made under that name.
+/// Whether such a path leads to memory that was made under that name.
 inline bool is_memory(const std::string& link, std::string_view name) {
   char target[256];
   const auto length = readlink(link.c_str(), target, sizeof target);
-  return length > 0 && std::string_view(target, static_cast<std::size_t>(length)) == fmt::format("/memfd:{} (deleted)", name);
+  return length > 0 &&
+         std::string_view(target, static_cast<std::size_t>(length)) == fmt::format("/memfd:{} (deleted)", name);
 }
 
 }  // namespace dunnage::transport::shm

@@ -17,10 +17,12 @@
 namespace dunnage::transport::shm {
 namespace {
 
-// The numbers that the file is given, so that others look at few.
+// The numbers that the file may have. They are few, so that others need to look at few.
 constexpr int first_file = 190, files = 4;
 
-std::string name_of(const Identity& who) { return fmt::format("dunnage-{:x}-{:x}-{}-{}", Ticket::known_magic, who.job, who.rank, who.ranks); }
+std::string name_of(const Identity& who) {
+  return fmt::format("dunnage-{:x}-{:x}-{}-{}", Ticket::known_magic, who.job, who.rank, who.ranks);
+}
 
 }  // namespace
 
@@ -48,14 +50,14 @@ std::unique_ptr<Memory> Memory::make(const Identity& self, bool brief) {
     return nullptr;
   }
   memory->inode_ = status.st_ino;
-  auto* greeting = new (memory->base_) Greeting;
-  greeting->process = static_cast<std::uint32_t>(getpid());
-  greeting->rank = self.rank;
-  greeting->ranks = self.ranks;
-  greeting->brief = brief;
-  greeting->takes_tokens = brief;
-  for (std::uint32_t i = 0; i < self.ranks; ++i) new (&memory->letter(i)) Letter;
-  std::atomic_ref(greeting->magic).store(Ticket::known_magic, std::memory_order_release);
+  auto* header = new (memory->base_) SegmentHeader;
+  header->process = static_cast<std::uint32_t>(getpid());
+  header->rank = self.rank;
+  header->ranks = self.ranks;
+  header->brief = brief;
+  header->takes_tokens = brief;
+  for (std::uint32_t i = 0; i < self.ranks; ++i) new (&memory->mailbox(i)) Mailbox;
+  std::atomic_ref(header->magic).store(Ticket::known_magic, std::memory_order_release);
   return memory;
 }
 
@@ -66,14 +68,16 @@ std::unique_ptr<Memory> Memory::open(const Identity& other, std::uint32_t proces
   if (opened < 0) return nullptr;
   struct stat status;
   std::unique_ptr<Memory> memory;
-  if (fstat(opened, &status) == 0 && static_cast<std::size_t>(status.st_size) == data_begin(other.ranks) + data_size) memory = map(opened, other.ranks);
+  if (fstat(opened, &status) == 0 && static_cast<std::size_t>(status.st_size) == data_begin(other.ranks) + data_size)
+    memory = map(opened, other.ranks);
   close(opened);
   if (!memory) return nullptr;
   memory->file_ = -1;
-  const auto& greeting = memory->greeting();
-  // It may be just being made, or another process may have it since a fork.
-  if (std::atomic_ref(const_cast<std::uint64_t&>(greeting.magic)).load(std::memory_order_acquire) != Ticket::known_magic || greeting.rank != other.rank ||
-      greeting.ranks != other.ranks || greeting.process != process)
+  const auto& header = memory->header();
+  // The memory may not be complete yet, or a fork may have given the file to another process.
+  if (std::atomic_ref(const_cast<std::uint64_t&>(header.magic)).load(std::memory_order_acquire) !=
+          Ticket::known_magic ||
+      header.rank != other.rank || header.ranks != other.ranks || header.process != process)
     return nullptr;
   return memory;
 }
@@ -103,21 +107,20 @@ Memory::~Memory() {
   if (file_ >= 0 && fstat(file_, &status) == 0 && status.st_ino == inode_) close(file_);
 }
 
-void Memory::empty(std::uint64_t begin, std::uint64_t size) const {
-  madvise(data() + begin, size, MADV_REMOVE);
-}
+void Memory::empty(std::uint64_t begin, std::uint64_t size) const { madvise(data() + begin, size, MADV_REMOVE); }
 
 bool Memory::alive() const {
-  // A process that has ended stays in the table until its parent asks for it, so its state is read.
+  // A process that has ended stays in the kernel's table until its parent has waited for it. Its state tells
+  // that it ended.
   char text[512] = "";
-  const int file = ::open(fmt::format("/proc/{}/stat", greeting().process).c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(fmt::format("/proc/{}/stat", header().process).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return errno != ENOENT;
   const auto length = read(file, text, sizeof text - 1);
   close(file);
   if (length <= 0) return false;
   const std::string_view line(text, static_cast<std::size_t>(length));
-  // After the name, which may have anything in it: the state, and 17 fields on the number of threads, of which the first may
-  // have ended before the others.
+  // The name stands in parentheses and may contain anything. The state follows the name. 17 fields later
+  // stands the number of threads: the first thread may have ended before the others.
   auto at = line.rfind(')');
   if (at == line.npos || at + 2 >= line.size()) return true;
   const char state = line[at + 2];

@@ -1,5 +1,6 @@
-// The shared memory of one process, made by it or mapped by another. It has no name in a file system, so nothing is left
-// behind whatever happens to the process: others find it among the process' open files.
+// The shared memory of one process, made by that process or mapped by another. The memory has no name in a
+// file system, so nothing is left behind whatever happens to the process. Others find the memory among the
+// process' open files.
 #pragma once
 
 #include <memory>
@@ -9,31 +10,38 @@
 
 namespace dunnage::transport::shm {
 
-/// Which job, and which rank of it.
+/// A rank of a job.
 struct Identity {
   std::uint64_t job;
   std::uint32_t rank, ranks;
 };
 
+/// Thread-safe, except for what it contains: layout.hpp says who writes what.
 class Memory {
  public:
-  /// This process'. Null where there is no room.
+  /// Makes this process' own memory. `brief`: this process looks at receives of the short tickets' lengths
+  /// from now on, and takes tokens. Returns null if the kernel refuses the memory or its file.
   static std::unique_ptr<Memory> make(const Identity& self, bool brief = false);
-  /// That of another rank, given its process and file; null where it is not to be found there.
+  /// Maps the memory of another rank, given its process and file. Returns null if the memory is not there.
   static std::unique_ptr<Memory> open(const Identity& other, std::uint32_t process, std::uint32_t file);
-  /// That of another rank, among all processes of this user on this host; null where there is none, or more than one.
+  /// Looks for the memory of another rank among all processes of this user on this host, and maps it. Returns
+  /// null if there is none, or more than one.
   static std::unique_ptr<Memory> find(const Identity& other);
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory();
 
-  Greeting& greeting() const { return *static_cast<Greeting*>(base_); }
-  Letter& letter(std::uint32_t rank) const { return reinterpret_cast<Letter*>(static_cast<char*>(base_) + letters_begin())[rank]; }
+  SegmentHeader& header() const { return *static_cast<SegmentHeader*>(base_); }
+  /// The mailbox in which that rank asks the owner of this memory.
+  Mailbox& mailbox(std::uint32_t rank) const {
+    return reinterpret_cast<Mailbox*>(static_cast<char*>(base_) + mailboxes_begin())[rank];
+  }
   char* data() const { return static_cast<char*>(base_) + data_begin_; }
+  /// The number of the file, if the memory is this process' own.
   std::uint32_t file() const { return static_cast<std::uint32_t>(file_); }
-  /// Gives back the memory, not the addresses, of a part of the data.
+  /// Gives the memory of a part of the data back to the kernel. The addresses stay valid.
   void empty(std::uint64_t begin, std::uint64_t size) const;
-  /// Whether the process is still there. Asks the kernel.
+  /// Whether the process that made the memory still runs. Asks the kernel, which takes some microseconds.
   bool alive() const;
 
  private:
@@ -42,8 +50,8 @@ class Memory {
 
   void* base_;
   std::size_t data_begin_;
-  int file_;  // -1: closed
-  std::uint64_t inode_ = 0;  // by which the file is known: a program may close what it does not know and take the number
+  int file_;                 // -1: closed
+  std::uint64_t inode_ = 0;  // tells whether `file_` is still ours: a program may close files that it does not know
 };
 
 }  // namespace dunnage::transport::shm

@@ -7,9 +7,10 @@
 
 namespace dunnage::transport::shm {
 
-/// Waits a little at each call: first without giving up the core, then giving it to whoever wants it.
+/// Not thread-safe.
 class Patience {
  public:
+  /// Waits a little. The first 2000 calls keep the core. Later calls offer the core to other threads.
   void wait() {
     turns_ = turns_ < spins + 1024 ? turns_ + 1 : spins;
     if (turns_ < spins) {
@@ -18,7 +19,7 @@ class Patience {
     }
     sched_yield();
   }
-  /// True now and then, when it is time to ask whether the other is still there.
+  /// True every 20 ms or so, when it is time to ask whether the other process is still there.
   bool doubts() {
     if (turns_ < spins || turns_ % 64 != 0) return false;
     const auto now = std::chrono::steady_clock::now();
@@ -27,13 +28,14 @@ class Patience {
     next_ = now + std::chrono::milliseconds(20);
     return !first;
   }
-  /// Whether one who may not come at all has been waited for long enough: some tens of microseconds.
+  /// Whether some tens of microseconds have passed: enough for a process that may not come at all.
   bool long_enough() const { return turns_ >= spins / 2; }
+  /// The other process has shown itself: begin anew.
   void rest() { turns_ = 0; }
 
  private:
   static constexpr int spins = 2000;
-  int turns_ = 0;  // round and round once it has begun to yield
+  int turns_ = 0;  // from spins on, it counts in a circle
   std::chrono::steady_clock::time_point next_{};
 };
 

@@ -1,5 +1,5 @@
-// Data in a process' shared memory that several other ranks of its host read: nonblocking broadcasts. Who publishes does not wait for anybody; the memory is used
-// again when all have read it.
+// Data in a process' shared memory that several other ranks of its host read: nonblocking broadcasts. The
+// publisher waits for nobody. The memory is used again when all readers have read.
 #pragma once
 
 #include <atomic>
@@ -17,29 +17,33 @@ namespace dunnage::transport::shm {
 /// What stands before the data.
 struct Publication {
   static constexpr std::int64_t lost = -1;
-  std::uint64_t serial = 0;  // which a publisher uses once
+  std::uint64_t serial = 0;  // a publisher uses each serial once
   std::int64_t size = 0;
-  std::atomic<std::uint32_t> left{0};    // readers that have not been there, and the publisher until it has written
-  std::atomic<std::int64_t> written{0};  // bytes of the data, from the beginning; or lost
+  std::atomic<std::uint32_t> left{0};  // how many readers have not finished, plus 1 until the publisher has written all
+  std::atomic<std::int64_t> written{0};  // how many bytes the publisher has written, from the beginning; or `lost`
   static constexpr std::int64_t data_begin = 64;
 };
 static_assert(sizeof(Publication) <= Publication::data_begin);
 
-/// Another process' publication, which has to be read by this one once.
+/// The publication of another process, which this process has to read once: the destructor counts it as read.
+/// Not thread-safe.
 class Reading {
  public:
-  /// `publisher`: of which it is.
+  /// `publisher`: the memory in which the publication stands.
   Reading(Publication* publication, const Memory* publisher) : publication_(publication), publisher_(publisher) {}
-  Reading(Reading&& other) noexcept : publication_(std::exchange(other.publication_, nullptr)), publisher_(other.publisher_) {}
+  Reading(Reading&& other) noexcept
+      : publication_(std::exchange(other.publication_, nullptr)), publisher_(other.publisher_) {}
   Reading& operator=(Reading&&) = delete;
   ~Reading() {
     if (publication_) publication_->left.fetch_sub(1, std::memory_order_release);
   }
-  /// How many bytes from the beginning are there, more than `seen`; waits for the publisher, who is writing. Nothing where they will not come.
+  /// Waits until more than `seen` bytes are there, and returns how many are. Returns nothing if they will not
+  /// come.
   std::optional<std::int64_t> more_than(std::int64_t seen) const {
     for (Patience patience;; patience.wait()) {
       const auto written = publication_->written.load(std::memory_order_acquire);
-      if (written == Publication::lost || (written <= seen && patience.doubts() && !publisher_->alive())) return std::nullopt;
+      if (written == Publication::lost || (written <= seen && patience.doubts() && !publisher_->alive()))
+        return std::nullopt;
       if (written > seen) return written;
     }
   }
@@ -50,29 +54,45 @@ class Reading {
   const Memory* publisher_;
 };
 
-/// Not thread-safe.
+/// Finds what a process has published at `begin` of its memory. Returns nothing if another publication, or
+/// none, is there.
+std::optional<Reading> find_publication(const Memory& publisher, std::uint64_t begin, std::uint64_t serial,
+                                        std::int64_t size);
+
+/// What this process publishes. Thread-safe. What `kept` points to is destroyed without a lock.
 class Publications {
  public:
-  /// `regions`: of that memory.
-  Publications(const Memory& memory, Regions& regions) : memory_(memory), regions_(regions) {}
-  /// Room for `size` bytes that so many will read, 1 and more, also beyond what the regions are allowed; nothing where there are no more addresses.
-  /// What is returned is where the publication begins in the memory's data. `kept`: what must live until all have read.
-  std::optional<std::uint64_t> make(std::uint64_t serial, std::int64_t size, std::uint32_t readers, std::shared_ptr<const void> kept = nullptr);
-  /// The publisher has written all, or what it will.
-  void written(std::uint64_t begin) { reinterpret_cast<Publication*>(memory_.data() + begin)->left.fetch_sub(1, std::memory_order_release); }
-  /// Takes back what has been read by all. Whether nothing is left.
+  /// `own`: this process' memory. `room`: its regions.
+  Publications(const Memory& own, Room& room) : own_(own), room_(room) {}
+
+  struct Published {
+    std::uint64_t begin = 0, serial = 0;  // by which others find it
+    char* data = nullptr;
+    std::atomic<std::int64_t>* written = nullptr;  // Publication::written
+  };
+  /// Room for `size` bytes, which `readers` other ranks will read, each once. The room does not count towards
+  /// what the regions are allowed. Returns nothing if there are no more addresses. `kept`: lives until all
+  /// have read.
+  std::optional<Published> publish(std::int64_t size, std::uint32_t readers,
+                                   std::shared_ptr<const void> kept = nullptr);
+  /// The publisher has written all, or will write no more.
+  void end(const Published& published) { at(published.begin).left.fetch_sub(1, std::memory_order_release); }
+  /// Takes back what all have read. Returns whether nothing is left.
   bool collect();
-  /// Nobody will read any more.
-  void forget() { out_.clear(); }
+  /// Gives up what is left: nobody will read any more.
+  void forget();
 
  private:
-  const Memory& memory_;
-  Regions& regions_;
   struct Out {
     Region region;
     std::shared_ptr<const void> kept;
   };
+  Publication& at(std::uint64_t begin) const { return *reinterpret_cast<Publication*>(own_.data() + begin); }
+
+  const Memory& own_;
+  Room& room_;  // its mutex guards everything below
   std::vector<Out> out_;
+  std::uint64_t next_serial_ = 1;
 };
 
 }  // namespace dunnage::transport::shm

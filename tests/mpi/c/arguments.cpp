@@ -61,17 +61,22 @@ void truncated_elsewhere() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(arguments) {
   Contract c("arguments", &argc, &argv);
   for (bool persistent : {false, true}) {
     const std::string kind = persistent ? ", persistent" : "";
     int flag = 0, index = 0, count = 0;
-    around("Testall, no flag" + kind, persistent, [](MPI_Request* r) { return MPI_Testall(1, r, nullptr, MPI_STATUSES_IGNORE); });
-    around("Testany, no index" + kind, persistent, [&](MPI_Request* r) { return MPI_Testany(1, r, nullptr, &flag, MPI_STATUS_IGNORE); });
-    around("Testany, no flag" + kind, persistent, [&](MPI_Request* r) { return MPI_Testany(1, r, &index, nullptr, MPI_STATUS_IGNORE); });
-    around("Waitany, no index" + kind, persistent, [](MPI_Request* r) { return MPI_Waitany(1, r, nullptr, MPI_STATUS_IGNORE); });
+    around("Testall, no flag" + kind, persistent,
+           [](MPI_Request* r) { return MPI_Testall(1, r, nullptr, MPI_STATUSES_IGNORE); });
+    around("Testany, no index" + kind, persistent,
+           [&](MPI_Request* r) { return MPI_Testany(1, r, nullptr, &flag, MPI_STATUS_IGNORE); });
+    around("Testany, no flag" + kind, persistent,
+           [&](MPI_Request* r) { return MPI_Testany(1, r, &index, nullptr, MPI_STATUS_IGNORE); });
+    around("Waitany, no index" + kind, persistent,
+           [](MPI_Request* r) { return MPI_Waitany(1, r, nullptr, MPI_STATUS_IGNORE); });
     around("Test, no flag" + kind, persistent, [](MPI_Request* r) { return MPI_Test(r, nullptr, MPI_STATUS_IGNORE); });
-    around("Waitsome, no indices" + kind, persistent, [&](MPI_Request* r) { return MPI_Waitsome(1, r, &count, nullptr, MPI_STATUSES_IGNORE); });
+    around("Waitsome, no indices" + kind, persistent,
+           [&](MPI_Request* r) { return MPI_Waitsome(1, r, &count, nullptr, MPI_STATUSES_IGNORE); });
     around("Waitany, a negative count, index 0" + kind, persistent, [&](MPI_Request* r) {
       index = 0;
       return MPI_Waitany(-1, r, &index, MPI_STATUS_IGNORE);

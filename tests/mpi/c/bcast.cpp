@@ -33,7 +33,8 @@ void all_roots(MPI_Comm comm, const std::string& name) {
   for (const int n : {1, 3, 1000, 4095, 4096, 4097, 300000})
     for (int root = 0; root < ranks; ++root)
       for (int i = 0; i < (n > 100000 ? 2 : again); ++i) {
-        const auto what = name + ", root " + std::to_string(root) + ", n " + std::to_string(n) + ", broadcast " + std::to_string(i);
+        const auto what =
+            name + ", root " + std::to_string(root) + ", n " + std::to_string(n) + ", broadcast " + std::to_string(i);
         contract().section(what);
         one(comm, root, n, ++seed, what);
       }
@@ -49,7 +50,8 @@ void communicators_come_and_go() {
       MPI_Comm_split(MPI_COMM_WORLD, contract().rank % (1 + k % 3), -contract().rank, &comm);
     int ranks = 0;
     MPI_Comm_size(comm, &ranks);
-    for (int i = 0; i < again; ++i) one(comm, (i + k) % ranks, 500, unsigned(k * 10 + i), "communicator " + std::to_string(k));
+    for (int i = 0; i < again; ++i)
+      one(comm, (i + k) % ranks, 500, unsigned(k * 10 + i), "communicator " + std::to_string(k));
     MPI_Comm_free(&comm);
   }
 }
@@ -92,7 +94,9 @@ void other_counts() {
     std::vector<int> values(120, contract().rank == 0 ? i : -1);
     MPI_Datatype row = make::contiguous(12, MPI_INT);
     MPI_Type_commit(&row);
-    check_ok(contract().rank % 2 ? MPI_Bcast(values.data(), 10, row, 0, MPI_COMM_WORLD) : MPI_Bcast(values.data(), 120, MPI_INT, 0, MPI_COMM_WORLD), "other counts");
+    check_ok(contract().rank % 2 ? MPI_Bcast(values.data(), 10, row, 0, MPI_COMM_WORLD)
+                                 : MPI_Bcast(values.data(), 120, MPI_INT, 0, MPI_COMM_WORLD),
+             "other counts");
     check(values == std::vector<int>(120, i), "other counts");
     MPI_Type_free(&row);
   }
@@ -113,7 +117,7 @@ void bad_arguments() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(bcast) {
   Contract c("bcast", &argc, &argv);
   all_roots(MPI_COMM_WORLD, "world");
   MPI_Comm comm;

@@ -33,7 +33,7 @@ void work(MPI_Comm comm, int thread) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(bcast_threads) {
   Contract c("bcast_threads", &argc, &argv, MPI_THREAD_MULTIPLE);
   if (contract().provided < MPI_THREAD_MULTIPLE) {
     contract().skip("this MPI has no MPI_THREAD_MULTIPLE");

@@ -63,8 +63,7 @@ void strided_and_contiguous(const Pair& p) {
       Bytes bytes(expected.size() + 8, Region::kPoison);
       if (p.sends) {
         check_ok(MPI_Send(r.address, r.count, r.type, p.peer, 1, world), "strided to contiguous, " + what);
-        check_ok(MPI_Send(expected.data(), r.size(), MPI_PACKED, p.peer, 2, world),
-                 "contiguous to strided, " + what);
+        check_ok(MPI_Send(expected.data(), r.size(), MPI_PACKED, p.peer, 2, world), "contiguous to strided, " + what);
       } else {
         MPI_Status status;
         check_ok(MPI_Recv(bytes.data(), r.size() + 8, MPI_PACKED, p.peer, 1, world, &status),
@@ -96,8 +95,7 @@ void different_types(const Pair& p) {
           check_ok(MPI_Send(source.address, source.count, source.type, p.peer, 1, world), what);
         } else {
           Region target(to, n);
-          check_ok(MPI_Recv(target.address, target.count, target.type, p.peer, 1, world, MPI_STATUS_IGNORE),
-                   what);
+          check_ok(MPI_Recv(target.address, target.count, target.type, p.peer, 1, world, MPI_STATUS_IGNORE), what);
           target.expect(source.packed(), what);
         }
       }
@@ -148,8 +146,7 @@ void truncated(const Pair& p) {
     for (const Sample& from : {strided, dense})
       for (const Sample& to : {strided, dense}) {
         if (!p.active) continue;
-        const std::string what =
-            std::string("truncated ") + from.name + " to " + to.name + ", n " + std::to_string(n);
+        const std::string what = std::string("truncated ") + from.name + " to " + to.name + ", n " + std::to_string(n);
         contract().section(what);
         Region long_one(from, n + 1), fitting(from, n), target(to, n);
         long_one.fill(1);
@@ -159,8 +156,7 @@ void truncated(const Pair& p) {
           check_ok(MPI_Send(fitting.address, 1, fitting.type, p.peer, 1, world), what + ", the next");
         } else {
           MPI_Status status = blank_status();
-          check_class(MPI_Recv(target.address, 1, target.type, p.peer, 1, world, &status), MPI_ERR_TRUNCATE,
-                      what);
+          check_class(MPI_Recv(target.address, 1, target.type, p.peer, 1, world, &status), MPI_ERR_TRUNCATE, what);
           target.expect_gaps(what + ", nothing written elsewhere");
           check_equal(status.MPI_SOURCE, p.peer, what + ", status source");
           check_equal(status.MPI_TAG, 1, what + ", status tag");
@@ -176,8 +172,7 @@ void null_and_zero(const Pair& p) {
   MPI_Status status = blank_status();
   for (const Mode& mode : modes) {
     const Attached buffer(1000);
-    check_ok(mode.send(r.address, r.count, r.type, MPI_PROC_NULL, 1, world),
-             std::string(mode.name) + " to PROC_NULL");
+    check_ok(mode.send(r.address, r.count, r.type, MPI_PROC_NULL, 1, world), std::string(mode.name) + " to PROC_NULL");
   }
   check_ok(MPI_Recv(r.address, r.count, r.type, MPI_PROC_NULL, 1, world, &status), "Recv from PROC_NULL");
   int count = -1;
@@ -189,8 +184,7 @@ void null_and_zero(const Pair& p) {
                         MPI_STATUS_IGNORE),
            "Sendrecv with PROC_NULL");
   r.expect_untouched("Sendrecv with PROC_NULL, buffer");
-  check_ok(MPI_Sendrecv_replace(r.address, 1, r.type, MPI_PROC_NULL, 1, MPI_PROC_NULL, 1, world,
-                                MPI_STATUS_IGNORE),
+  check_ok(MPI_Sendrecv_replace(r.address, 1, r.type, MPI_PROC_NULL, 1, MPI_PROC_NULL, 1, world, MPI_STATUS_IGNORE),
            "Sendrecv_replace with PROC_NULL");
   r.expect_untouched("Sendrecv_replace with PROC_NULL, buffer");
   if (p.sends) {
@@ -254,8 +248,7 @@ void order(const Pair& p) {
         check_ok(MPI_Send(source.address, source.count, source.type, p.peer, 1, world), "order");
       } else {
         Region target(to, n);
-        check_ok(MPI_Recv(target.address, target.count, target.type, p.peer, 1, world, MPI_STATUS_IGNORE),
-                 "order");
+        check_ok(MPI_Recv(target.address, target.count, target.type, p.peer, 1, world, MPI_STATUS_IGNORE), "order");
         target.expect(source.packed(), "order, bytes");
       }
     }
@@ -301,8 +294,8 @@ void sendrecv_replace() {
       for (bool self : {false, true}) {
         if (!takes_bytes(sample, n)) continue;
         const int to = self ? c.rank : right, from = self ? c.rank : left;
-        const std::string what = std::string("Sendrecv_replace, ") + (self ? "self, " : "ring, ") + sample.name +
-                                 ", n " + std::to_string(n);
+        const std::string what =
+            std::string("Sendrecv_replace, ") + (self ? "self, " : "ring, ") + sample.name + ", n " + std::to_string(n);
         contract().section(what);
         Region r(sample, n);
         r.fill(seed_of(from, n));
@@ -363,8 +356,8 @@ void large_count(const Pair& p) {
       back.expect(r.packed(), what);
     }
     back.poison();
-    check_ok(MPI_Sendrecv_c(r.address, 1, r.type, contract().rank, 2, back.address, 1, back.type, contract().rank,
-                            2, world, &status),
+    check_ok(MPI_Sendrecv_c(r.address, 1, r.type, contract().rank, 2, back.address, 1, back.type, contract().rank, 2,
+                            world, &status),
              what + ", Sendrecv_c");
     back.expect(r.packed(), what + ", Sendrecv_c");
   }
@@ -373,7 +366,7 @@ void large_count(const Pair& p) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(blocking) {
   Contract c("blocking", &argc, &argv);
   const Pair p;
   every_type(p);

@@ -243,9 +243,8 @@ void alltoalls(const Case& c, bool in_place) {
     void* const from = in_place ? kInPlace : send.address();
     const MPI_Datatype s = in_place ? MPI_DATATYPE_NULL : MPI_Datatype(send_type);
     if constexpr (std::is_same_v<decltype(family), decltype(alltoallv)&>)
-      every_form(family, what, before, after, from, in_place ? Counts() : out.counts,
-                 in_place ? Displs() : out.displs, s, receive.address(), in.counts, in.displs,
-                 MPI_Datatype(receive_type), c.team.comm);
+      every_form(family, what, before, after, from, in_place ? Counts() : out.counts, in_place ? Displs() : out.displs,
+                 s, receive.address(), in.counts, in.displs, MPI_Datatype(receive_type), c.team.comm);
     else
       every_form(family, what, before, after, from, in_place ? 0 : 2, s, receive.address(), 2,
                  MPI_Datatype(receive_type), c.team.comm);
@@ -306,10 +305,9 @@ void alltoalls_w(const Case& c, bool in_place) {
     receive.expect(all, label);
     send.expect(sent(round), label + ", what was sent");
   };
-  every_form(alltoallw, c.name() + (in_place ? ", in place" : ""), before, after,
-             in_place ? kInPlace : send.address(), in_place ? Counts() : out.counts,
-             in_place ? Displs() : out.displs, in_place ? nullptr : out.types.data(), receive.address(), in.counts,
-             in.displs, in.types.data(), c.team.comm);
+  every_form(alltoallw, c.name() + (in_place ? ", in place" : ""), before, after, in_place ? kInPlace : send.address(),
+             in_place ? Counts() : out.counts, in_place ? Displs() : out.displs, in_place ? nullptr : out.types.data(),
+             receive.address(), in.counts, in.displs, in.types.data(), c.team.comm);
 }
 
 // --- reductions ------------------------------------------------------------------------------------------
@@ -345,8 +343,8 @@ void apply(const void* in, void* inout, MPI_Count n, MPI_Datatype type) {
   check(type == operand.type, "the operation is told the type that the program gave");
   Typemap map;
   append_block(map, operand.one, operand.extent, n, 0);
-  const Bytes both =
-      combine(oracle_pack(map, static_cast<const unsigned char*>(in)), oracle_pack(map, static_cast<unsigned char*>(inout)));
+  const Bytes both = combine(oracle_pack(map, static_cast<const unsigned char*>(in)),
+                             oracle_pack(map, static_cast<unsigned char*>(inout)));
   oracle_unpack(map, both, static_cast<unsigned char*>(inout));
 }
 extern "C" void op_small(void* in, void* inout, int* n, MPI_Datatype* type) { apply(in, inout, *n, *type); }
@@ -372,9 +370,9 @@ const Sample operands[] = {
     {"strided pairs", [](int n) { return vector(n, 2, 5, MPI_INT); }},
     {"spread struct",
      [](int n) {
-       return owned(owned(structure({1, 1}, {0, 12}, {MPI_INT, MPI_INT}),
-                          [](MPI_Datatype t) { return resized(0, 24, t); }),
-                    [n](MPI_Datatype t) { return contiguous(n, t); });
+       return owned(
+           owned(structure({1, 1}, {0, 12}, {MPI_INT, MPI_INT}), [](MPI_Datatype t) { return resized(0, 24, t); }),
+           [n](MPI_Datatype t) { return contiguous(n, t); });
      }},
     {"falling pairs",
      [](int n) {
@@ -443,11 +441,9 @@ void reductions(const Team& team, const Sample& sample, int n, MPI_Op op) {
               here ? receive.put(mine(2, round)) : receive.poison();
             },
             [&](int round, const std::string& label) {
-              root.is_me ? receive.expect(total(team.peers(), 2, round), label)
-                         : receive.expect_untouched(label);
+              root.is_me ? receive.expect(total(team.peers(), 2, round), label) : receive.expect_untouched(label);
             },
-            send_at, root.is_me ? receive.address() : kNull, 2, t, op,
-            root.argument, root.comm);
+            send_at, root.is_me ? receive.address() : kNull, 2, t, op, root.argument, root.comm);
       }
     }
     const int locals = int(team.local.size());
@@ -564,9 +560,9 @@ void together(const Team& team) {
     check_ok(irecv(in.address(), 1, types[3], left, 7, team.comm, &request[0]), what + ", Irecv");
     check_ok(bcast.small.nonblocking(word.address(), 1, types[0], 0, team.comm, &request[1]), what + ", Ibcast");
     check_ok(isend(out.address(), 1, types[2], right, 7, team.comm, &request[2]), what + ", Isend");
-    check_ok(allgather.small.nonblocking(own.address(), 1, types[0], all.address(), 1, types[1], team.comm,
-                                         &request[3]),
-             what + ", Iallgather");
+    check_ok(
+        allgather.small.nonblocking(own.address(), 1, types[0], all.address(), 1, types[1], team.comm, &request[3]),
+        what + ", Iallgather");
     for (MPI_Datatype& t : types) MPI_Type_free(&t);
     check_ok(MPI_Waitall(4, request, MPI_STATUSES_IGNORE), what + ", Waitall");
     Bytes everyone;
@@ -579,7 +575,7 @@ void together(const Team& team) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(collectives) {
   Contract contract("collectives", &argc, &argv);
   wanted().insert(argv + 1, argv + argc);
   std::vector<Team> teams = {everyone_together()};

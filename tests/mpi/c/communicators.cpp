@@ -30,8 +30,8 @@ void exchange(MPI_Comm* comm, int to, int from, int sender, bool comm_freed, con
       if (comm_freed) continue;
 
       in.poison();
-      check_ok(MPI_Sendrecv(out.address, out.count, out.type, to, 3, in.address, in.count, in.type, from,
-                            MPI_ANY_TAG, used, &status[0]),
+      check_ok(MPI_Sendrecv(out.address, out.count, out.type, to, 3, in.address, in.count, in.type, from, MPI_ANY_TAG,
+                            used, &status[0]),
                what + ", Sendrecv");
       check_status(status[0], from, 3, in, what + ", Sendrecv");
       in.expect(model.packed(), what + ", Sendrecv");
@@ -70,7 +70,7 @@ void apart(const Pair& p) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(communicators) {
   Contract c("communicators", &argc, &argv);
   const Pair p;
   const int left = (c.rank + c.ranks - 1) % c.ranks, right = (c.rank + 1) % c.ranks;

@@ -16,6 +16,8 @@
 #include <mutex>
 #include <string>
 
+#include "program.hpp"
+
 class Contract {
  public:
   // A program that provides less than `level` of thread support sees `provided` < `level`.
@@ -41,9 +43,7 @@ class Contract {
   int rank = 0, ranks = 1, provided = 0;
 
   // Names what runs now, so that a hang or a crash can be told apart from another.
-  void section(const std::string& what) {
-    std::snprintf(where_, sizeof where_, "%s", what.c_str());
-  }
+  void section(const std::string& what) { std::snprintf(where_, sizeof where_, "%s", what.c_str()); }
 
   void check(bool ok, const std::string& what, const std::string& detail = "") {
     const std::lock_guard lock(mutex_);
@@ -51,16 +51,14 @@ class Contract {
     if (ok) return;
     ++failed_;
     if (shown_[what]++ < 2)
-      std::fprintf(stderr, "FAIL contract=%s rank=%d check=\"%s\" %s\n", name_, rank, what.c_str(),
-                   detail.c_str());
+      std::fprintf(stderr, "FAIL contract=%s rank=%d check=\"%s\" %s\n", name_, rank, what.c_str(), detail.c_str());
   }
 
   // Something this MPI itself gets wrong; the program goes on with what the MPI does.
   void quirk(const std::string& what) {
     const std::lock_guard lock(mutex_);
     if (rank == 0 && quirks_[what]++ == 0)
-      std::printf("quirk: this MPI differs from the typemap for %s; its own result is expected\n",
-                  what.c_str());
+      std::printf("quirk: this MPI differs from the typemap for %s; its own result is expected\n", what.c_str());
   }
 
   void skip(const std::string& why) {
@@ -91,8 +89,8 @@ class Contract {
   static void fatal(int signal) {
     char line[512];
     const Contract& c = *self();
-    const int n = std::snprintf(line, sizeof line, "FAIL contract=%s rank=%d check=\"%s\" %s\n", c.name_,
-                                c.rank, c.where_, signal == SIGALRM ? "hung" : "crashed");
+    const int n = std::snprintf(line, sizeof line, "FAIL contract=%s rank=%d check=\"%s\" %s\n", c.name_, c.rank,
+                                c.where_, signal == SIGALRM ? "hung" : "crashed");
     if (write(STDERR_FILENO, line, n) < 0) _exit(4);
     _exit(signal == SIGALRM ? 3 : 2);
   }

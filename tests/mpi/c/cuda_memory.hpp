@@ -2,14 +2,13 @@
 // the simulated one.
 #pragma once
 
-#include <cuda.h>
-
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "contract.hpp"
+#include "device/cuda_driver_api.h"
 
 inline void cuda(CUresult result, const char* what) {
   if (result == CUDA_SUCCESS) return;
@@ -22,14 +21,19 @@ inline void cuda(CUresult result, const char* what) {
 enum class Kind { host, pinned, registered, device, other_device, managed, pool, mapped };
 /// But for mapped virtual memory, which is to a kernel what a pool's is.
 inline const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all = {Kind::host, Kind::pinned, Kind::registered, Kind::device, Kind::other_device, Kind::managed, Kind::pool};
+  static const std::vector<Kind> all = {Kind::host,         Kind::pinned,  Kind::registered, Kind::device,
+                                        Kind::other_device, Kind::managed, Kind::pool};
   return all;
 }
 inline const char* name_of(Kind kind) {
-  static const char* const names[] = {"host", "pinned", "registered", "device", "other device", "managed", "pool", "mapped"};
+  static const char* const names[] = {"host",         "pinned",  "registered", "device",
+                                      "other device", "managed", "pool",       "mapped"};
   return names[static_cast<int>(kind)];
 }
-inline bool on_gpu(Kind kind) { return kind == Kind::device || kind == Kind::other_device || kind == Kind::managed || kind == Kind::pool || kind == Kind::mapped; }
+inline bool on_gpu(Kind kind) {
+  return kind == Kind::device || kind == Kind::other_device || kind == Kind::managed || kind == Kind::pool ||
+         kind == Kind::mapped;
+}
 
 // The primary contexts of up to two devices; the first is current.
 struct Devices {
@@ -63,7 +67,8 @@ class VirtualMemory {
     properties_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     properties_.requestedHandleTypes = passable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
     std::size_t unit = 0;
-    cuda(cuMemGetAllocationGranularity(&unit, &properties_, CU_MEM_ALLOC_GRANULARITY_MINIMUM), "cuMemGetAllocationGranularity");
+    cuda(cuMemGetAllocationGranularity(&unit, &properties_, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+         "cuMemGetAllocationGranularity");
     part_ = (part + unit - 1) / unit * unit;
     cuda_in_the_end([&] { return cuMemAddressReserve(&address_, parts_ * part_, 0, 0, 0); }, "cuMemAddressReserve");
     map();

@@ -16,7 +16,8 @@ class Elsewhere {
   unsigned char* data() { return memory_->data(); }
   void made(bool host) {
     static unsigned turn = unsigned(contract().rank);
-    static constexpr Kind turns[] = {Kind::device, Kind::managed, Kind::device, Kind::host, Kind::pool, Kind::device, Kind::other_device, Kind::pinned};
+    static constexpr Kind turns[] = {Kind::device, Kind::managed, Kind::device,       Kind::host,
+                                     Kind::pool,   Kind::device,  Kind::other_device, Kind::pinned};
     const Kind kind = host ? Kind::host : turns[turn++ % std::size(turns)];
     memory_.emplace(kind == Kind::other_device && devices().count < 2 ? Kind::device : kind, model_.size());
   }

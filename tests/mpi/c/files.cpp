@@ -12,9 +12,9 @@ enum class Place { pointer, offset, shared, ordered };
 
 std::string folder;  // made and removed by rank 0 alone
 
-constexpr int kBlock = 3;            // numbers of one rank side by side in the file
-constexpr MPI_Offset kBefore = 40;   // bytes before the view
-constexpr int kRounds = 2;           // transfers through one open file
+constexpr int kBlock = 3;           // numbers of one rank side by side in the file
+constexpr MPI_Offset kBefore = 40;  // bytes before the view
+constexpr int kRounds = 2;          // transfers through one open file
 
 // What the ranks see of the file. With a pointer that they share all see the same: every second number.
 struct View {
@@ -60,8 +60,10 @@ void make_file(const std::string& path, const Bytes& content) {
 void check_bytes(const Bytes& got, const Bytes& expected, const std::string& what) {
   const auto [g, e] = std::mismatch(got.begin(), got.end(), expected.begin(), expected.end());
   const bool same = g == got.end() && e == expected.end();
-  check(same, what, same ? "" : "they differ at " + std::to_string(g - got.begin()) + ", " +
-                                   std::to_string(got.size()) + " bytes, expected " + std::to_string(expected.size()));
+  check(same, what,
+        same ? ""
+             : "they differ at " + std::to_string(g - got.begin()) + ", " + std::to_string(got.size()) +
+                   " bytes, expected " + std::to_string(expected.size()));
 }
 
 // One case: all ranks transfer `per` numbers in each round.
@@ -111,9 +113,9 @@ struct Transfer {
     const Type memory_type = signatures()[0].type(me, n), file_type = view.type(me);
     Buffer memory(memory_type, 2);
     MPI_File file;
-    if (!went(MPI_File_open(MPI_COMM_WORLD, path.c_str(),
-                            writes ? MPI_MODE_RDWR : MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
-              label + ", open"))
+    if (!went(
+            MPI_File_open(MPI_COMM_WORLD, path.c_str(), writes ? MPI_MODE_RDWR : MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+            label + ", open"))
       return;
     check_ok(MPI_File_set_view(file, kBefore, MPI_DOUBLE, file_type, "native", MPI_INFO_NULL), label + ", view");
     std::vector<Bytes> read;
@@ -205,7 +207,8 @@ void try_one(const F& f, Place place, bool writes, const End& end) {
     if constexpr (plain != How::none)
       t.run([&](MPI_File file, MPI_Offset, auto... rest) { return transfer<plain>(f, end, rest..., file); });
     else if constexpr (at != How::none)
-      t.run([&](MPI_File file, MPI_Offset offset, auto... rest) { return transfer<at>(f, end, rest..., file, offset); });
+      t.run(
+          [&](MPI_File file, MPI_Offset offset, auto... rest) { return transfer<at>(f, end, rest..., file, offset); });
   }
 }
 
@@ -218,7 +221,7 @@ void both(const Small& small, const Large& large, Place place, bool writes, cons
 
 const auto no_end = [](auto...) { return MPI_SUCCESS; };
 #define TRY(name, place, writes) both(FUNCTION(MPI_File_##name), FUNCTION(MPI_File_##name##_c), place, writes, no_end)
-#define TRY_SPLIT(name, place, writes)                                                                \
+#define TRY_SPLIT(name, place, writes)                                                        \
   both(FUNCTION(MPI_File_##name##_begin), FUNCTION(MPI_File_##name##_begin_c), place, writes, \
        [](MPI_File file, void* buffer, MPI_Status* status) { return MPI_File_##name##_end(file, buffer, status); })
 
@@ -274,7 +277,7 @@ void remove_folder() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(files) {
   Contract contract("files", &argc, &argv);
   wanted().insert(argv + 1, argv + argc);
   make_folder();

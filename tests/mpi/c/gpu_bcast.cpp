@@ -6,12 +6,15 @@
 
 namespace {
 
-constexpr Kind memories[] = {Kind::device, Kind::device, Kind::managed, Kind::other_device, Kind::host, Kind::device, Kind::pool, Kind::pinned};
+constexpr Kind memories[] = {Kind::device, Kind::device, Kind::managed, Kind::other_device,
+                             Kind::host,   Kind::device, Kind::pool,    Kind::pinned};
 
 /// What a rank has for one broadcast.
 struct Part {
   Part(unsigned way, Kind kind, int n, int root, unsigned seed)
-      : region(doubles(way, n), 1, "data"), sent(make::contiguous(n, MPI_DOUBLE), 1, "sent"), mirror(region, there(kind) ? kind : Kind::device) {
+      : region(doubles(way, n), 1, "data"),
+        sent(make::contiguous(n, MPI_DOUBLE), 1, "sent"),
+        mirror(region, there(kind) ? kind : Kind::device) {
     sent.fill(seed);
     expected = sent.packed();
     region.poison();
@@ -34,7 +37,8 @@ void one(int root, int n, unsigned turn, bool blocking) {
   std::minstd_rand chance(turn * 64 + rank);
   chance.discard(4);
   const Kind kind = alike ? Kind::device : memories[chance() % std::size(memories)];
-  const auto what = std::string(blocking ? "MPI_Bcast" : "MPI_Ibcast") + ", root " + std::to_string(root) + ", n " + std::to_string(n) + ", turn " + std::to_string(turn);
+  const auto what = std::string(blocking ? "MPI_Bcast" : "MPI_Ibcast") + ", root " + std::to_string(root) + ", n " +
+                    std::to_string(n) + ", turn " + std::to_string(turn);
   contract().section(what);
   Part part(alike ? 0 : unsigned(chance()), kind, n, root, turn);
   if (blocking) {
@@ -49,7 +53,7 @@ void one(int root, int n, unsigned turn, bool blocking) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(bcast) {
   Contract c("gpu_bcast", &argc, &argv);
   unsigned turn = 0;
   for (const int n : {10, 700, 4097, 150000})

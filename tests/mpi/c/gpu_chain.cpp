@@ -14,7 +14,8 @@ Word word_of(unsigned turn, int i) { return turn * 2654435761u + static_cast<Wor
 /// On the simulated device the next memory of another process cannot be mapped.
 void fail_to_map() {
   using Fail = void (*)(const char*, int, int, int);
-  if (auto* fail = reinterpret_cast<Fail>(dlsym(RTLD_DEFAULT, "dunnageSimFail"))) fail("cuIpcOpenMemHandle", 0, CUDA_ERROR_UNKNOWN, 0);
+  if (auto* fail = reinterpret_cast<Fail>(dlsym(RTLD_DEFAULT, "dunnageSimFail")))
+    fail("cuIpcOpenMemHandle", 0, CUDA_ERROR_UNKNOWN, 0);
 }
 void map_again() {
   if (auto* clear = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "dunnageSimFailClear"))) clear();
@@ -26,7 +27,8 @@ void one(int root, unsigned turn, Kind kind, int stride, bool fails, const std::
   const auto size = static_cast<std::size_t>(words) * static_cast<std::size_t>(stride);
   std::vector<Word> values(size, 0xdeadbeef);
   if (contract().rank == root)
-    for (int i = 0; i < words; ++i) values[static_cast<std::size_t>(i) * static_cast<std::size_t>(stride)] = word_of(turn, i);
+    for (int i = 0; i < words; ++i)
+      values[static_cast<std::size_t>(i) * static_cast<std::size_t>(stride)] = word_of(turn, i);
   CudaMemory memory(kind, size * sizeof(Word));
   memory.write(values.data());
   MPI_Datatype type = MPI_UNSIGNED;
@@ -45,7 +47,8 @@ void one(int root, unsigned turn, Kind kind, int stride, bool fails, const std::
   std::memcpy(values.data(), bytes.data(), bytes.size());
   int wrong = 0;
   for (std::size_t i = 0; i < size; ++i) {
-    const auto expected = i % static_cast<std::size_t>(stride) == 0 ? word_of(turn, static_cast<int>(i) / stride) : 0xdeadbeef;
+    const auto expected =
+        i % static_cast<std::size_t>(stride) == 0 ? word_of(turn, static_cast<int>(i) / stride) : 0xdeadbeef;
     wrong += values[i] != expected;
   }
   check(wrong == 0 || code != MPI_SUCCESS, what + ", " + std::to_string(wrong) + " wrong words");
@@ -62,7 +65,7 @@ void too_little_room(int turn) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(chain) {
   Contract c("gpu_chain", &argc, &argv);
   devices();
   const auto use = [&](int device) {
@@ -73,7 +76,9 @@ int main(int argc, char** argv) {
   use(c.rank);
   if (argc > 1 && c.rank == 1) {
     CudaMemory here(Kind::device, 4096);
-    check_ok(MPI_Sendrecv(here.data(), 64, MPI_BYTE, 1, 0, here.data() + 64, 64, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "a message before");
+    check_ok(MPI_Sendrecv(here.data(), 64, MPI_BYTE, 1, 0, here.data() + 64, 64, MPI_BYTE, 1, 0, MPI_COMM_WORLD,
+                          MPI_STATUS_IGNORE),
+             "a message before");
     use(c.ranks);
   }
   unsigned turn = 0;
@@ -83,7 +88,8 @@ int main(int argc, char** argv) {
       const bool odd = int(turn) % contract().ranks == contract().rank && again > 1;
       const Kind kind = odd && again % 3 == 0 ? Kind::host : odd && again % 3 == 1 ? Kind::pool : Kind::device;
       const bool fails = again == 1 && root == 0 ? c.rank == 1 : again == 1 && root == 1 ? c.rank == 2 : false;
-      one(root, turn, kind, odd && again % 3 == 2 ? 2 : 1, fails, "root " + std::to_string(root) + ", turn " + std::to_string(turn));
+      one(root, turn, kind, odd && again % 3 == 2 ? 2 : 1, fails,
+          "root " + std::to_string(root) + ", turn " + std::to_string(turn));
     }
   for (int i = 0; i < 2; ++i) too_little_room(i);
   return c.finish();

@@ -20,7 +20,8 @@ Bytes filled(Region& r, unsigned seed) {
 
 /// A region with its memory, to be sent from or received into.
 struct Side {
-  Side(MPI_Datatype type, const std::string& name, Kind kind) : region(type, 1, name), mirror(std::make_unique<Mirror>(region, kind)) {}
+  Side(MPI_Datatype type, const std::string& name, Kind kind)
+      : region(type, 1, name), mirror(std::make_unique<Mirror>(region, kind)) {}
   Side(const Sample& sample, int n, Kind kind) : region(sample, n), mirror(std::make_unique<Mirror>(region, kind)) {}
   void* fill(unsigned seed) {
     region.fill(seed);
@@ -55,7 +56,8 @@ Bytes doubles(int n, unsigned seed, bool gaps = false) {
 void introduce(const Pair& p) {
   Side out(plain(40000), "first", Kind::device), in(plain(40000), "first", Kind::device);
   for (int i = 0; i < 3; ++i) {
-    MPI_Sendrecv(out.fill(unsigned(p.rank)), 1, out.region.type, p.peer, tag, in.poison(), 1, in.region.type, p.peer, tag, world, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out.fill(unsigned(p.rank)), 1, out.region.type, p.peer, tag, in.poison(), 1, in.region.type, p.peer,
+                 tag, world, MPI_STATUS_IGNORE);
     in.expect(doubles(40000, unsigned(p.peer)), "introduction");
   }
 }
@@ -66,11 +68,18 @@ void every_pair_of_layouts(const Pair& p) {
     for (const Sample& out : same_signature())
       for (const Sample& in : same_signature()) {
         if (out.absolute || in.absolute) continue;
-        for (const auto& [from, to] : {std::pair{Kind::device, Kind::device}, {Kind::pool, Kind::device}, {Kind::device, Kind::host}, {Kind::managed, Kind::pool},
-                                       {Kind::host, Kind::device}, {Kind::device, Kind::registered}, {Kind::mapped, Kind::mapped}}) {
+        for (const auto& [from, to] : {std::pair{Kind::device, Kind::device},
+                                       {Kind::pool, Kind::device},
+                                       {Kind::device, Kind::host},
+                                       {Kind::managed, Kind::pool},
+                                       {Kind::host, Kind::device},
+                                       {Kind::device, Kind::registered},
+                                       {Kind::mapped, Kind::mapped}}) {
           if (n < 9000 && (from != Kind::device || to == Kind::registered)) continue;  // what is short differs in less
-          if (n > 9000 && from != to && turn++ % 4 != 0) continue;  // what is long takes its time: of the five such pairs others with each layout
-          const std::string what = std::string(out.name) + " to " + in.name + ", " + std::to_string(n) + ", " + name_of(from) + " to " + name_of(to);
+          if (n > 9000 && from != to && turn++ % 4 != 0)
+            continue;  // what is long takes its time: of the five such pairs others with each layout
+          const std::string what = std::string(out.name) + " to " + in.name + ", " + std::to_string(n) + ", " +
+                                   name_of(from) + " to " + name_of(to);
           contract().section(what);
           if (p.sends) {
             Side side(out, n, from);
@@ -93,9 +102,12 @@ void short_messages(const Pair& p) {
   for (const int bytes : {7, 8, 1000, 2048, 5119, 5121, 20011, 65537, 90000})
     for (const bool gaps_out : {false, true})
       for (const bool gaps_in : {false, true}) {
-        const std::string what = "short, " + std::to_string(bytes) + (gaps_out ? ", strided" : "") + (gaps_in ? " to strided" : "");
+        const std::string what =
+            "short, " + std::to_string(bytes) + (gaps_out ? ", strided" : "") + (gaps_in ? " to strided" : "");
         contract().section(what);
-        const auto type = [](int n, bool gaps) { return gaps ? make::vector(n, 1, 3, MPI_BYTE) : make::contiguous(n, MPI_BYTE); };
+        const auto type = [](int n, bool gaps) {
+          return gaps ? make::vector(n, 1, 3, MPI_BYTE) : make::contiguous(n, MPI_BYTE);
+        };
         Side from(type(bytes, gaps_out), "bytes", Kind::device), to(type(room, gaps_in), "bytes", Kind::device);
         if (p.sends) {
           check_ok(MPI_Send(from.fill(5), 1, from.region.type, p.peer, tag, world), what);
@@ -110,12 +122,21 @@ void short_messages(const Pair& p) {
         to.mirror->read_back();
         Bytes got = to.region.packed();
         check(std::equal(sent.begin(), sent.end(), got.begin()), what + ", bytes");
-        check(std::all_of(got.begin() + bytes, got.end(), [](auto b) { return b == Region::kPoison; }), what + ", what comes after");
+        check(std::all_of(got.begin() + bytes, got.end(), [](auto b) { return b == Region::kPoison; }),
+              what + ", what comes after");
       }
 }
 
-enum class Order { irecv_send_wait, isend_recv_wait, waitall_sends_first, waitall_receives_first, wait_sends_first, persistent };
-const char* const order_names[] = {"Irecv, Send, Wait", "Isend, Recv, Wait", "Waitall, sends first", "Waitall, receives first", "Wait for the send first", "persistent"};
+enum class Order {
+  irecv_send_wait,
+  isend_recv_wait,
+  waitall_sends_first,
+  waitall_receives_first,
+  wait_sends_first,
+  persistent
+};
+const char* const order_names[] = {"Irecv, Send, Wait",       "Isend, Recv, Wait",       "Waitall, sends first",
+                                   "Waitall, receives first", "Wait for the send first", "persistent"};
 
 // Both at once, as halos are exchanged.
 void exchanges(const Pair& p) {
@@ -126,8 +147,12 @@ void exchanges(const Pair& p) {
         contract().section(what);
         Side out(gaps ? strided(n) : plain(n), what, Kind::device), in(gaps ? blocks(n) : plain(n), what, Kind::device);
         void *from = out.fill(unsigned(10 + p.rank)), *to = in.poison();
-        const auto isend = [&](MPI_Request* r) { check_ok(MPI_Isend(from, 1, out.region.type, p.peer, tag, world, r), what); };
-        const auto irecv = [&](MPI_Request* r) { check_ok(MPI_Irecv(to, 1, in.region.type, p.peer, tag, world, r), what); };
+        const auto isend = [&](MPI_Request* r) {
+          check_ok(MPI_Isend(from, 1, out.region.type, p.peer, tag, world, r), what);
+        };
+        const auto irecv = [&](MPI_Request* r) {
+          check_ok(MPI_Irecv(to, 1, in.region.type, p.peer, tag, world, r), what);
+        };
         MPI_Request requests[2];
         switch (Order(order)) {
           case Order::irecv_send_wait:
@@ -172,9 +197,14 @@ void exchanges(const Pair& p) {
 
 // The receiver has the ticket, but not the time. The sender must get on.
 void late_receivers(const Pair& p) {
-  for (const auto& [n, gaps] : {std::pair{30000, false}, {30000, true}, {40, false}, {40, true}, {3000000, false}})  // the last by larger chunks
+  for (const auto& [n, gaps] : {std::pair{30000, false},
+                                {30000, true},
+                                {40, false},
+                                {40, true},
+                                {3000000, false}})  // the last by larger chunks
     for (const Kind kind : {Kind::device, Kind::host, Kind::pool}) {
-      const std::string what = std::string("late, ") + name_of(kind) + (gaps ? ", strided" : "") + ", n " + std::to_string(n);
+      const std::string what =
+          std::string("late, ") + name_of(kind) + (gaps ? ", strided" : "") + ", n " + std::to_string(n);
       contract().section(what);
       if (p.sends) {
         Side out(gaps ? strided(n) : plain(n), what, Kind::device);
@@ -255,11 +285,15 @@ void windows(const Pair& p) {
     const auto size = [](int i) { return i % 7 == 0 ? 100 : 2000 + 1000 * (i % 5); };
     for (int i = 0; i < messages; ++i) {
       const int n = size(i);
-      const Kind kind = p.receives && i % 6 == 5 ? Kind::host : i % 11 == 3 ? Kind::pool : i % 5 == 2 ? Kind::mapped : Kind::device;
+      const Kind kind = p.receives && i % 6 == 5 ? Kind::host
+                        : i % 11 == 3            ? Kind::pool
+                        : i % 5 == 2             ? Kind::mapped
+                                                 : Kind::device;
       sides.push_back(std::make_unique<Side>((i + p.rank) % 3 ? plain(n) : strided(n), what, kind));
       auto& side = *sides.back();
       if (p.sends)
-        check_ok(MPI_Isend(side.fill(unsigned(i)), 1, side.region.type, p.peer, i, world, &requests[std::size_t(i)]), what);
+        check_ok(MPI_Isend(side.fill(unsigned(i)), 1, side.region.type, p.peer, i, world, &requests[std::size_t(i)]),
+                 what);
       else
         check_ok(MPI_Irecv(side.poison(), 1, side.region.type, p.peer, i, world, &requests[std::size_t(i)]), what);
     }
@@ -283,7 +317,9 @@ void windows(const Pair& p) {
         }
     }
     if (p.receives)
-      for (int i = 0; i < messages; ++i) sides[std::size_t(i)]->expect(doubles(size(i), unsigned(i), (i + p.peer) % 3 == 0), what + ", message " + std::to_string(i));
+      for (int i = 0; i < messages; ++i)
+        sides[std::size_t(i)]->expect(doubles(size(i), unsigned(i), (i + p.peer) % 3 == 0),
+                                      what + ", message " + std::to_string(i));
   }
 }
 
@@ -325,7 +361,9 @@ void tokens_among_others(const Pair& p) {
     const bool strided_out = i / 8 % 2, host_between = i >= 160;
     const std::string what = "tokens, " + std::to_string(bytes) + ", way " + std::to_string(i / 8 % 6);
     contract().section(what);
-    const auto type = [](int n, bool gaps) { return gaps ? make::vector(n, 1, 2, MPI_BYTE) : make::contiguous(n, MPI_BYTE); };
+    const auto type = [](int n, bool gaps) {
+      return gaps ? make::vector(n, 1, 2, MPI_BYTE) : make::contiguous(n, MPI_BYTE);
+    };
     std::vector<char> word(16, char(i)), words(16);
     Side from(type(bytes, strided_out), "bytes", i % 5 == 4 ? Kind::pool : Kind::device);
     Side to(type(bytes, i / 16 % 2), "bytes", i % 3 == 2 ? Kind::host : i % 7 == 6 ? Kind::managed : Kind::device);
@@ -359,7 +397,9 @@ void tokens_among_others(const Pair& p) {
     to.poison();
     MPI_Message message;
     switch (i / 8 % 6) {
-      case 0: check_ok(MPI_Recv(to.mirror->address(), 1, to.region.type, MPI_ANY_SOURCE, tag, world, &status), what); break;
+      case 0:
+        check_ok(MPI_Recv(to.mirror->address(), 1, to.region.type, MPI_ANY_SOURCE, tag, world, &status), what);
+        break;
       case 1:
         check_ok(MPI_Irecv(to.mirror->address(), 1, to.region.type, p.peer, tag, world, &request), what);
         check_ok(MPI_Wait(&request, &status), what);
@@ -406,7 +446,8 @@ void around() {
     for (int i = 0; i + 1 < ranks; ++i) {
       in.push_back(std::make_unique<Side>(i % 2 ? plain(n) : blocks(n), what, Kind::device));
       requests.emplace_back();
-      check_ok(MPI_Irecv(in.back()->poison(), 1, in.back()->region.type, MPI_ANY_SOURCE, n, world, &requests.back()), what);
+      check_ok(MPI_Irecv(in.back()->poison(), 1, in.back()->region.type, MPI_ANY_SOURCE, n, world, &requests.back()),
+               what);
     }
     for (int i = 1; i < ranks; ++i) {
       requests.emplace_back();
@@ -414,13 +455,14 @@ void around() {
     }
     std::vector<MPI_Status> statuses(requests.size());
     check_ok(MPI_Waitall(int(requests.size()), requests.data(), statuses.data()), what);
-    for (std::size_t i = 0; i < in.size(); ++i) in[i]->expect(doubles(n, unsigned(statuses[i].MPI_SOURCE + 50), true), what);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      in[i]->expect(doubles(n, unsigned(statuses[i].MPI_SOURCE + 50), true), what);
   }
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(direct) {
   Contract c("gpu_direct", &argc, &argv);
   const Pair p;
   devices();

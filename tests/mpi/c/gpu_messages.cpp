@@ -44,7 +44,8 @@ void receive(void* buffer, const Region& r, Take take, bool ready, int peer, con
         check_ok(MPI_Probe(MPI_ANY_SOURCE, tag, world, &status), what + ", probe");
         check_status(status, peer, tag, r, what + ", probed");
       }
-      check_ok(MPI_Recv(buffer, r.count, r.type, any ? MPI_ANY_SOURCE : peer, any ? MPI_ANY_TAG : tag, world, &status), what);
+      check_ok(MPI_Recv(buffer, r.count, r.type, any ? MPI_ANY_SOURCE : peer, any ? MPI_ANY_TAG : tag, world, &status),
+               what);
       check_status(status, peer, tag, r, what);
       return;
     }
@@ -73,7 +74,8 @@ void receive(void* buffer, const Region& r, Take take, bool ready, int peer, con
 
 /// One message of a region, the same on both ranks.
 void exchange(const Pair& p, Region& r, Kind out, Kind in, const Mode& mode, How how, Take take) {
-  const std::string what = r.name + " from " + name_of(out) + " to " + name_of(in) + " memory, " + mode.name + how_names[int(how)] + ", " + take_names[int(take)];
+  const std::string what = r.name + " from " + name_of(out) + " to " + name_of(in) + " memory, " + mode.name +
+                           how_names[int(how)] + ", " + take_names[int(take)];
   contract().section(what);
   if (p.sends) {
     Mirror from(r, out);
@@ -99,7 +101,9 @@ const std::vector<std::pair<Kind, Kind>>& memories() {
     std::vector<std::pair<Kind, Kind>> pairs;
     for (const Kind out : kinds())
       for (const Kind in : kinds())
-        if (there(out) && there(in) && (on_gpu(out) || on_gpu(in)) && (out == in || out == Kind::device || in == Kind::device)) pairs.emplace_back(out, in);
+        if (there(out) && there(in) && (on_gpu(out) || on_gpu(in)) &&
+            (out == in || out == Kind::device || in == Kind::device))
+          pairs.emplace_back(out, in);
     return pairs;
   }();
   return all;
@@ -125,7 +129,8 @@ void every_mode(const Pair& p) {
     for (const int n : {1, 300, 9000, 70000})
       for (const Mode& mode : modes)
         for (const How how : {How::blocking, How::nonblocking, How::persistent})
-          for (const Take take : {Take::recv, Take::irecv, Take::mrecv, Take::imrecv, Take::persistent, Take::wildcards}) {
+          for (const Take take :
+               {Take::recv, Take::irecv, Take::mrecv, Take::imrecv, Take::persistent, Take::wildcards}) {
             if (mode.ready && take != Take::irecv && take != Take::persistent) continue;
             Region r(sample, n, 1);
             exchange(p, r, Kind::device, n % 2 ? Kind::device : Kind::host, mode, how, take);
@@ -134,7 +139,8 @@ void every_mode(const Pair& p) {
 }
 
 void predefined_types(const Pair& p) {
-  for (const auto& [type, name] : {std::pair{MPI_BYTE, "byte"}, {MPI_DOUBLE, "double"}, {MPI_DOUBLE_INT, "double_int"}, {MPI_INT, "int"}})
+  for (const auto& [type, name] :
+       {std::pair{MPI_BYTE, "byte"}, {MPI_DOUBLE, "double"}, {MPI_DOUBLE_INT, "double_int"}, {MPI_INT, "int"}})
     for (const int count : {0, 1, 3, 5000, 300000}) {
       MPI_Datatype copy;
       MPI_Type_dup(type, &copy);
@@ -149,7 +155,8 @@ void exchanged(const Pair& p) {
     const std::string what = std::string("exchanged, ") + name_of(kind);
     contract().section(what);
     for (const int n : {50, 20000}) {
-      Region out(make::vector(n, 1, 2, MPI_DOUBLE), 1, "vector"), in(make::vector(n / 50, 50, 70, MPI_DOUBLE), 1, "blocks");
+      Region out(make::vector(n, 1, 2, MPI_DOUBLE), 1, "vector"),
+          in(make::vector(n / 50, 50, 70, MPI_DOUBLE), 1, "blocks");
       out.fill(unsigned(p.peer));
       const Bytes expected = out.packed();
       out.fill(unsigned(p.rank));
@@ -158,11 +165,14 @@ void exchanged(const Pair& p) {
       in.poison();
       to.write();
       MPI_Status status;
-      check_ok(MPI_Sendrecv(from.address(), 1, out.type, p.peer, tag, to.address(), 1, in.type, p.peer, tag, world, &status), what);
+      check_ok(
+          MPI_Sendrecv(from.address(), 1, out.type, p.peer, tag, to.address(), 1, in.type, p.peer, tag, world, &status),
+          what);
       to.read_back();
       in.expect(expected, what);
 
-      check_ok(MPI_Sendrecv_replace(from.address(), 1, out.type, p.peer, tag, p.peer, tag, world, &status), what + ", replace");
+      check_ok(MPI_Sendrecv_replace(from.address(), 1, out.type, p.peer, tag, p.peer, tag, world, &status),
+               what + ", replace");
       from.read_back();
       check_equal(out.packed() == expected, true, what + ", replace");
     }
@@ -185,8 +195,13 @@ void many(const Pair& p) {
     mirrors.push_back(std::make_unique<Mirror>(*regions.back(), i % 5 == 4 ? Kind::host : Kind::device));
     mirrors.back()->write();
   }
-  for (int i = 0; i < messages; ++i) check_ok(MPI_Irecv(mirrors[messages + i]->address(), 1, regions[messages + i]->type, p.peer, i, world, &requests[i]), "many, Irecv");
-  for (int i = 0; i < messages; ++i) check_ok(MPI_Isend(mirrors[i]->address(), 1, regions[i]->type, p.peer, i, world, &requests[messages + i]), "many, Isend");
+  for (int i = 0; i < messages; ++i)
+    check_ok(
+        MPI_Irecv(mirrors[messages + i]->address(), 1, regions[messages + i]->type, p.peer, i, world, &requests[i]),
+        "many, Irecv");
+  for (int i = 0; i < messages; ++i)
+    check_ok(MPI_Isend(mirrors[i]->address(), 1, regions[i]->type, p.peer, i, world, &requests[messages + i]),
+             "many, Isend");
   check_ok(MPI_Waitall(2 * messages, requests.data(), MPI_STATUSES_IGNORE), "many, Waitall");
   for (int i = 0; i < messages; ++i) {
     Region sent(make::vector(n, 1 + i % 3, 4, MPI_DOUBLE), 1, "vector");
@@ -253,7 +268,7 @@ void random_types(const Pair& p, double seconds) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(messages) {
   Contract c("gpu_messages", &argc, &argv);
   const Pair p;
   if (p.active) {

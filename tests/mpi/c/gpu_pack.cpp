@@ -25,7 +25,8 @@ bool pack(Region& r, Kind user, Kind packed, int lead, const std::string& what) 
   check_equal(position, lead + r.size(), what + ", position");
   const Bytes got = to.read();
   const auto differs = std::mismatch(expected.begin(), expected.end(), got.begin() + lead).first;
-  check(differs == expected.end(), what + ", bytes", "first at " + std::to_string(differs - expected.begin()) + " of " + std::to_string(expected.size()));
+  check(differs == expected.end(), what + ", bytes",
+        "first at " + std::to_string(differs - expected.begin()) + " of " + std::to_string(expected.size()));
   check(std::all_of(got.begin(), got.begin() + lead, [](auto b) { return b == kPoison; }) &&
             std::all_of(got.end() - 16, got.end(), [](auto b) { return b == kPoison; }),
         what + ", nothing written around it");
@@ -73,7 +74,10 @@ void every_type_and_memory() {
   for (const Sample& sample : samples()) {
     const std::string name = sample.name;
     if (name != "vector" && name != "struct" && name != "indexed" && name != "contiguous") continue;
-    for (const auto& [user, packed] : {std::pair{Kind::device, Kind::host}, {Kind::host, Kind::device}, {Kind::device, Kind::other_device}, {Kind::managed, Kind::host}}) {
+    for (const auto& [user, packed] : {std::pair{Kind::device, Kind::host},
+                                       {Kind::host, Kind::device},
+                                       {Kind::device, Kind::other_device},
+                                       {Kind::managed, Kind::host}}) {
       if (!there(packed)) continue;
       Region r(sample, 20000, 2);
       both(r, user, packed, 3);
@@ -82,7 +86,8 @@ void every_type_and_memory() {
 }
 
 void predefined_types() {
-  for (const auto& [type, name] : {std::pair{MPI_DOUBLE, "double"}, {MPI_BYTE, "byte"}, {MPI_DOUBLE_INT, "double_int"}, {MPI_INT, "int"}}) {
+  for (const auto& [type, name] :
+       {std::pair{MPI_DOUBLE, "double"}, {MPI_BYTE, "byte"}, {MPI_DOUBLE_INT, "double_int"}, {MPI_INT, "int"}}) {
     MPI_Datatype copy;
     MPI_Type_dup(type, &copy);
     Region r(copy, 37, name);
@@ -92,7 +97,8 @@ void predefined_types() {
 }
 
 void random_types(double seconds) {
-  unsigned long seed = static_cast<unsigned long>(std::chrono::steady_clock::now().time_since_epoch().count() % 100000000);
+  unsigned long seed =
+      static_cast<unsigned long>(std::chrono::steady_clock::now().time_since_epoch().count() % 100000000);
   if (const char* given = std::getenv("CONTRACT_SEED")) seed = std::strtoul(given, nullptr, 10);
   std::printf("seed %lu (CONTRACT_SEED)\n", seed);
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
@@ -123,7 +129,8 @@ void mixed_memories() {
   device.write(on_device.data());
   packed.write(Bytes(4096, kPoison).data());
   MPI_Datatype type = make::owned(make::vector(50, 1, 3, MPI_DOUBLE), [&](MPI_Datatype v) {
-    return make::structure({1, 1, 1}, {MPI_Aint(on_host.data()), MPI_Aint(device.data()), MPI_Aint(on_host.data() + 2000)}, {v, v, v});
+    return make::structure(
+        {1, 1, 1}, {MPI_Aint(on_host.data()), MPI_Aint(device.data()), MPI_Aint(on_host.data() + 2000)}, {v, v, v});
   });
   MPI_Type_commit(&type);
   Bytes expected;
@@ -136,8 +143,10 @@ void mixed_memories() {
   check(std::equal(expected.begin(), expected.end(), got.begin()), "pack parts in different memories, bytes");
   position = 0;
   Bytes in_host(4096);
-  check_ok(MPI_Pack(MPI_BOTTOM, 1, type, in_host.data(), 4096, &position, comm), "pack parts in different memories into host memory");
-  check(std::equal(expected.begin(), expected.end(), in_host.begin()), "pack parts in different memories into host memory, bytes");
+  check_ok(MPI_Pack(MPI_BOTTOM, 1, type, in_host.data(), 4096, &position, comm),
+           "pack parts in different memories into host memory");
+  check(std::equal(expected.begin(), expected.end(), in_host.begin()),
+        "pack parts in different memories into host memory, bytes");
   device.write(Bytes(4096, kPoison).data());
   on_host.assign(4096, kPoison);
   position = 0;
@@ -195,21 +204,25 @@ void left_as_found() {
     Bytes got(expected.size());
     int position = 0;
     if (contract().provided == MPI_THREAD_MULTIPLE) {
-      check_ok(MPI_Pack(from.address(), 1, r.type, got.data(), int(got.size()), &position, comm), "pack without a current context");
+      check_ok(MPI_Pack(from.address(), 1, r.type, got.data(), int(got.size()), &position, comm),
+               "pack without a current context");
       check(got == expected, "pack without a current context, bytes");
       CUcontext now = nullptr;
       cuCtxGetCurrent(&now);
       check(now == nullptr, "no context is current afterwards");
     }
-  }).join();
+  })
+      .join();
 
   CUstream stream;
   cuda(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-  for (const auto mode : {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED}) {
+  for (const auto mode :
+       {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_RELAXED}) {
     cuda(cuStreamBeginCapture(stream, mode), "cuStreamBeginCapture");
     Bytes got(expected.size());
     int position = 0;
-    check_ok(MPI_Pack(from.address(), 1, r.type, got.data(), int(got.size()), &position, comm), "pack during a capture");
+    check_ok(MPI_Pack(from.address(), 1, r.type, got.data(), int(got.size()), &position, comm),
+             "pack during a capture");
     check(got == expected, "pack during a capture, bytes");
     CUgraph graph = nullptr;
     check_equal(cuStreamEndCapture(stream, &graph), CUDA_SUCCESS, "the capture is as before");
@@ -222,11 +235,15 @@ void left_as_found() {
 void reused_addresses() {
   contract().section("reused addresses");
   for (int i = 0; i < 50; ++i) {
-    Region r(make::indexed(Ints(std::size_t(2 + i), 3), [&] {
-               Ints at;
-               for (int k = 0; k < 2 + i; ++k) at.push_back(5 * k + k % 3 * i);
-               return at;
-             }(), MPI_FLOAT), 1, "indexed " + std::to_string(i));
+    Region r(make::indexed(
+                 Ints(std::size_t(2 + i), 3),
+                 [&] {
+                   Ints at;
+                   for (int k = 0; k < 2 + i; ++k) at.push_back(5 * k + k % 3 * i);
+                   return at;
+                 }(),
+                 MPI_FLOAT),
+             1, "indexed " + std::to_string(i));
     if (overlaps(r.map())) continue;
     both(r, Kind::device, Kind::device, 0);
   }
@@ -238,7 +255,8 @@ void errors() {
   MPI_Type_commit(&type);
   CudaMemory user(Kind::device, 1592), small(Kind::device, 1000), packed(Kind::device, 800);
   int position = 0;
-  check_equal(error_class(MPI_Pack(user.data(), 1, type, packed.data(), 799, &position, comm)), MPI_ERR_TRUNCATE, "a packed buffer that is too short");
+  check_equal(error_class(MPI_Pack(user.data(), 1, type, packed.data(), 799, &position, comm)), MPI_ERR_TRUNCATE,
+              "a packed buffer that is too short");
   check_equal(position, 0, "a packed buffer that is too short, position");
   position = 0;
   position = 0;
@@ -273,7 +291,8 @@ void errors() {
   if (auto* fail = reinterpret_cast<Fail>(dlsym(RTLD_DEFAULT, "dunnageSimFail"))) {
     Bytes host(800);
     const auto expect = [&](const char* function, int failure, int cls, void* to, const std::string& what) {
-      MPI_Datatype fresh = make::indexed({1, 2, 3}, {0, 5 + failure % 7, 90}, MPI_DOUBLE);  // whose tables are not there yet
+      MPI_Datatype fresh =
+          make::indexed({1, 2, 3}, {0, 5 + failure % 7, 90}, MPI_DOUBLE);  // whose tables are not there yet
       MPI_Type_commit(&fresh);
       fail(function, 0, failure, 0);
       position = 0;
@@ -290,7 +309,8 @@ void errors() {
     // The context dies under a kernel: an error now, errors later, no crash.
     fail("kernel", 0, CUDA_ERROR_ILLEGAL_ADDRESS, 1);
     position = 0;
-    check_error(MPI_Pack(user.data(), 1, type, packed.data(), 800, &position, comm), MPI_ERR_OTHER, "a kernel that fails");
+    check_error(MPI_Pack(user.data(), 1, type, packed.data(), 800, &position, comm), MPI_ERR_OTHER,
+                "a kernel that fails");
     reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "dunnageSimFailClear"))();
     position = 0;
     check_error(MPI_Pack(user.data(), 1, type, packed.data(), 800, &position, comm), MPI_ERR_OTHER, "a dead context");
@@ -320,7 +340,8 @@ void several_threads() {
       for (int i = 0; i < 20; ++i) {
         CudaMemory to(i % 2 ? Kind::host : Kind::device, expected.size());
         int position = 0;
-        check_ok(MPI_Pack(from.address(), r.count, r.type, to.data(), int(to.size()), &position, comm), "pack in several threads");
+        check_ok(MPI_Pack(from.address(), r.count, r.type, to.data(), int(to.size()), &position, comm),
+                 "pack in several threads");
         check(to.read() == expected, "pack in several threads, bytes", "thread " + std::to_string(t));
       }
     });
@@ -329,7 +350,7 @@ void several_threads() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(pack) {
   Contract c("gpu_pack", &argc, &argv, MPI_THREAD_MULTIPLE);
   const double seconds = argc > 1 ? std::atof(argv[1]) : 3;
   every_type_and_memory();

@@ -18,7 +18,8 @@ void without_a_call() {
   for (const bool strided : {false, true})
     for (const int n : {4000, 300000})
       for (int round = 0; round < 4; ++round) {  // the first ones may go another way
-        const std::string what = std::string(strided ? "strided" : "contiguous") + " without a call, n " + std::to_string(n);
+        const std::string what =
+            std::string(strided ? "strided" : "contiguous") + " without a call, n " + std::to_string(n);
         contract().section(what);
         Region data(strided ? make::vector(n, 1, 2, MPI_INT) : make::contiguous(n, MPI_INT), 1, "data");
         data.fill(unsigned(n + round));
@@ -55,11 +56,7 @@ void in_a_context_of_its_own() {
   constexpr int n = 500;
   cuda(cuInit(0), "cuInit");
   CUcontext context;
-#if CUDA_VERSION >= 13000
   cuda(cuCtxCreate(&context, nullptr, 0, 0), "cuCtxCreate");
-#else
-  cuda(cuCtxCreate(&context, 0, 0), "cuCtxCreate");
-#endif
   CUdeviceptr at;
   cuda(cuMemAllocAsync(&at, n * sizeof(int), nullptr), "cuMemAllocAsync");
   for (int round = 0; round < 10; ++round) {
@@ -67,9 +64,11 @@ void in_a_context_of_its_own() {
     cuda(cuMemcpy(at, reinterpret_cast<CUdeviceptr>(values.data()), n * sizeof(int)), "cuMemcpy");
     cuda(cuStreamSynchronize(nullptr), "cuStreamSynchronize");
     MPI_Request request;
-    if (contract().rank == 1) check_ok(MPI_Irecv(reinterpret_cast<void*>(at), n, MPI_INT, 0, tag, MPI_COMM_WORLD, &request), "its own context");
+    if (contract().rank == 1)
+      check_ok(MPI_Irecv(reinterpret_cast<void*>(at), n, MPI_INT, 0, tag, MPI_COMM_WORLD, &request), "its own context");
     PMPI_Barrier(MPI_COMM_WORLD);
-    if (contract().rank == 0) check_ok(MPI_Send(reinterpret_cast<void*>(at), n, MPI_INT, 1, tag, MPI_COMM_WORLD), "its own context");
+    if (contract().rank == 0)
+      check_ok(MPI_Send(reinterpret_cast<void*>(at), n, MPI_INT, 1, tag, MPI_COMM_WORLD), "its own context");
     if (contract().rank != 1) continue;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // for the other thread to be first
     check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "its own context");
@@ -151,7 +150,7 @@ void work(int thread, MPI_Comm comm) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(progress) {
   Contract contract("gpu_progress", &argc, &argv, MPI_THREAD_MULTIPLE);
   if (contract.provided < MPI_THREAD_MULTIPLE || contract.ranks != 2) {
     contract.skip("needs MPI_THREAD_MULTIPLE and two ranks");

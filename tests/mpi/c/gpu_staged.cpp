@@ -17,7 +17,9 @@ int ranks() { return contract().ranks; }
 template <class T>
 struct Array {
   CudaMemory memory;
-  explicit Array(std::vector<T> values, Kind kind = Kind::device) : memory(kind, values.size() * sizeof(T)) { memory.write(values.data()); }
+  explicit Array(std::vector<T> values, Kind kind = Kind::device) : memory(kind, values.size() * sizeof(T)) {
+    memory.write(values.data());
+  }
   explicit Array(std::size_t n, Kind kind = Kind::device) : Array(std::vector<T>(n, T(-7)), kind) {}
   T* at() const { return reinterpret_cast<T*>(memory.data()); }
   std::vector<T> get() const {
@@ -55,10 +57,16 @@ void built_in_operations() {
     prefix.expect(me() ? before : std::vector<double>(n, -7), what + ", exscan");
     // The root's in place.
     const Array<double> there(mine, kind);
-    check_ok(MPI_Reduce(me() == 0 ? MPI_IN_PLACE : there.at(), me() == 0 ? there.at() : nullptr, n, MPI_DOUBLE, MPI_SUM, 0, world), what + ", in place");
+    check_ok(MPI_Reduce(me() == 0 ? MPI_IN_PLACE : there.at(), me() == 0 ? there.at() : nullptr, n, MPI_DOUBLE, MPI_SUM,
+                        0, world),
+             what + ", in place");
     there.expect(me() == 0 ? sum : mine, what + ", in place");
-    struct Pair { double value; int rank; };
-    const Array<Pair> pairs(std::vector<Pair>{{double(10 - me()), me()}}, kind), least(std::vector<Pair>{{0, -1}}, kind);
+    struct Pair {
+      double value;
+      int rank;
+    };
+    const Array<Pair> pairs(std::vector<Pair>{{double(10 - me()), me()}}, kind),
+        least(std::vector<Pair>{{0, -1}}, kind);
     check_ok(MPI_Allreduce(pairs.at(), least.at(), 1, MPI_DOUBLE_INT, MPI_MINLOC, world), what + ", least");
     check(least.get()[0].value == 11 - ranks() && least.get()[0].rank == ranks() - 1, what + ", least");
     const Array<double> local(mine, kind);
@@ -79,7 +87,8 @@ void many_requests() {
     std::vector<MPI_Request> requests(calls);
     for (int i = 0; i < calls; ++i) {
       const bool root = i % ranks() == me();
-      buffers.push_back(std::make_unique<Array<int>>(std::vector<int>(n, i % 2 || root ? i + 1 : -1), i % 5 == 3 ? Kind::host : Kind::device));
+      buffers.push_back(std::make_unique<Array<int>>(std::vector<int>(n, i % 2 || root ? i + 1 : -1),
+                                                     i % 5 == 3 ? Kind::host : Kind::device));
       int* const at = buffers.back()->at();
       if (i % 2)
         check_ok(MPI_Iallreduce(MPI_IN_PLACE, at, n, MPI_INT, MPI_SUM, world, &requests[i]), what);
@@ -93,12 +102,19 @@ void many_requests() {
         case 0: check_ok(MPI_Waitall(calls, requests.data(), MPI_STATUSES_IGNORE), what), left = 0; break;
         case 1: check_ok(MPI_Wait(&requests[left - 1], MPI_STATUS_IGNORE), what), --left; break;
         case 2: check_ok(MPI_Waitany(calls, requests.data(), &index, MPI_STATUS_IGNORE), what), --left; break;
-        case 3: check_ok(MPI_Testany(calls, requests.data(), &index, &flag, MPI_STATUS_IGNORE), what), left -= flag; break;
-        case 4: check_ok(MPI_Testsome(calls, requests.data(), &index, some.data(), MPI_STATUSES_IGNORE), what), left -= index; break;
-        case 5: check_ok(MPI_Testall(calls, requests.data(), &flag, MPI_STATUSES_IGNORE), what), left -= flag ? left : 0; break;
+        case 3:
+          check_ok(MPI_Testany(calls, requests.data(), &index, &flag, MPI_STATUS_IGNORE), what), left -= flag;
+          break;
+        case 4:
+          check_ok(MPI_Testsome(calls, requests.data(), &index, some.data(), MPI_STATUSES_IGNORE), what), left -= index;
+          break;
+        case 5:
+          check_ok(MPI_Testall(calls, requests.data(), &flag, MPI_STATUSES_IGNORE), what), left -= flag ? left : 0;
+          break;
       }
     }
-    for (int i = 0; i < calls; ++i) buffers[i]->expect(std::vector<int>(n, i % 2 ? (i + 1) * ranks() : i + 1), what + ", call " + std::to_string(i));
+    for (int i = 0; i < calls; ++i)
+      buffers[i]->expect(std::vector<int>(n, i % 2 ? (i + 1) * ranks() : i + 1), what + ", call " + std::to_string(i));
   }
 }
 
@@ -111,7 +127,9 @@ void absolute_addresses() {
   MPI_Aint at[2];
   MPI_Get_address(host.data(), &at[0]);
   MPI_Get_address(device.at(), &at[1]);
-  MPI_Datatype both = make::owned(strided, [&](MPI_Datatype t) { return make::structure({1, 1}, {at[0], at[1]}, {t, t}); });
+  MPI_Datatype both = make::owned(strided, [&](MPI_Datatype t) {
+    return make::structure({1, 1}, {at[0], at[1]}, {t, t});
+  });
   MPI_Type_commit(&both);
   std::vector<int> expected_host(host.size(), -7), expected_device(20, -7), values(20);
   for (int i = 0; i < 20; ++i) values[i] = 100 + i;
@@ -129,9 +147,11 @@ void absolute_addresses() {
   Ints counts, displs;
   for (int r = 0; r < ranks(); ++r) counts.push_back(20), displs.push_back(20 * r);
   if (me() != 0)
-    check_ok(MPI_Gatherv(MPI_BOTTOM, 1, both, nullptr, nullptr, nullptr, MPI_INT, 0, world), "absolute addresses, sent");
+    check_ok(MPI_Gatherv(MPI_BOTTOM, 1, both, nullptr, nullptr, nullptr, MPI_INT, 0, world),
+             "absolute addresses, sent");
   else
-    check_ok(MPI_Gatherv(values.data(), 20, MPI_INT, all.data(), counts.data(), displs.data(), MPI_INT, 0, world), "absolute addresses, sent");
+    check_ok(MPI_Gatherv(values.data(), 20, MPI_INT, all.data(), counts.data(), displs.data(), MPI_INT, 0, world),
+             "absolute addresses, sent");
   for (std::size_t i = 0; me() == 0 && i < all.size(); ++i) check(all[i] == values[i % 20], "absolute addresses, sent");
   MPI_Type_free(&both);
 }
@@ -174,12 +194,15 @@ void exchanged() {
       MPI_Request request;
       const MPI_Datatype sent = strided ? out.type : MPI_INT, received = strided ? in.type : MPI_INT;
       const int count = strided ? 1 : n;
-      check_ok(MPI_Isendrecv(from.address(), count, sent, right, 3, to.address(), count, received, left, 3, world, &request), what);
+      check_ok(
+          MPI_Isendrecv(from.address(), count, sent, right, 3, to.address(), count, received, left, 3, world, &request),
+          what);
       check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), what);
       to.read_back();
       in.expect(expected, what);
       if (avoided(what + ", replace")) continue;
-      check_ok(MPI_Isendrecv_replace(from.address(), count, sent, right, 3, left, 3, world, &request), what + ", replace");
+      check_ok(MPI_Isendrecv_replace(from.address(), count, sent, right, 3, left, 3, world, &request),
+               what + ", replace");
       check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), what + ", replace");
       from.read_back();
       check(out.packed() == expected, what + ", replace");
@@ -218,7 +241,8 @@ void every_synchronization() {
     MPI_Win_lock(MPI_LOCK_SHARED, me(), 0, win);
     MPI_Win_unlock(me(), win);
     const int source = (me() + ranks() - 1) % ranks();
-    check(std::vector<int>(memory.begin() + 50, memory.end()) == std::vector<int>(50, 1000 + 10 * source + how), what + ", put");
+    check(std::vector<int>(memory.begin() + 50, memory.end()) == std::vector<int>(50, 1000 + 10 * source + how),
+          what + ", put");
   }
   // Nobody's memory: what is there stays.
   const Array<int> kept(10);
@@ -251,7 +275,8 @@ void refused() {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length;
     MPI_Error_string(rc, text, &length);
-    check(std::string(text).find("MPI_Win_create takes host memory only") != std::string::npos, "a window on device memory, the text", text);
+    check(std::string(text).find("MPI_Win_create takes host memory only") != std::string::npos,
+          "a window on device memory, the text", text);
   }
   int keyval;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_theirs, &keyval, nullptr);
@@ -266,7 +291,8 @@ void refused() {
 #ifdef CONTRACT_HAVE_MPI4_OBJECTS
   contract().section("partitioned");
   MPI_Request request;
-  check_error(MPI_Psend_init(memory.at(), 4, 16, MPI_INT, me(), 1, MPI_COMM_SELF, MPI_INFO_NULL, &request), MPI_ERR_BUFFER, "partitioned");
+  check_error(MPI_Psend_init(memory.at(), 4, 16, MPI_INT, me(), 1, MPI_COMM_SELF, MPI_INFO_NULL, &request),
+              MPI_ERR_BUFFER, "partitioned");
 #endif
 }
 
@@ -281,10 +307,12 @@ void failures() {
   const Type strided(make::vector(n, 1, 2, MPI_INT));
   const Array<int> memory(std::vector<int>(2 * n, 5)), plain(std::vector<int>(2 * n, 5));
   // Alike on all ranks, so that none waits for another.
-  for (const char* function : {"cuPointerGetAttributes", "cuMemAllocHost", "copy", "launch", "cuStreamSynchronize", "cuStreamCreate", "cuCtxPushCurrent", "cuMemAlloc"})
+  for (const char* function : {"cuPointerGetAttributes", "cuMemAllocHost", "copy", "launch", "cuStreamSynchronize",
+                               "cuStreamCreate", "cuCtxPushCurrent", "cuMemAlloc"})
     for (int after = 0; after < 8; ++after)
       for (const bool nonblocking : {false, true}) {
-        const std::string what = std::string("failure of ") + function + " after " + std::to_string(after) + (nonblocking ? ", nonblocking" : "");
+        const std::string what = std::string("failure of ") + function + " after " + std::to_string(after) +
+                                 (nonblocking ? ", nonblocking" : "");
         contract().section(what);
         fail(function, after, CUDA_ERROR_UNKNOWN, 0);
         MPI_Request request = MPI_REQUEST_NULL;
@@ -293,7 +321,8 @@ void failures() {
         if (nonblocking && rc == MPI_SUCCESS) rc = MPI_Wait(&request, MPI_STATUS_IGNORE);
         clear();
         // What nobody can tell the place of is no buffer.
-        if (rc != MPI_SUCCESS) check_error(rc, function == std::string("cuPointerGetAttributes") ? MPI_ERR_BUFFER : MPI_ERR_OTHER, what);
+        if (rc != MPI_SUCCESS)
+          check_error(rc, function == std::string("cuPointerGetAttributes") ? MPI_ERR_BUFFER : MPI_ERR_OTHER, what);
         check_ok(MPI_Allreduce(MPI_IN_PLACE, memory.at(), 1, MPI_INT, MPI_MAX, world), what + ", the next");
         if (rc == MPI_SUCCESS) check(plain.get()[n / 2] == 5, what + ", the data");
       }
@@ -301,7 +330,7 @@ void failures() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(staged) {
   Contract contract("gpu_staged", &argc, &argv);
   devices();
   built_in_operations();

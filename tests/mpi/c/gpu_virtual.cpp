@@ -27,12 +27,14 @@ Bytes doubles(int n, unsigned seed, bool gaps) {
 
 /// What is sent: a region's bytes somewhere in such memory.
 struct Source {
-  Source(VirtualMemory& memory, int n, bool gaps, std::size_t offset = 768) : region(gaps ? strided(n) : plain(n), 1, "source"), at(memory.address() + offset) {}
+  Source(VirtualMemory& memory, int n, bool gaps, std::size_t offset = 768)
+      : region(gaps ? strided(n) : plain(n), 1, "source"), at(memory.address() + offset) {}
   void* fill(unsigned seed) {
     region.fill(seed);
     cuda(cuMemcpyHtoD(at, region.bytes().data(), region.bytes().size()), "cuMemcpyHtoD");
     cuda(cuStreamSynchronize(nullptr), "cuStreamSynchronize");
-    return reinterpret_cast<void*>(at + CUdeviceptr(static_cast<unsigned char*>(region.address) - region.bytes().data()));
+    return reinterpret_cast<void*>(at +
+                                   CUdeviceptr(static_cast<unsigned char*>(region.address) - region.bytes().data()));
   }
   Region region;
   CUdeviceptr at;
@@ -40,7 +42,8 @@ struct Source {
 
 /// What receives.
 struct Target {
-  Target(int n, bool gaps, Kind kind) : region(gaps ? make::vector(n / 4, 4, 7, MPI_DOUBLE) : plain(n), 1, "target"), mirror(region, kind) {}
+  Target(int n, bool gaps, Kind kind)
+      : region(gaps ? make::vector(n / 4, 4, 7, MPI_DOUBLE) : plain(n), 1, "target"), mirror(region, kind) {}
   void* poison() {
     region.poison();
     mirror.write();
@@ -55,7 +58,8 @@ struct Target {
 };
 
 /// One message, after which both know of each other what there is to know.
-void message(const Pair& p, const std::unique_ptr<VirtualMemory>& memory, int n, bool gaps_out, bool gaps_in, Kind to, unsigned seed, const std::string& what, std::size_t offset = 768) {
+void message(const Pair& p, const std::unique_ptr<VirtualMemory>& memory, int n, bool gaps_out, bool gaps_in, Kind to,
+             unsigned seed, const std::string& what, std::size_t offset = 768) {
   if (p.sends) {
     Source source(*memory, n, gaps_out, offset);
     check_ok(MPI_Send(source.fill(seed), 1, source.region.type, p.peer, tag, world), what);
@@ -73,10 +77,12 @@ void again_and_again(const Pair& p) {
     for (const bool gaps_out : {false, true})
       for (const bool gaps_in : {false, true}) {
         if (!there(to)) continue;
-        const std::string what = std::string("again, ") + (gaps_out ? "strided" : "plain") + " to " + (gaps_in ? "strided " : "plain ") + name_of(to);
+        const std::string what = std::string("again, ") + (gaps_out ? "strided" : "plain") + " to " +
+                                 (gaps_in ? "strided " : "plain ") + name_of(to);
         contract().section(what);
         const auto memory = memory_of(p, 2 << 20);
-        for (unsigned i = 0; i < 6; ++i) message(p, memory, 40000, gaps_out, gaps_in, to, 10 + i, what + ", " + std::to_string(i));
+        for (unsigned i = 0; i < 6; ++i)
+          message(p, memory, 40000, gaps_out, gaps_in, to, 10 + i, what + ", " + std::to_string(i));
       }
 }
 
@@ -110,7 +116,9 @@ void in_two_mappings(const Pair& p) {
       message(p, memory, 30000, gaps, false, Kind::device, i, what, (memory ? memory->part() : 0) - 65536);
     }
   // In the second one alone.
-  for (unsigned i = 0; i < 4; ++i) message(p, memory, 30000, true, true, Kind::device, i, "in the second mapping", (memory ? memory->part() : 0) + 1024);
+  for (unsigned i = 0; i < 4; ++i)
+    message(p, memory, 30000, true, true, Kind::device, i, "in the second mapping",
+            (memory ? memory->part() : 0) + 1024);
 }
 
 // All of them under way at a time, in more allocations than the receiver holds for anyone.
@@ -129,14 +137,20 @@ void many(const Pair& p) {
       if (p.sends) {
         sources.push_back(std::make_unique<Source>(*memories[std::size_t(i)], n, gaps));
         auto& source = *sources.back();
-        check_ok(MPI_Isend(source.fill(100 * round + unsigned(i)), 1, source.region.type, p.peer, i, world, &requests[std::size_t(i)]), what);
+        check_ok(MPI_Isend(source.fill(100 * round + unsigned(i)), 1, source.region.type, p.peer, i, world,
+                           &requests[std::size_t(i)]),
+                 what);
       } else {
         targets.push_back(std::make_unique<Target>(n, i % 2, Kind::device));
-        check_ok(MPI_Irecv(targets.back()->poison(), 1, targets.back()->region.type, p.peer, i, world, &requests[std::size_t(i)]), what);
+        check_ok(MPI_Irecv(targets.back()->poison(), 1, targets.back()->region.type, p.peer, i, world,
+                           &requests[std::size_t(i)]),
+                 what);
       }
     }
     check_ok(MPI_Waitall(messages, requests.data(), MPI_STATUSES_IGNORE), what);
-    for (int i = 0; i < int(targets.size()); ++i) targets[std::size_t(i)]->expect(doubles(n, 100 * round + unsigned(i), i % 3 == 0), what + ", message " + std::to_string(i));
+    for (int i = 0; i < int(targets.size()); ++i)
+      targets[std::size_t(i)]->expect(doubles(n, 100 * round + unsigned(i), i % 3 == 0),
+                                      what + ", message " + std::to_string(i));
   }
 }
 
@@ -184,14 +198,17 @@ void around() {
     for (int i = 1; i < ranks; ++i) {
       in.push_back(std::make_unique<Target>(n, round % 2, i % 2 ? Kind::mapped : Kind::device));
       requests.emplace_back();
-      check_ok(MPI_Irecv(in.back()->poison(), 1, in.back()->region.type, (rank + i) % ranks, tag, world, &requests.back()), what);
+      check_ok(
+          MPI_Irecv(in.back()->poison(), 1, in.back()->region.type, (rank + i) % ranks, tag, world, &requests.back()),
+          what);
     }
     for (int i = 1; i < ranks; ++i) {
       requests.emplace_back();
       check_ok(MPI_Isend(from, 1, out.region.type, (rank + i) % ranks, tag, world, &requests.back()), what);
     }
     check_ok(MPI_Waitall(int(requests.size()), requests.data(), MPI_STATUSES_IGNORE), what);
-    for (int i = 1; i < ranks; ++i) in[std::size_t(i - 1)]->expect(doubles(n, unsigned((rank + i) % ranks) + 50 + round, true), what);
+    for (int i = 1; i < ranks; ++i)
+      in[std::size_t(i - 1)]->expect(doubles(n, unsigned((rank + i) % ranks) + 50 + round, true), what);
   }
 }
 
@@ -201,14 +218,15 @@ void introduce(const Pair& p) {
     Target out(40000, false, Kind::device), in(40000, false, Kind::device);
     out.region.fill(unsigned(p.rank));
     out.mirror.write();
-    MPI_Sendrecv(out.mirror.address(), 1, out.region.type, p.peer, tag, in.poison(), 1, in.region.type, p.peer, tag, world, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out.mirror.address(), 1, out.region.type, p.peer, tag, in.poison(), 1, in.region.type, p.peer, tag,
+                 world, MPI_STATUS_IGNORE);
     in.expect(doubles(40000, unsigned(p.peer), false), "introduction");
   }
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(virtual) {
   Contract c("gpu_virtual", &argc, &argv);
   passable = argc < 2 || std::string_view(argv[1]) != "private";
   const Pair p;

@@ -113,7 +113,8 @@ void complete(std::vector<MPI_Request>& requests, std::mt19937& chance, bool per
     }
     default:  // 3
       for (const int i : order) {
-        for (int done = 0; !done;) check_ok(MPI_Request_get_status(requests[size_t(i)], &done, MPI_STATUS_IGNORE), "MPI_Request_get_status");
+        for (int done = 0; !done;)
+          check_ok(MPI_Request_get_status(requests[size_t(i)], &done, MPI_STATUS_IGNORE), "MPI_Request_get_status");
         check_ok(MPI_Wait(&requests[size_t(i)], MPI_STATUS_IGNORE), "MPI_Wait");
       }
   }
@@ -127,7 +128,8 @@ void many_at_once(MPI_Comm comm, const std::string& name) {
     std::vector<Message> messages;
     std::vector<MPI_Request> requests;
     for (int i = 0; i < 12; ++i) {
-      messages.emplace_back(comm, (i + int(round)) % size_of(comm), lengths[size_t(i * 5 + int(round)) % lengths.size()]);
+      messages.emplace_back(comm, (i + int(round)) % size_of(comm),
+                            lengths[size_t(i * 5 + int(round)) % lengths.size()]);
       messages.back().fill(round * 100 + unsigned(i));
     }
     for (size_t i = 0; i < messages.size(); ++i) {
@@ -256,7 +258,7 @@ void bad_arguments() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(ibcast) {
   Contract c("ibcast", &argc, &argv);
   all_roots(MPI_COMM_WORLD, "world");
   many_at_once(MPI_COMM_WORLD, "world");

@@ -20,9 +20,15 @@ struct Partners : Pair {
 };
 
 // Doubles, every other one.
-std::unique_ptr<Region> strided(int n) { return std::make_unique<Region>(make::vector(n, 1, 2, MPI_DOUBLE), 1, "vector"); }
-std::unique_ptr<Region> blocks(int n) { return std::make_unique<Region>(make::vector(n / 50, 50, 70, MPI_DOUBLE), 1, "blocks"); }
-std::unique_ptr<Region> whole(int n) { return std::make_unique<Region>(make::contiguous(n, MPI_DOUBLE), 1, "contiguous"); }
+std::unique_ptr<Region> strided(int n) {
+  return std::make_unique<Region>(make::vector(n, 1, 2, MPI_DOUBLE), 1, "vector");
+}
+std::unique_ptr<Region> blocks(int n) {
+  return std::make_unique<Region>(make::vector(n / 50, 50, 70, MPI_DOUBLE), 1, "blocks");
+}
+std::unique_ptr<Region> whole(int n) {
+  return std::make_unique<Region>(make::contiguous(n, MPI_DOUBLE), 1, "contiguous");
+}
 
 Bytes filled(Region& r, unsigned seed) {
   r.fill(seed);
@@ -95,7 +101,8 @@ void unexpected(const Partners& p) {
     for (int i = 0; i < messages; ++i) {
       regions.push_back(i % 7 == 3 ? whole(n) : strided(n));
       regions.back()->fill(i);
-      check_ok(MPI_Isend(regions.back()->address, 1, regions.back()->type, peer, i % 3, p.comm, &requests[i]), "unexpected, send");
+      check_ok(MPI_Isend(regions.back()->address, 1, regions.back()->type, peer, i % 3, p.comm, &requests[i]),
+               "unexpected, send");
     }
     give_token(p.peer);
     check_ok(MPI_Waitall(messages, requests.data(), MPI_STATUSES_IGNORE), "unexpected, wait");
@@ -200,7 +207,8 @@ void blocking_in_any_order(const Partners& p) {
     const auto name = what("exchanged by Sendrecv");
     fresh();
     MPI_Status status;
-    check_ok(MPI_Sendrecv(out->address, 1, out->type, p.peer, 5, in->address, 1, in->type, p.peer, 5, world, &status), name);
+    check_ok(MPI_Sendrecv(out->address, 1, out->type, p.peer, 5, in->address, 1, in->type, p.peer, 5, world, &status),
+             name);
     check_equal(bytes_of(status), 8 * n, name + ", size");
     in->expect(expected, name);
   }
@@ -229,7 +237,8 @@ void blocking_in_any_order(const Partners& p) {
   }
   // The sender of the large one may wait for it to be fetched, and only then send what the receiver waits for.
   for (const bool waitall : {false, true}) {
-    const auto name = what(waitall ? "waited for with a small one that is sent after it" : "posted, and a small one received that is sent after it");
+    const auto name = what(waitall ? "waited for with a small one that is sent after it"
+                                   : "posted, and a small one received that is sent after it");
     fresh();
     int small = 0;
     if (p.sends) {
@@ -290,7 +299,10 @@ void truncated(const Pair& p) {
   for (const int room : {1000, 1700, 2200, 10000, 39999})
     for (const bool contiguous : {true, false})
       for (const int how : {0, 1, 2}) {
-        const auto name = "truncated to " + std::to_string(room) + (contiguous ? ", contiguous" : ", strided") + (how == 0 ? ", Recv" : how == 1 ? ", Wait" : ", Waitall");
+        const auto name = "truncated to " + std::to_string(room) + (contiguous ? ", contiguous" : ", strided") +
+                          (how == 0   ? ", Recv"
+                           : how == 1 ? ", Wait"
+                                      : ", Waitall");
         contract().section(name);
         constexpr int n = 40000;
         if (p.sends) {
@@ -346,7 +358,8 @@ void room_to_spare(const Partners& p) {
       check_ok(MPI_Recv(in->address, 1, in->type, peer, 1, p.comm, &status), "room to spare");
     } else {
       MPI_Request request;
-      check_ok(MPI_Irecv(in->address, 1, in->type, i % 2 ? MPI_ANY_SOURCE : peer, MPI_ANY_TAG, p.comm, &request), "room to spare");
+      check_ok(MPI_Irecv(in->address, 1, in->type, i % 2 ? MPI_ANY_SOURCE : peer, MPI_ANY_TAG, p.comm, &request),
+               "room to spare");
       int index;
       check_ok(MPI_Waitany(1, &request, &index, &status), "room to spare");
     }
@@ -499,7 +512,7 @@ void all_to_all() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(large) {
   Contract c("large", &argc, &argv);
   Partners partners;
   const Partners& p = partners;

@@ -52,18 +52,16 @@ inline MPI_Datatype structure(const Ints& blocks, const Aints& disps, const Type
   MPI_Type_create_struct(int(blocks.size()), blocks.data(), disps.data(), olds.data(), &t);
   return t;
 }
-inline MPI_Datatype subarray(const Ints& sizes, const Ints& sub, const Ints& starts, int order,
-                             MPI_Datatype old) {
+inline MPI_Datatype subarray(const Ints& sizes, const Ints& sub, const Ints& starts, int order, MPI_Datatype old) {
   MPI_Datatype t;
-  MPI_Type_create_subarray(int(sizes.size()), sizes.data(), sub.data(), starts.data(), order, old,
-                           &t);
+  MPI_Type_create_subarray(int(sizes.size()), sizes.data(), sub.data(), starts.data(), order, old, &t);
   return t;
 }
-inline MPI_Datatype darray(int size, int rank, const Ints& sizes, const Ints& distribs,
-                           const Ints& args, const Ints& procs, int order, MPI_Datatype old) {
+inline MPI_Datatype darray(int size, int rank, const Ints& sizes, const Ints& distribs, const Ints& args,
+                           const Ints& procs, int order, MPI_Datatype old) {
   MPI_Datatype t;
-  MPI_Type_create_darray(size, rank, int(sizes.size()), sizes.data(), distribs.data(), args.data(),
-                         procs.data(), order, old, &t);
+  MPI_Type_create_darray(size, rank, int(sizes.size()), sizes.data(), distribs.data(), args.data(), procs.data(), order,
+                         old, &t);
   return t;
 }
 inline MPI_Datatype resized(MPI_Aint lb, MPI_Aint extent, MPI_Datatype old) {

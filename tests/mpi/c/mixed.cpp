@@ -55,7 +55,7 @@ void replaced(const Sample& sample, int n, const std::string& what) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(mixed) {
   Contract c("mixed", &argc, &argv);
   const Pair p;
   for (const Sample& sample : samples())

@@ -86,7 +86,8 @@ void exchange(const Hood& hood, const Signature& signature, int n) {
   };
   const auto fill = [&](Buffer& send, int round, const Ints& counts) {
     Bytes all;
-    for (std::size_t i = 0; i < counts.size(); ++i) all += data(me, hood.targets[i] + 100 * int(i), round, bytes(counts[i]));
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      all += data(me, hood.targets[i] + 100 * int(i), round, bytes(counts[i]));
     send.put(all);
   };
 
@@ -112,8 +113,8 @@ void exchange(const Hood& hood, const Signature& signature, int n) {
           before(round);
           spread.poison();
         },
-        [&](int round, const std::string& label) { receive_all(spread, round, label, twos, false); }, send.address(),
-        1, MPI_Datatype(send_type), spread.address(), Counts(twos), Displs(Ints{4, 0}), MPI_Datatype(receive_type),
+        [&](int round, const std::string& label) { receive_all(spread, round, label, twos, false); }, send.address(), 1,
+        MPI_Datatype(send_type), spread.address(), Counts(twos), Displs(Ints{4, 0}), MPI_Datatype(receive_type),
         hood.comm);
   }
   {
@@ -127,8 +128,8 @@ void exchange(const Hood& hood, const Signature& signature, int n) {
           fill(send, round, twos);
           receive.poison();
         },
-        [&](int round, const std::string& label) { receive_all(receive, round, label, twos, true); }, send.address(),
-        2, MPI_Datatype(send_type), receive.address(), 2, MPI_Datatype(receive_type), hood.comm);
+        [&](int round, const std::string& label) { receive_all(receive, round, label, twos, true); }, send.address(), 2,
+        MPI_Datatype(send_type), receive.address(), 2, MPI_Datatype(receive_type), hood.comm);
   }
   for (bool several : {false, true}) {
     const Blocks out(signature, n, me, several, sends), in(signature, n, me + 2, several, receives);
@@ -142,14 +143,14 @@ void exchange(const Hood& hood, const Signature& signature, int n) {
       every_form(alltoallw, what, before, after, send.address(), Counts(out.numbers), out.at.data(), out.types.data(),
                  receive.address(), Counts(in.numbers), in.at.data(), in.types.data(), hood.comm);
     else
-      every_form(alltoallv, what, before, after, send.address(), Counts(out.numbers), Displs(out.places),
-                 out.types[0], receive.address(), Counts(in.numbers), Displs(in.places), in.types[0], hood.comm);
+      every_form(alltoallv, what, before, after, send.address(), Counts(out.numbers), Displs(out.places), out.types[0],
+                 receive.address(), Counts(in.numbers), Displs(in.places), in.types[0], hood.comm);
   }
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(neighbours) {
   Contract contract("neighbours", &argc, &argv);
   wanted().insert(argv + 1, argv + argc);
   for (Hood hood : {grid(false), grid(true), graph()}) {

@@ -63,8 +63,15 @@ struct Mixed {
   MPI_Request own;
 
   Mixed(int peer_, int n_)
-      : dense_in(dense, n_), strided_in(strided, n_, 2), scattered_in(scattered, n_), out(strided, n_, 2),
-        out_dense(dense, n_), out_scattered(scattered, n_), parked(strided, n_), peer(peer_), n(n_) {
+      : dense_in(dense, n_),
+        strided_in(strided, n_, 2),
+        scattered_in(scattered, n_),
+        out(strided, n_, 2),
+        out_dense(dense, n_),
+        out_scattered(scattered, n_),
+        parked(strided, n_),
+        peer(peer_),
+        n(n_) {
     const int me = contract().rank;
     out.fill(seed_of(me, 1));
     out_dense.fill(seed_of(me, 2));
@@ -112,9 +119,7 @@ const std::pair<const char*, Complete> completions[] = {
        for (int i = 0; i < 7; ++i) m.check_one(i, status[i], what);
      }},
     {"Waitall without statuses",
-     [](Mixed& m, const std::string& what) {
-       check_ok(MPI_Waitall(7, m.request.data(), MPI_STATUSES_IGNORE), what);
-     }},
+     [](Mixed& m, const std::string& what) { check_ok(MPI_Waitall(7, m.request.data(), MPI_STATUSES_IGNORE), what); }},
     {"Wait on each, last first",
      [](Mixed& m, const std::string& what) {
        for (int i = 6; i >= 0; --i) {
@@ -364,8 +369,8 @@ void freed_types(const Pair& p) {
     for (bool replaced : {false, true}) {
       if (!p.active) continue;
       contract().section("freed types");
-      const std::string what =
-          std::string(replaced ? "type freed and another made" : "type freed") + " while pending, n " + std::to_string(n);
+      const std::string what = std::string(replaced ? "type freed and another made" : "type freed") +
+                               " while pending, n " + std::to_string(n);
       Region out(strided, n), in(strided, n), model(strided, n);
       MPI_Request request[2];
       out.fill(seed_of(p.rank, n));
@@ -496,7 +501,7 @@ void truncated_alone(const Pair& p) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(nonblocking) {
   Contract c("nonblocking", &argc, &argv);
   const Pair p;
   every_type(p);

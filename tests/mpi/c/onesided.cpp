@@ -1,6 +1,5 @@
 // One-sided calls with datatypes that are not contiguous on either side, in every kind of epoch.
 
-
 #include "surface.hpp"
 
 namespace {
@@ -94,17 +93,14 @@ Type layout(int which, int n) {
   using namespace make;
   const MPI_Datatype number = MPI_UINT64_T;
   switch (which % 4) {
-    case 0:
-      return Type(vector(n, 1, 3, number));
+    case 0: return Type(vector(n, 1, 3, number));
     case 1: {
       Ints disps;
       for (int i = 0; i < n; ++i) disps.push_back(2 * (n - i) + i % 2);
       return Type(indexed_block(1, disps, number));
     }
-    case 2:
-      return Type(subarray({n, 3}, {n, 1}, {0, 2}, MPI_ORDER_C, number));
-    default:
-      return Type(owned(resized(0, 16, number), [n](MPI_Datatype t) { return contiguous(n, t); }));
+    case 2: return Type(subarray({n, 3}, {n, 1}, {0, 2}, MPI_ORDER_C, number));
+    default: return Type(owned(resized(0, 16, number), [n](MPI_Datatype t) { return contiguous(n, t); }));
   }
 }
 
@@ -164,14 +160,15 @@ void reach(Epoch epoch, int n, int which) {
     PMPI_Barrier(MPI_COMM_WORLD);
   };
   const int there_is = ring.target;
-  static_assert(std::decay_t<decltype(put)>::takes<void*, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype, MPI_Win>);
+  static_assert(
+      std::decay_t<decltype(put)>::takes<void*, int, MPI_Datatype, int, MPI_Aint, int, MPI_Datatype, MPI_Win>);
   attempt(put, replaced, false, from, 1, m, there_is, at, 1, t);
   attempt(get, kept, true, into, 1, r, there_is, at, 1, t);
   attempt(accumulate, added, false, from, 1, m, there_is, at, 1, t, MPI_SUM);
   attempt(accumulate, replaced, false, from, 1, m, there_is, at, 1, t, MPI_REPLACE);
   attempt(get_accumulate, added, true, from, 1, m, into, 1, r, there_is, at, 1, t, MPI_SUM);
-  attempt(get_accumulate, kept, true, nullptr, 0, MPI_Datatype(MPI_UINT64_T), into, 1, r, there_is, at,
-          1, t, MPI_NO_OP);
+  attempt(get_accumulate, kept, true, nullptr, 0, MPI_Datatype(MPI_UINT64_T), into, 1, r, there_is, at, 1, t,
+          MPI_NO_OP);
   attempt(rput, replaced, false, from, 1, m, there_is, at, 1, t);
   attempt(rget, kept, true, into, 1, r, there_is, at, 1, t);
   attempt(raccumulate, added, false, from, 1, m, there_is, at, 1, t, MPI_SUM);
@@ -240,7 +237,7 @@ void single(Epoch epoch) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(onesided) {
   Contract contract("onesided", &argc, &argv);
   wanted().insert(argv + 1, argv + argc);
   for (Epoch epoch : {Epoch::fence, Epoch::post, Epoch::lock, Epoch::lock_all}) {

@@ -22,8 +22,7 @@ void unpack(Region& r, const Bytes& stream, const std::string& what, int room = 
   in.resize(stream.size() + room + 1);
   int position = 0;
   r.poison();
-  check_ok(MPI_Unpack(in.data(), int(stream.size()) + room, &position, r.address, r.count, r.type, comm),
-           what);
+  check_ok(MPI_Unpack(in.data(), int(stream.size()) + room, &position, r.address, r.count, r.type, comm), what);
   check_equal(position, r.size(), what + ", position");
   r.expect(stream, what);
 }
@@ -80,8 +79,7 @@ void sequence() {
   for (Region* p : parts) {
     const Bytes bytes = p->packed();
     p->poison();
-    check_ok(MPI_Unpack(buffer.data(), end, &position, p->address, p->count, p->type, comm),
-             "sequence of unpacks");
+    check_ok(MPI_Unpack(buffer.data(), end, &position, p->address, p->count, p->type, comm), "sequence of unpacks");
     p->expect(bytes, "sequence of unpacks");
   }
   check_equal(position, end, "sequence of unpacks, position");
@@ -122,29 +120,23 @@ void errors() {
     check_equal(class_of(call(MPI_Pack, MPI_Unpack, &got)), expected, what);
     if (expected == MPI_SUCCESS) check_equal(got, plain, std::string(what) + ", position");
   };
-  both("uncommitted type, pack", [&](auto p, auto, int* at) {
-    return p(memory.data(), 1, type, buffer.data(), 400, at, comm);
-  });
-  both("uncommitted type, unpack", [&](auto, auto u, int* at) {
-    return u(buffer.data(), 400, at, memory.data(), 1, type, comm);
-  });
+  both("uncommitted type, pack",
+       [&](auto p, auto, int* at) { return p(memory.data(), 1, type, buffer.data(), 400, at, comm); });
+  both("uncommitted type, unpack",
+       [&](auto, auto u, int* at) { return u(buffer.data(), 400, at, memory.data(), 1, type, comm); });
   MPI_Type_commit(&type);
-  both("buffer too small, pack", [&](auto p, auto, int* at) {
-    return p(memory.data(), 1, type, buffer.data(), 79, at, comm);
-  });
+  both("buffer too small, pack",
+       [&](auto p, auto, int* at) { return p(memory.data(), 1, type, buffer.data(), 79, at, comm); });
   both("buffer too small behind a position, pack", [&](auto p, auto, int* at) {
     *at = 1;
     return p(memory.data(), 1, type, buffer.data(), 80, at, comm);
   });
-  both("buffer too small, unpack", [&](auto, auto u, int* at) {
-    return u(buffer.data(), 79, at, memory.data(), 1, type, comm);
-  });
-  both("negative count, pack", [&](auto p, auto, int* at) {
-    return p(memory.data(), -1, type, buffer.data(), 400, at, comm);
-  });
-  both("null type, pack", [&](auto p, auto, int* at) {
-    return p(memory.data(), 1, MPI_DATATYPE_NULL, buffer.data(), 400, at, comm);
-  });
+  both("buffer too small, unpack",
+       [&](auto, auto u, int* at) { return u(buffer.data(), 79, at, memory.data(), 1, type, comm); });
+  both("negative count, pack",
+       [&](auto p, auto, int* at) { return p(memory.data(), -1, type, buffer.data(), 400, at, comm); });
+  both("null type, pack",
+       [&](auto p, auto, int* at) { return p(memory.data(), 1, MPI_DATATYPE_NULL, buffer.data(), 400, at, comm); });
   both("zero count, pack", [&](auto p, auto, int* at) {
     *at = 8;
     return p(memory.data(), 0, type, buffer.data(), 400, at, comm);
@@ -249,8 +241,7 @@ void large_count() {
 #if MPI_VERSION >= 4
   std::vector<std::pair<const char*, MPI_Datatype>> types;
   MPI_Datatype t;
-  const MPI_Count blocks[] = {1, 3, 2}, disps[] = {40, 0, 20}, sizes[] = {6, 7}, sub[] = {3, 1},
-                  starts[] = {2, 4};
+  const MPI_Count blocks[] = {1, 3, 2}, disps[] = {40, 0, 20}, sizes[] = {6, 7}, sub[] = {3, 1}, starts[] = {2, 4};
   const MPI_Datatype olds[] = {MPI_INT, MPI_SHORT, MPI_CHAR};
   MPI_Type_vector_c(9, 1, 3, MPI_DOUBLE, &t);
   types.push_back({"vector_c", t});
@@ -297,7 +288,7 @@ void large_count() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(pack) {
   Contract c("pack", &argc, &argv);
   every_type();
   c.section("sequence");

@@ -31,15 +31,17 @@ int make_ready(Ready how, MPI_Request request) {
 void exchange(const Pair& p, Ready how, const Signature& signature, int n, int receive_parts) {
   const std::string what = std::string("partitioned, ") + signature.name + ", n " + std::to_string(n) +
                            ", received in " + std::to_string(receive_parts) + ", ready as " +
-                           (how == Ready::single ? "one" : how == Ready::range ? "range" : "list");
+                           (how == Ready::single  ? "one"
+                            : how == Ready::range ? "range"
+                                                  : "list");
   contract().section(what);
   const Type type = signature.type(p.sends ? 1 : 2, n);
   const int elements = 2 * kParts, parts = p.sends ? kParts : receive_parts;
   Buffer buffer(type, elements);
   MPI_Request request = MPI_REQUEST_NULL;
   const auto init = [&](const auto& function) {
-    return function(buffer.address(), parts, MPI_Count(elements / parts), MPI_Datatype(type), p.peer, 5,
-                    MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    return function(buffer.address(), parts, MPI_Count(elements / parts), MPI_Datatype(type), p.peer, 5, MPI_COMM_WORLD,
+                    MPI_INFO_NULL, &request);
   };
   if (!went(p.sends ? init(psend_init) : init(precv_init), what)) return;
   for (int round = 0; round < 3; ++round) {
@@ -64,7 +66,7 @@ void exchange(const Pair& p, Ready how, const Signature& signature, int n, int r
 }  // namespace
 #endif
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(partitioned) {
   Contract contract("partitioned", &argc, &argv);
 #ifdef CONTRACT_HAVE_MPI4_OBJECTS
   const Pair p;

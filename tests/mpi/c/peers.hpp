@@ -15,8 +15,7 @@ struct Pair {
 // A buffer attached for MPI_Bsend, large enough for `messages` of `bytes` each.
 class Attached {
  public:
-  explicit Attached(std::size_t bytes, int messages = 1)
-      : memory_(messages * (bytes + MPI_BSEND_OVERHEAD + 64)) {
+  explicit Attached(std::size_t bytes, int messages = 1) : memory_(messages * (bytes + MPI_BSEND_OVERHEAD + 64)) {
     MPI_Buffer_attach(memory_.data(), int(memory_.size()));
   }
   ~Attached() {
@@ -52,9 +51,7 @@ inline const Mode modes[] = {
 // "Your receive is posted": what a ready send needs to know, and what tells two ranks apart in time.
 constexpr int kToken = 4242;
 inline void give_token(int peer) { MPI_Send(nullptr, 0, MPI_BYTE, peer, kToken, MPI_COMM_WORLD); }
-inline void take_token(int peer) {
-  MPI_Recv(nullptr, 0, MPI_BYTE, peer, kToken, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
+inline void take_token(int peer) { MPI_Recv(nullptr, 0, MPI_BYTE, peer, kToken, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
 
 inline void check_status(const MPI_Status& status, int source, int tag, const Region& r, const std::string& what) {
   check_equal(status.MPI_SOURCE, source, what + ", status source");

@@ -163,9 +163,7 @@ void completed_by(const Pair& p) {
               MPI_Testany(2, request, &index, &flag, MPI_STATUS_IGNORE);
               done += flag;
               break;
-            default:
-              MPI_Testsome(2, request, &index, list, MPI_STATUSES_IGNORE);
-              done += index;
+            default: MPI_Testsome(2, request, &index, list, MPI_STATUSES_IGNORE); done += index;
           }
         }
         model.fill(seed_of(p.peer, round));
@@ -203,7 +201,7 @@ void cancelled(const Pair& p) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(persistent) {
   Contract c("persistent", &argc, &argv);
   const Pair p;
   every_type(p);

@@ -11,9 +11,8 @@ struct Way {
   bool matched, polls, waits;
 };
 const Way ways[] = {
-    {"Probe, Recv", false, false, false},   {"Iprobe, Recv", false, true, false},
-    {"Mprobe, Mrecv", true, false, false},  {"Improbe, Mrecv", true, true, false},
-    {"Mprobe, Imrecv", true, false, true},  {"Improbe, Imrecv", true, true, true},
+    {"Probe, Recv", false, false, false},  {"Iprobe, Recv", false, true, false},  {"Mprobe, Mrecv", true, false, false},
+    {"Improbe, Mrecv", true, true, false}, {"Mprobe, Imrecv", true, false, true}, {"Improbe, Imrecv", true, true, true},
 };
 
 MPI_Message find(const Way& way, int source, int tag, MPI_Status* status, const std::string& what) {
@@ -149,8 +148,7 @@ void shorter_and_truncated(const Pair& p) {
     check_equal(elements, n, what + ", shorter than posted, Get_elements");
     longer.expect(sent, what + ", shorter than posted");
     MPI_Mprobe(p.peer, 2, world, &message, &status);
-    check_class(MPI_Mrecv(shorter.address, 1, shorter.type, &message, &status), MPI_ERR_TRUNCATE,
-                what + ", truncated");
+    check_class(MPI_Mrecv(shorter.address, 1, shorter.type, &message, &status), MPI_ERR_TRUNCATE, what + ", truncated");
     shorter.expect_gaps(what + ", truncated, nothing written elsewhere");
   }
 }
@@ -178,7 +176,7 @@ void no_process() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(probe) {
   Contract c("probe", &argc, &argv);
   const Pair p;
   every_type(p);

@@ -13,6 +13,7 @@
 
 #include "describe.hpp"
 #include "make.hpp"
+#include "program.hpp"
 #include "typemap.hpp"
 
 namespace {
@@ -66,8 +67,7 @@ Outcome judge(MPI_Datatype t, int count) {
   out.torn = (seen == want) != (got == want);
 
   std::fill(got.begin(), got.end(), 0);
-  PMPI_Sendrecv(from.origin(), count, t, 0, 1, got.data(), size, MPI_BYTE, 0, 1, MPI_COMM_SELF,
-                MPI_STATUS_IGNORE);
+  PMPI_Sendrecv(from.origin(), count, t, 0, 1, got.data(), size, MPI_BYTE, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   out.send = got != want;
 
   if (overlaps(map)) return out;
@@ -79,8 +79,7 @@ Outcome judge(MPI_Datatype t, int count) {
   out.unpack = into.bytes != expected.bytes;
 
   std::fill(into.bytes.begin(), into.bytes.end(), 0xA5);
-  PMPI_Sendrecv(want.data(), size, MPI_BYTE, 0, 1, into.origin(), count, t, 0, 1, MPI_COMM_SELF,
-                MPI_STATUS_IGNORE);
+  PMPI_Sendrecv(want.data(), size, MPI_BYTE, 0, 1, into.origin(), count, t, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
   out.receive = into.bytes != expected.bytes;
   return out;
 }
@@ -103,9 +102,8 @@ void consider(const std::string& family, MPI_Datatype t) {
     if (o.any() && tally.example.empty()) tally.example = text;
     if (verbose)
       std::printf("{\"family\": \"%s\", \"type\": \"%s\", \"count\": %d, \"wrong\": \"%s%s%s%s%s%s\"}\n",
-                  family.c_str(), describe(t).c_str(), count, o.pack ? "pack " : "",
-                  o.unpack ? "unpack " : "", o.send ? "send " : "", o.receive ? "receive " : "",
-                  o.crash ? "crash " : "", o.torn ? "torn " : "");
+                  family.c_str(), describe(t).c_str(), count, o.pack ? "pack " : "", o.unpack ? "unpack " : "",
+                  o.send ? "send " : "", o.receive ? "receive " : "", o.crash ? "crash " : "", o.torn ? "torn " : "");
   }
   MPI_Type_free(&t);
 }
@@ -114,8 +112,7 @@ using Make = std::function<MPI_Datatype()>;
 using namespace make;
 
 // A type made from another that is then let go, as programs do.
-void derived(const std::string& family, MPI_Datatype inner,
-             const std::function<MPI_Datatype(MPI_Datatype)>& outer) {
+void derived(const std::string& family, MPI_Datatype inner, const std::function<MPI_Datatype(MPI_Datatype)>& outer) {
   const MPI_Datatype t = outer(inner);
   PMPI_Type_free(&inner);
   consider(family, t);
@@ -136,8 +133,7 @@ void vectors() {
                                                : "positive";
           consider(std::string("vector, stride ") + kind, vector(n, block, stride, base));
           const MPI_Aint bytes = stride * type_size(base) + (stride < 0 ? -1 : 1);
-          consider(std::string("hvector off alignment, stride ") + kind,
-                   hvector(n, block, bytes, base));
+          consider(std::string("hvector off alignment, stride ") + kind, hvector(n, block, bytes, base));
           consider("hvector, stride of a few bytes", hvector(n, block, stride, base));
         }
 }
@@ -148,21 +144,18 @@ void nested_vectors() {
       for (int outer : {-40, -3, 3, 40})
         for (int n = 1; n <= 3; ++n)
           for (int block = 1; block <= 2; ++block) {
-            const std::string kind = std::string("vector of vector, inner ") +
-                                     (inner < 0 ? "negative" : "positive") + ", outer " +
-                                     (outer < 0 ? "negative" : "positive");
-            derived(kind, vector(n, 1, inner, base), [&](MPI_Datatype t) {
-              return hvector(n, block, outer * type_size(base), t);
-            });
+            const std::string kind = std::string("vector of vector, inner ") + (inner < 0 ? "negative" : "positive") +
+                                     ", outer " + (outer < 0 ? "negative" : "positive");
+            derived(kind, vector(n, 1, inner, base),
+                    [&](MPI_Datatype t) { return hvector(n, block, outer * type_size(base), t); });
             derived("contiguous of " + std::string(inner < 0 ? "negative" : "positive") + " vector",
                     vector(n, 1, inner, base), [&](MPI_Datatype t) { return contiguous(block + 1, t); });
           }
 }
 
 void lists() {
-  const std::vector<std::vector<int>> orders = {{0, 1, 2}, {2, 1, 0}, {0, 2, 1}, {1, 0, 2},
-                                                {1, 2, 0}, {2, 0, 1}, {0, -1, -2}, {-2, -1, 0},
-                                                {5, 3, 0}, {0, 4, 2}};
+  const std::vector<std::vector<int>> orders = {{0, 1, 2}, {2, 1, 0},   {0, 2, 1},   {1, 0, 2}, {1, 2, 0},
+                                                {2, 0, 1}, {0, -1, -2}, {-2, -1, 0}, {5, 3, 0}, {0, 4, 2}};
   const std::vector<std::vector<int>> sizes = {{1, 1, 1}, {2, 2, 2}, {1, 2, 3}, {3, 2, 1},
                                                {0, 1, 2}, {2, 0, 1}, {1, 2, 0}};
   for (MPI_Datatype base : bases)
@@ -189,19 +182,23 @@ void lists() {
           }
           std::vector<MPI_Aint> wide;
           for (int o : order) wide.push_back(o * 8 * step);
-          consider("struct of int, double, short, " + kind,
-                   structure(block, wide, {MPI_INT, MPI_DOUBLE, MPI_SHORT}));
+          consider("struct of int, double, short, " + kind, structure(block, wide, {MPI_INT, MPI_DOUBLE, MPI_SHORT}));
           consider("struct of one type, " + kind, structure(block, wide, {base, base, base}));
         }
 }
 
 void resizes() {
-  const std::vector<Make> inners = {
-      [] { return contiguous(1, MPI_INT); },   [] { return contiguous(3, MPI_BYTE); },
-      [] { return vector(3, 1, 2, MPI_BYTE); }, [] { return vector(2, 1, -2, MPI_INT); },
-      [] { return structure({1, 1}, {0, 8}, {MPI_INT, MPI_DOUBLE}); },
-      [] { return indexed({1, 2}, {3, 0}, MPI_BYTE); },
-      [] { return contiguous(2, MPI_SHORT_INT); }};
+  const std::vector<Make> inners = {[] { return contiguous(1, MPI_INT); },
+                                    [] { return contiguous(3, MPI_BYTE); },
+                                    [] { return vector(3, 1, 2, MPI_BYTE); },
+                                    [] { return vector(2, 1, -2, MPI_INT); },
+                                    [] {
+                                      return structure({1, 1}, {0, 8}, {MPI_INT, MPI_DOUBLE});
+                                    },
+                                    [] {
+                                      return indexed({1, 2}, {3, 0}, MPI_BYTE);
+                                    },
+                                    [] { return contiguous(2, MPI_SHORT_INT); }};
   for (const auto& inner : inners)
     for (MPI_Aint lb : {-8, -1, 0, 1, 8})
       for (MPI_Aint extent : {-40, -16, -1, 0, 1, 2, 4, 16, 40}) {
@@ -209,7 +206,9 @@ void resizes() {
                                              : extent == 0 ? "zero extent"
                                              : extent < 16 ? "small extent"
                                                            : "large extent") +
-                                 (lb < 0 ? ", negative lb" : lb > 0 ? ", positive lb" : "");
+                                 (lb < 0   ? ", negative lb"
+                                  : lb > 0 ? ", positive lb"
+                                           : "");
         derived("resized, " + kind, inner(), [&](MPI_Datatype t) { return resized(lb, extent, t); });
         for (int n = 2; n <= 3; ++n) {
           auto with = [&](const char* name, const std::function<MPI_Datatype(MPI_Datatype)>& outer) {
@@ -235,8 +234,7 @@ void arrays() {
           for (int x = 0; x + sx <= 3; ++x)
             for (int y = 0; y + sy <= 3; ++y) {
               consider("subarray 2-D", subarray({3, 3}, {sx, sy}, {x, y}, order, base));
-              consider("subarray 3-D",
-                       subarray({3, 4, 3}, {sx, 2, sy}, {x, 1, y}, order, base));
+              consider("subarray 3-D", subarray({3, 4, 3}, {sx, 2, sy}, {x, 1, y}, order, base));
             }
   for (int order : {MPI_ORDER_C, MPI_ORDER_FORTRAN})
     for (int d0 : {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE})
@@ -252,23 +250,21 @@ void arrays() {
             if (d0 == MPI_DISTRIBUTE_BLOCK && arg == 2) args[0] = none;
             if (d1 == MPI_DISTRIBUTE_BLOCK && arg == 2) args[1] = none;
             MPI_Datatype t;
-            PMPI_Type_create_darray(procs[0] * procs[1], rank, 2, sizes, distribs, args, procs, order,
-                                    MPI_INT, &t);
+            PMPI_Type_create_darray(procs[0] * procs[1], rank, 2, sizes, distribs, args, procs, order, MPI_INT, &t);
             const bool cyclic = d0 == MPI_DISTRIBUTE_CYCLIC || d1 == MPI_DISTRIBUTE_CYCLIC;
-            consider(std::string("darray, ") + (cyclic ? "cyclic" : "block") +
-                         (order == MPI_ORDER_C ? ", C" : ", Fortran"),
-                     t);
+            consider(
+                std::string("darray, ") + (cyclic ? "cyclic" : "block") + (order == MPI_ORDER_C ? ", C" : ", Fortran"),
+                t);
           }
 }
 
 void pairs_and_transposes() {
-  for (MPI_Datatype pair : {MPI_DOUBLE_INT, MPI_SHORT_INT, MPI_FLOAT_INT, MPI_LONG_INT, MPI_2INT,
-                            MPI_LONG_DOUBLE_INT}) {
+  for (MPI_Datatype pair :
+       {MPI_DOUBLE_INT, MPI_SHORT_INT, MPI_FLOAT_INT, MPI_LONG_INT, MPI_2INT, MPI_LONG_DOUBLE_INT}) {
     for (int n = 1; n <= 4; ++n) {
       consider("contiguous of a pair type", contiguous(n, pair));
       for (int stride : {-3, -1, 1, 2, 3}) {
-        consider(stride < 0 ? "vector of a pair type, negative" : "vector of a pair type",
-                 vector(n, 1, stride, pair));
+        consider(stride < 0 ? "vector of a pair type, negative" : "vector of a pair type", vector(n, 1, stride, pair));
       }
     }
     consider("indexed of a pair type", indexed({1, 2}, {3, 0}, pair));
@@ -289,10 +285,13 @@ void pairs_and_transposes() {
 // Complex numbers, which some MPI takes for pairs, at distances of whole and of half ones.
 void large_elements() {
   for (int stride = 16; stride <= 56; stride += 4) {
-    const std::string kind = stride % 16 == 0 ? "at whole distances" : stride % 8 == 0 ? "at half distances" : "off alignment";
+    const std::string kind = stride % 16 == 0  ? "at whole distances"
+                             : stride % 8 == 0 ? "at half distances"
+                                               : "off alignment";
     consider("double complex " + kind, hvector(3, 1, stride, MPI_C_DOUBLE_COMPLEX));
     consider("double complex " + kind, hindexed({1, 2, 1}, {0, stride, 4 * stride}, MPI_C_DOUBLE_COMPLEX));
-    derived("double complex " + kind, resized(0, stride, MPI_C_DOUBLE_COMPLEX), [](MPI_Datatype t) { return contiguous(3, t); });
+    derived("double complex " + kind, resized(0, stride, MPI_C_DOUBLE_COMPLEX),
+            [](MPI_Datatype t) { return contiguous(3, t); });
   }
 }
 
@@ -308,14 +307,15 @@ void long_doubles() {
 void empties() {
   for (MPI_Datatype base : bases) {
     const Make nothing[] = {[&] { return contiguous(0, base); }, [&] { return vector(0, 1, 2, base); },
-                            [&] { return indexed({0, 0}, {1, 2}, base); }};
+                            [&] {
+                              return indexed({0, 0}, {1, 2}, base);
+                            }};
     for (const auto& empty : nothing) {
       consider("zero-size type", empty());
       derived("contiguous of zero-size", empty(), [](MPI_Datatype t) { return contiguous(3, t); });
       derived("vector of zero-size", empty(), [](MPI_Datatype t) { return vector(3, 2, 4, t); });
       derived("hvector of zero-size", empty(), [](MPI_Datatype t) { return hvector(3, 2, 4, t); });
-      derived("indexed of zero-size", empty(),
-              [](MPI_Datatype t) { return indexed({1, 2}, {0, 3}, t); });
+      derived("indexed of zero-size", empty(), [](MPI_Datatype t) { return indexed({1, 2}, {0, 3}, t); });
       derived("resized of zero-size", empty(), [](MPI_Datatype t) { return resized(0, 8, t); });
       derived("struct with a zero-size member", empty(), [&](MPI_Datatype t) {
         return structure({1, 2, 1}, {0, 16, 48}, {base, t, base});
@@ -329,7 +329,7 @@ void empties() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(quirks) {
   MPI_Init(&argc, &argv);
   verbose = argc > 1 && std::string(argv[1]) == "-v";
   std::signal(SIGFPE, fault);
@@ -347,9 +347,11 @@ int main(int argc, char** argv) {
     long_doubles();
     empties();
     for (const auto& [family, t] : tallies)
-      std::printf("{\"family\": \"%s\", \"example\": \"%s\", \"wrong\": %d, \"of\": %d, \"unpack\": %d, "
-                  "\"send\": %d, \"receive\": %d, \"crash\": %d, \"torn\": %d}\n",
-                  family.c_str(), t.example.c_str(), t.pack, t.of, t.unpack, t.send, t.receive, t.crash, t.torn);
+      std::printf(
+          "{\"family\": \"%s\", \"example\": \"%s\", \"wrong\": %d, \"of\": %d, \"unpack\": %d, "
+          "\"send\": %d, \"receive\": %d, \"crash\": %d, \"torn\": %d}\n",
+          family.c_str(), t.example.c_str(), t.pack, t.of, t.unpack, t.send, t.receive, t.crash, t.torn);
   }
   MPI_Finalize();
+  return 0;
 }

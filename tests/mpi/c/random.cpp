@@ -70,13 +70,13 @@ void expect(const Bytes& got, const Bytes& oracle, const Bytes& plain, const cha
   if (got == plain) return check(true, what);
   std::size_t i = 0;
   while (got[i] == plain[i]) ++i;
-  check(false, what, "byte " + std::to_string(i) + " expected " + std::to_string(plain[i]) + " got " +
-                         std::to_string(got[i]) + (plain == oracle ? "" : " (a quirk of the MPI)") +
-                         " " + c.about);
+  check(false, what,
+        "byte " + std::to_string(i) + " expected " + std::to_string(plain[i]) + " got " + std::to_string(got[i]) +
+            (plain == oracle ? "" : " (a quirk of the MPI)") + " " + c.about);
 }
 
-Bytes pack(const Case& c, int (*call)(const void*, int, MPI_Datatype, void*, int, int*, MPI_Comm),
-           const Memory& from, const char* what) {
+Bytes pack(const Case& c, int (*call)(const void*, int, MPI_Datatype, void*, int, int*, MPI_Comm), const Memory& from,
+           const char* what) {
   Bytes out(c.size + 8, 0xA5);
   int position = 0;
   check_ok(call(from.origin, c.count, c.type, out.data(), c.size, &position, MPI_COMM_SELF), what);
@@ -93,14 +93,14 @@ Bytes unpack(const Case& c, int (*call)(const void*, int, int*, void*, int, MPI_
   return into.bytes();
 }
 
-using Exchange = int (*)(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int, int,
-                         MPI_Comm, MPI_Status*);
+using Exchange = int (*)(const void*, int, MPI_Datatype, int, int, void*, int, MPI_Datatype, int, int, MPI_Comm,
+                         MPI_Status*);
 
 Bytes exchange(const Case& c, Exchange call, const Memory& from, const char* what) {
   Memory into(c, 0);
   const int peer = contract().ranks - 1 - contract().rank;
-  check_ok(call(from.origin, c.count, c.type, peer, 1, into.origin, c.count, c.type, peer, 1,
-                MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+  check_ok(call(from.origin, c.count, c.type, peer, 1, into.origin, c.count, c.type, peer, 1, MPI_COMM_WORLD,
+                MPI_STATUS_IGNORE),
            what);
   return into.bytes();
 }
@@ -110,16 +110,15 @@ void judge(const Case& c) {
   const Memory theirs(c, 1 + (contract().ranks - 1 - contract().rank));
   Bytes stream = oracle_pack(c.map, from.origin);
   stream.resize(c.size + 8, 0xA5);
-  expect(pack(c, MPI_Pack, from, "random pack"), stream, pack(c, PMPI_Pack, from, "plain pack"),
-         "random pack", c);
+  expect(pack(c, MPI_Pack, from, "random pack"), stream, pack(c, PMPI_Pack, from, "plain pack"), "random pack", c);
   if (!c.receivable) return;
 
   Memory into(c, 0);
   stream.resize(c.size);
   stream.reserve(1);
   oracle_unpack(c.map, stream, into.origin);
-  expect(unpack(c, MPI_Unpack, stream, "random unpack"), into.bytes(),
-         unpack(c, PMPI_Unpack, stream, "plain unpack"), "random unpack", c);
+  expect(unpack(c, MPI_Unpack, stream, "random unpack"), into.bytes(), unpack(c, PMPI_Unpack, stream, "plain unpack"),
+         "random unpack", c);
   if (contract().ranks != 2) return;
 
   Memory arrived(c, 0);
@@ -149,7 +148,7 @@ void run_round(unsigned long seed, long round, bool empties, bool positive) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(random) {
   Contract c("random", &argc, &argv);
   bool empties = false, positive = false;
   unsigned long numbers[] = {5, 0, 0};

@@ -49,8 +49,7 @@ inline MPI_Datatype irregular(int n, bool holes) {
 // A type of the given payload made of structs, vectors and resizes, four levels deep.
 inline MPI_Datatype deep(int n) {
   using namespace make;
-  const MPI_Datatype record =
-      structure({1, 2, 3}, {0, 8, 32}, {MPI_INT, MPI_DOUBLE, MPI_SHORT});  // 26 bytes
+  const MPI_Datatype record = structure({1, 2, 3}, {0, 8, 32}, {MPI_INT, MPI_DOUBLE, MPI_SHORT});  // 26 bytes
   const MPI_Datatype padded = owned(record, [](MPI_Datatype t) { return resized(-8, 56, t); });
   const MPI_Datatype pairs = owned(padded, [](MPI_Datatype t) { return vector(2, 1, 3, t); });
   return owned(pairs, [n](MPI_Datatype t) { return hvector(n / 7 + 1, 1, 56 * 5, t); });
@@ -89,7 +88,10 @@ inline const std::vector<Sample>& samples() {
          const int m = root_of(n, 3);
          return subarray({m + 2, m + 3, m + 1}, {m, m, m}, {1, 2, 1}, MPI_ORDER_C, MPI_DOUBLE);
        }},
-      {"full row", [](int n) { return subarray({4, n}, {1, n}, {1, 0}, MPI_ORDER_C, MPI_DOUBLE); }},
+      {"full row",
+       [](int n) {
+         return subarray({4, n}, {1, n}, {1, 0}, MPI_ORDER_C, MPI_DOUBLE);
+       }},
       {"indexed", [](int n) { return irregular(n, false); }},
       {"indexed with holes", [](int n) { return irregular(n, true); }},
       {"indexed_block",
@@ -115,9 +117,7 @@ inline const std::vector<Sample>& samples() {
        },
        false, true},
       {"resized",
-       [](int n) {
-         return owned(resized(-8, 32, MPI_DOUBLE), [n](MPI_Datatype t) { return contiguous(n, t); });
-       }},
+       [](int n) { return owned(resized(-8, 32, MPI_DOUBLE), [n](MPI_Datatype t) { return contiguous(n, t); }); }},
       {"transpose",
        [](int n) {
          const int m = root_of(n, 2);
@@ -130,13 +130,10 @@ inline const std::vector<Sample>& samples() {
       {"darray",
        [](int n) {
          const int m = root_of(n * 4, 2);
-         return darray(4, 1, {m, m}, {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK},
-                       {2, MPI_DISTRIBUTE_DFLT_DARG}, {2, 2}, MPI_ORDER_C, MPI_DOUBLE);
+         return darray(4, 1, {m, m}, {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK}, {2, MPI_DISTRIBUTE_DFLT_DARG},
+                       {2, 2}, MPI_ORDER_C, MPI_DOUBLE);
        }},
-      {"dup",
-       [](int n) {
-         return owned(vector(n, 1, 3, MPI_INT), [](MPI_Datatype t) { return duplicate(t); });
-       }},
+      {"dup", [](int n) { return owned(vector(n, 1, 3, MPI_INT), [](MPI_Datatype t) { return duplicate(t); }); }},
       {"absolute", [](int n) { return vector(n, 1, 2, MPI_DOUBLE); }, true},
   };
   return all;
@@ -149,7 +146,10 @@ inline const std::vector<Sample>& same_signature() {
       {"contiguous", [](int n) { return contiguous(n, MPI_DOUBLE); }},
       {"vector", [](int n) { return vector(n, 1, 3, MPI_DOUBLE); }},
       {"negative hvector", [](int n) { return hvector(n, 1, -24, MPI_DOUBLE); }},
-      {"column", [](int n) { return subarray({n, 3}, {n, 1}, {0, 2}, MPI_ORDER_C, MPI_DOUBLE); }},
+      {"column",
+       [](int n) {
+         return subarray({n, 3}, {n, 1}, {0, 2}, MPI_ORDER_C, MPI_DOUBLE);
+       }},
       {"hindexed",
        [](int n) {
          Ints blocks;
@@ -205,9 +205,15 @@ class Region {
   Region(MPI_Datatype type_, int count_, const std::string& name_, bool absolute = false, Known&& k = {})
       : Region(type_, count_, name_, absolute, k) {}
   Region(MPI_Datatype type_, int count_, const std::string& name_, bool absolute, Known& k)
-      : type(type_), count(count_), name(name_),
-        shared_map_(k.map ? k.map : k.map = std::make_shared<Typemap>(typemap(type_, count_))), map_(*shared_map_),
-        bounds_(bounds_of(map_)), size_(size_of(map_)), margin_(margin()), memory_(bounds_.end - bounds_.begin + 2 * margin_) {
+      : type(type_),
+        count(count_),
+        name(name_),
+        shared_map_(k.map ? k.map : k.map = std::make_shared<Typemap>(typemap(type_, count_))),
+        map_(*shared_map_),
+        bounds_(bounds_of(map_)),
+        size_(size_of(map_)),
+        margin_(margin()),
+        memory_(bounds_.end - bounds_.begin + 2 * margin_) {
     origin_ = memory_.data() + margin_ - bounds_.begin;
     address = origin_;
     MPI_Type_commit(&type);
@@ -256,8 +262,9 @@ class Region {
     if (i == got.size())
       check(true, what);
     else
-      check(false, what, "offset " + std::to_string(memory_.data() + i - origin_) + " expected " +
-                             std::to_string(memory_[i]) + " got " + std::to_string(got[i]));
+      check(false, what,
+            "offset " + std::to_string(memory_.data() + i - origin_) + " expected " + std::to_string(memory_[i]) +
+                " got " + std::to_string(got[i]));
     memory_ = got;
   }
   void expect_untouched(const std::string& what) {
@@ -275,8 +282,8 @@ class Region {
   // An MPI that takes falling blocks for rising ones writes on the other side of the origin, and Open MPI takes some that
   // overlap for contiguous.
   MPI_Aint margin() const {
-    const bool rising = std::is_sorted(map_.begin(), map_.end(),
-                                       [](const Piece& a, const Piece& b) { return a.disp < b.disp; });
+    const bool rising =
+        std::is_sorted(map_.begin(), map_.end(), [](const Piece& a, const Piece& b) { return a.disp < b.disp; });
     return 64 + (rising ? 0 : std::max(bounds_.end - bounds_.begin, size_));
   }
 

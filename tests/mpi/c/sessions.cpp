@@ -68,7 +68,7 @@ class Session {
 }  // namespace
 #endif
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(sessions) {
 #ifdef CONTRACT_HAVE_MPI4_OBJECTS
   alarm(60);  // there is no contract yet to name what hangs
   // One session stays throughout: Open MPI 5.0 and MPICH 4.0 crash where the last one ends and another begins.

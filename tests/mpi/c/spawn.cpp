@@ -39,8 +39,9 @@ void exchange(MPI_Comm between, int side, const std::string& name) {
     // From the first of side 0 to all of side 1.
     in.poison();
     const int root = side == 1 ? 0 : place == 0 ? MPI_ROOT : MPI_PROC_NULL;
-    check_ok(side == 0 ? bcast(out.address(), 1, out_type, root, between) : bcast(in.address(), 1, in_type, root, between),
-             what + ", Bcast");
+    check_ok(
+        side == 0 ? bcast(out.address(), 1, out_type, root, between) : bcast(in.address(), 1, in_type, root, between),
+        what + ", Bcast");
     if (side == 1) in.expect(data(0, -1, n, in.size()), what + ", Bcast, data");
   }
 }
@@ -56,7 +57,9 @@ void spawn(char* program) {
   contract().section("MPI_Comm_spawn");
   MPI_Comm children;
   int codes[kChildren];
-  if (!went(MPI_Comm_spawn(program, MPI_ARGV_NULL, kChildren, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, codes),
+  char name[] = "spawn";
+  char* arguments[] = {name, nullptr};
+  if (!went(MPI_Comm_spawn(program, arguments, kChildren, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, codes),
             "MPI_Comm_spawn"))
     return;
   exchange(children, 0, "spawned");
@@ -91,7 +94,7 @@ void meet() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(spawn) {
   Contract contract("spawn", &argc, &argv);
   alarm(15);  // some MPIs cannot do this on some machines, and wait for ever
   MPI_Comm parents;

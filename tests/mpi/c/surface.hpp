@@ -38,8 +38,11 @@ template <class Call>
 Function(const char*, Call) -> Function<Call>;
 
 // The name is looked up when the arguments are known: where mpi.h lacks it, it takes none.
-#define FUNCTION(f) \
-  Function { #f, [](auto... a) requires requires { f(a...); } { return f(a...); } }
+#define FUNCTION(f)                                  \
+  Function {                                         \
+#f, [](auto... a) requires requires { f(a...); } \
+    { return f(a...); }                              \
+  }
 
 // What any mpi.h must have, or a mistake in the arguments would silently test nothing.
 constexpr bool kMpi4 = MPI_VERSION >= 4;
@@ -82,13 +85,15 @@ struct Defect {
   const char* why;
 };
 inline const Defect defects[] = {
-    {"MPICH Version: 4.0", "MPI_Gather_init", "", "copies the root's own block when it is made, not when it is started"},
+    {"MPICH Version: 4.0", "MPI_Gather_init", "",
+     "copies the root's own block when it is made, not when it is started"},
     {"MPICH Version: 4.0", "MPI_Scatter_init", "", "copies the root's own block when it is made; hangs"},
     {"MPICH Version: 4.0", "MPI_Allgather_init", "", "copies the own block when it is made; crashes"},
     {"MPICH Version: 4.0", "MPI_Reduce_scatter_block_init", "inter", "is right the first time only"},
     {"MPICH", "MPI_Ibcast", "inter", "takes data from anywhere unless the root is the first of its side"},
     {"MPICH", "MPI_Bcast_init", "inter", "as MPI_Ibcast"},
-    {"MPICH", "MPI_Reduce_scatter_block", "intra, spread struct", "writes past its memory with a gap at the end of the type"},
+    {"MPICH", "MPI_Reduce_scatter_block", "intra, spread struct",
+     "writes past its memory with a gap at the end of the type"},
     {"MPICH", "MPI_Ireduce_scatter_block", "intra, spread struct", "as MPI_Reduce_scatter_block"},
     {"MPICH Version: 4.0", "MPI_", "to falling blocks", "writes to and reads from wrong places of the window"},
     {"MPICH Version: 4.0", "MPI_Rget,", "", "completes the request before the data is there"},
@@ -112,7 +117,8 @@ inline bool avoided(const std::string& label) {
     int length;
     PMPI_Get_library_version(name, &length);
     std::string words = name;
-    std::replace_if(words.begin(), words.end(), [](unsigned char c) { return std::isspace(c); }, ' ');
+    std::replace_if(
+        words.begin(), words.end(), [](unsigned char c) { return std::isspace(c); }, ' ');
     words.erase(std::unique(words.begin(), words.end(), [](char a, char b) { return a == ' ' && b == ' '; }),
                 words.end());
     return words;
@@ -173,11 +179,10 @@ struct Family {
 template <class Small, class Large>
 Family(Small, Large) -> Family<Small, Large>;
 
-#define FAMILY(X, IX)                                                                             \
-  Family {                                                                                        \
-    Forms{FUNCTION(MPI_##X), FUNCTION(MPI_##IX), FUNCTION(MPI_##X##_init)}, Forms {               \
-      FUNCTION(MPI_##X##_c), FUNCTION(MPI_##IX##_c), FUNCTION(MPI_##X##_init_c)                   \
-    }                                                                                             \
+#define FAMILY(X, IX)                                                                     \
+  Family {                                                                                \
+    Forms { FUNCTION(MPI_##X), FUNCTION(MPI_##IX), FUNCTION(MPI_##X##_init) }             \
+    , Forms { FUNCTION(MPI_##X##_c), FUNCTION(MPI_##IX##_c), FUNCTION(MPI_##X##_init_c) } \
   }
 
 inline bool went(int code, const std::string& what) {
@@ -291,10 +296,9 @@ inline const std::vector<Signature>& signatures() {
                          [n](MPI_Datatype t) { return vector(n, 1, 2, t); });
           },
           [](int n) {
-            return owned(
-                owned(structure({1, 1, 2}, {0, 8, 16}, {MPI_CHAR, MPI_DOUBLE, MPI_INT}),
-                      [](MPI_Datatype t) { return resized(-8, 56, t); }),
-                [n](MPI_Datatype t) { return contiguous(n, t); });
+            return owned(owned(structure({1, 1, 2}, {0, 8, 16}, {MPI_CHAR, MPI_DOUBLE, MPI_INT}),
+                               [](MPI_Datatype t) { return resized(-8, 56, t); }),
+                         [n](MPI_Datatype t) { return contiguous(n, t); });
           }},
          true}};
   }();
@@ -404,8 +408,9 @@ class Buffer {
     if (g == got.end())
       check(true, what);
     else
-      check(false, what, "offset " + std::to_string(g - got.begin() - (origin_ - memory_.data())) + " expected " +
-                             std::to_string(*e) + " got " + std::to_string(*g));
+      check(false, what,
+            "offset " + std::to_string(g - got.begin() - (origin_ - memory_.data())) + " expected " +
+                std::to_string(*e) + " got " + std::to_string(*g));
     memory_ = got;
   }
 

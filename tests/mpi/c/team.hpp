@@ -24,8 +24,8 @@ struct Team {
 // beside the root of an intercommunicator do not count a nonblocking call, and on the same communicator the next
 // one would not match.
 struct Root {
-  int world;              // who it is
-  int argument;           // what to pass for it
+  int world;     // who it is
+  int argument;  // what to pass for it
   MPI_Comm comm;
   bool is_me = false;
   bool takes_part = true;  // false: beside the root of an intercommunicator

@@ -19,7 +19,8 @@ MPI_Datatype some_type(int thread, int round, int n) {
 
 // One thread of each rank of the pair, on its own communicator or with its own tag.
 void work(int thread, MPI_Comm comm, int tag, const Pair& p) {
-  const std::string what = comm == MPI_COMM_WORLD ? "threads with their own tags" : "threads with their own communicators";
+  const std::string what =
+      comm == MPI_COMM_WORLD ? "threads with their own tags" : "threads with their own communicators";
   for (int round = 0; round < kRounds; ++round) {
     const int n = round % 10 == 9 ? 30000 : 5 + 37 * (round % 7);
     Region in(some_type(thread, round, n), 1, "a thread's"), out(some_type(thread, round, n), 1, "a thread's");
@@ -74,7 +75,7 @@ void committed_again() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+CONTRACT_PROGRAM(threads) {
   Contract c("threads", &argc, &argv, MPI_THREAD_MULTIPLE);
   if (c.provided < MPI_THREAD_MULTIPLE) {
     c.skip("the MPI provides thread level " + std::to_string(c.provided) + " only");

@@ -50,8 +50,8 @@ inline int combiner_of(MPI_Datatype type) {
 
 // Types that nobody made and nobody may free.
 inline bool is_builtin(int combiner) {
-  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||
-         combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX;
+  return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX;
 }
 
 // A large-count constructor keeps its sizes apart from its small numbers; put them back in place.
@@ -84,8 +84,7 @@ inline Recipe::Recipe(MPI_Datatype of) {
   large.resize(na);
   std::vector<MPI_Count> counts(nc);
   type.resize(nd);
-  PMPI_Type_get_contents_c(of, ni, na, nc, nd, small.data(), large.data(), counts.data(),
-                           type.data());
+  PMPI_Type_get_contents_c(of, ni, na, nc, nd, small.data(), large.data(), counts.data(), type.data());
   large.insert(large.end(), counts.begin(), counts.end());
 #else
   int ni, na, nd;
@@ -121,20 +120,36 @@ inline void append_shifted(Typemap& out, const Typemap& in, MPI_Aint by) {
 }
 
 // `n` elements in a row, the first at `at`.
-inline void append_block(Typemap& out, const Typemap& one, MPI_Aint extent, MPI_Aint n,
-                         MPI_Aint at) {
+inline void append_block(Typemap& out, const Typemap& one, MPI_Aint extent, MPI_Aint n, MPI_Aint at) {
   for (MPI_Aint i = 0; i < n; ++i) append_shifted(out, one, at + i * extent);
 }
 
 // The pair types are structs of two members; every other named type is one element.
 inline Typemap named_typemap(MPI_Datatype t) {
-  struct FloatInt { float a; int b; };
-  struct DoubleInt { double a; int b; };
-  struct LongInt { long a; int b; };
-  struct ShortInt { short a; int b; };
-  struct LongDoubleInt { long double a; int b; };
-#define DUNNAGE_PAIR(name, S) \
-  if (t == name) return {{0, sizeof(S::a)}, {offsetof(S, b), sizeof(int)}}
+  struct FloatInt {
+    float a;
+    int b;
+  };
+  struct DoubleInt {
+    double a;
+    int b;
+  };
+  struct LongInt {
+    long a;
+    int b;
+  };
+  struct ShortInt {
+    short a;
+    int b;
+  };
+  struct LongDoubleInt {
+    long double a;
+    int b;
+  };
+#define DUNNAGE_PAIR(name, S)                            \
+  if (t == name) return {                                \
+      {0, sizeof(S::a)}, { offsetof(S, b), sizeof(int) } \
+    }
   DUNNAGE_PAIR(MPI_FLOAT_INT, FloatInt);
   DUNNAGE_PAIR(MPI_DOUBLE_INT, DoubleInt);
   DUNNAGE_PAIR(MPI_LONG_INT, LongInt);
@@ -223,11 +238,8 @@ inline Typemap typemap(MPI_Datatype t) {
   const MPI_Aint extent = type_extent(r.type[0]);
   switch (r.combiner) {
     case MPI_COMBINER_DUP:
-    case MPI_COMBINER_RESIZED:
-      return one;
-    case MPI_COMBINER_CONTIGUOUS:
-      append_block(out, one, extent, v[0], 0);
-      return out;
+    case MPI_COMBINER_RESIZED: return one;
+    case MPI_COMBINER_CONTIGUOUS: append_block(out, one, extent, v[0], 0); return out;
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_HVECTOR: {
       const MPI_Aint stride = v[2] * (r.combiner == MPI_COMBINER_VECTOR ? extent : 1);
@@ -237,8 +249,7 @@ inline Typemap typemap(MPI_Datatype t) {
     case MPI_COMBINER_INDEXED:
     case MPI_COMBINER_HINDEXED: {
       const MPI_Aint unit = r.combiner == MPI_COMBINER_INDEXED ? extent : 1;
-      for (MPI_Aint i = 0; i < v[0]; ++i)
-        append_block(out, one, extent, v[1 + i], v[1 + v[0] + i] * unit);
+      for (MPI_Aint i = 0; i < v[0]; ++i) append_block(out, one, extent, v[1 + i], v[1 + v[0] + i] * unit);
       return out;
     }
     case MPI_COMBINER_INDEXED_BLOCK:
@@ -247,10 +258,8 @@ inline Typemap typemap(MPI_Datatype t) {
       for (MPI_Aint i = 0; i < v[0]; ++i) append_block(out, one, extent, v[1], v[2 + i] * unit);
       return out;
     }
-    case MPI_COMBINER_SUBARRAY:
-      return subarray_typemap(r, one, extent);
-    case MPI_COMBINER_DARRAY:
-      return darray_typemap(r, one, extent);
+    case MPI_COMBINER_SUBARRAY: return subarray_typemap(r, one, extent);
+    case MPI_COMBINER_DARRAY: return darray_typemap(r, one, extent);
   }
   std::fprintf(stderr, "typemap: unknown combiner %d\n", r.combiner);
   std::abort();

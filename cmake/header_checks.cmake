@@ -1,0 +1,61 @@
+# The target header_checks compiles every header of src/ and sim/ alone: each is included by one
+# generated file that contains nothing else. A header that lacks an include of its own fails.
+add_custom_target(header_checks)
+
+# dunnage_check_headers(NAME LIBS targets... HEADERS headers...): one object library that uses LIBS.
+# Headers are written as an #include names them.
+function(dunnage_check_headers name)
+  cmake_parse_arguments(PARSE_ARGV 1 check "" "" "LIBS;HEADERS")
+  set(sources "")
+  foreach(header IN LISTS check_HEADERS)
+    set(source "${CMAKE_BINARY_DIR}/header_checks/${name}/${header}.cpp")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "#include \"${header}\"\n")
+    list(APPEND sources "${source}")
+  endforeach()
+  add_library(headers_${name} OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(headers_${name} PRIVATE ${check_LIBS})
+  target_compile_options(headers_${name} PRIVATE -O0 -g0)  # only the errors matter
+  set_target_properties(headers_${name} PROPERTIES UNITY_BUILD OFF)
+  add_dependencies(header_checks headers_${name})
+endfunction()
+
+# dunnage_find_headers(RESULT ROOT folders...): the headers of these folders and of all below them.
+function(dunnage_find_headers result root)
+  list(TRANSFORM ARGN REPLACE "(.+)" "${root}/\\1/*.hpp" OUTPUT_VARIABLE patterns)
+  file(GLOB_RECURSE headers RELATIVE "${root}" CONFIGURE_DEPENDS ${patterns})
+  set(${result} "${headers}" PARENT_SCOPE)
+endfunction()
+
+set(src "${PROJECT_SOURCE_DIR}/src")
+foreach(layer IN ITEMS base type plan device memory)
+  dunnage_find_headers(headers "${src}" ${layer})
+  dunnage_check_headers(${layer} LIBS dunnage_${layer} HEADERS ${headers})
+endforeach()
+
+foreach(layer IN ITEMS pack transport)  # their folder gpu is a library of its own
+  dunnage_find_headers(headers "${src}" ${layer})
+  dunnage_find_headers(gpu_headers "${src}" ${layer}/gpu)
+  list(REMOVE_ITEM headers ${gpu_headers})
+  dunnage_check_headers(${layer} LIBS dunnage_${layer} HEADERS ${headers})
+  dunnage_check_headers(${layer}_gpu LIBS dunnage_${layer}_gpu HEADERS ${gpu_headers})
+endforeach()
+
+# One family's mpi.h stands for all: the backends themselves are compiled with each.
+list(GET DUNNAGE_FAMILIES 0 family)
+dunnage_find_headers(headers "${src}" collective)
+dunnage_check_headers(collective
+  LIBS dunnage_collective dunnage_plan mpi::${DUNNAGE_${family}_MPI}_headers HEADERS ${headers})
+dunnage_find_headers(headers "${src}" mpi shim)
+get_target_property(libraries dunnage-${family} LINK_LIBRARIES)
+dunnage_check_headers(mpi LIBS ${libraries} HEADERS ${headers})
+target_include_directories(headers_mpi PRIVATE "${CMAKE_BINARY_DIR}/generated")
+add_dependencies(headers_mpi dunnage_hooks)
+
+dunnage_find_headers(headers "${src}" tool)
+get_target_property(libraries dunnage_tool LINK_LIBRARIES)
+dunnage_check_headers(tool LIBS ${libraries} HEADERS ${headers})
+
+if(TARGET dunnage_sim)
+  dunnage_find_headers(headers "${PROJECT_SOURCE_DIR}" sim)
+  dunnage_check_headers(sim LIBS dunnage_sim HEADERS ${headers})
+endif()

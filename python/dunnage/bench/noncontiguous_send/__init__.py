@@ -1,0 +1,1 @@
+"""The benchmark of sends of every other double."""

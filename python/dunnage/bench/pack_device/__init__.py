@@ -1,0 +1,1 @@
+"""The pack benchmark on device memory."""

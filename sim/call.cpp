@@ -1,0 +1,41 @@
+#include "sim/call.hpp"
+
+#include "sim/capture.hpp"
+#include "sim/context.hpp"
+
+namespace dunnage::sim {
+namespace {
+
+const char* name_of(Class c) {
+  switch (c) {
+    case Class::alloc: return "alloc";
+    case Class::copy: return "copy";
+    case Class::launch: return "launch";
+    case Class::ipc: return "ipc";
+    case Class::other: break;
+  }
+  return "";
+}
+
+}  // namespace
+
+Call::Call(const Entry& entry) {
+  auto& d = driver();
+  require(!d.forked, CUDA_ERROR_NOT_INITIALIZED);
+  lock = std::unique_lock(d.lock);
+  d.calls.count(entry.name);
+  const auto fault = d.faults.due(entry.name, name_of(entry.in));
+  if (fault) {
+    if (const auto current = fault->sticky ? current_context() : nullptr) current->fail(fault->code);
+    throw Error{fault->code};
+  }
+  if (entry.needs == Needs::nothing) return;
+  require(d.initialised, CUDA_ERROR_NOT_INITIALIZED);
+  if (entry.needs == Needs::context) {
+    context = need_current_context();
+    context->check();
+  }
+  if (entry.captures == Captures::forbid) forbid_in_captures();
+}
+
+}  // namespace dunnage::sim

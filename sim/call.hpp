@@ -1,0 +1,48 @@
+// What every function of the driver does first: count the call, fail if a test asked for a failure,
+// and refuse the call if the state of the driver, the context or a capture forbids the call.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "device/cuda_driver_api.h"
+#include "sim/driver.hpp"
+#include "sim/error.hpp"
+
+namespace dunnage::sim {
+
+enum class Class { other, alloc, copy, launch, ipc };
+enum class Needs { nothing, driver, context };  // context: a current context that is alive
+enum class Captures { allow, forbid };          // forbid: CUDA says "potentially unsafe" during a capture
+
+struct Entry {
+  const char* name;
+  Class in = Class::other;
+  Needs needs = Needs::context;
+  Captures captures = Captures::allow;
+};
+
+struct Call {
+  explicit Call(const Entry& entry);
+
+  std::unique_lock<std::mutex> lock;
+  std::shared_ptr<Context> context;  // the current context, if the function needs one
+};
+
+template <class Body>
+CUresult call(const Entry& entry, Body&& body) noexcept {
+  try {
+    Call the_call(entry);
+    body(the_call);
+    return CUDA_SUCCESS;
+  } catch (const Error& error) {
+    return error.code;
+  } catch (const std::bad_alloc&) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  } catch (...) {
+    return CUDA_ERROR_OPERATING_SYSTEM;  // no thread could be started
+  }
+}
+
+}  // namespace dunnage::sim

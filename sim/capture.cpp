@@ -1,0 +1,182 @@
+#include "sim/capture.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/call.hpp"
+#include "sim/context.hpp"
+
+namespace dunnage::sim {
+namespace {
+
+thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+bool minded(const Capture& capture) {
+  if (capture.mode == CU_STREAM_CAPTURE_MODE_RELAXED || thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
+  if (capture.thread == std::this_thread::get_id()) return true;
+  return capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+}
+
+void end(Capture& capture) {
+  capture.ended = true;
+  for (const auto& weak : capture.streams)
+    if (const auto stream = weak.lock()) {
+      stream->capture = nullptr;
+      stream->frontier.clear();
+    }
+  std::erase_if(driver().captures, [&](const auto& other) { return other.get() == &capture; });
+}
+
+// Whether everything that was captured in other streams has been joined into the origin stream.
+bool joined(const Capture& capture) {
+  std::vector<bool> before(capture.nodes.size());
+  std::vector<std::size_t> open = capture.origin->frontier;
+  while (!open.empty()) {
+    const auto node = open.back();
+    open.pop_back();
+    if (before[node]) continue;
+    before[node] = true;
+    open.insert(open.end(), capture.nodes[node].begin(), capture.nodes[node].end());
+  }
+  for (const auto& weak : capture.streams)
+    if (const auto stream = weak.lock())
+      for (const auto node : stream->frontier)
+        if (!before[node]) return false;
+  return true;
+}
+
+}  // namespace
+
+void forbid_in_captures() {
+  bool forbidden = false;
+  for (const auto& capture : driver().captures)
+    if (minded(*capture)) {
+      capture->valid = false;
+      forbidden = true;
+    }
+  require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+}
+
+void forbid_legacy_in_captures(const Context& context) {
+  bool forbidden = false;
+  for (const auto& stream : context.streams)
+    if (stream->capture && stream->blocking()) {
+      stream->capture->valid = false;
+      forbidden = true;
+    }
+  require(!forbidden, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+}
+
+void forbid_while_captured(Stream& stream) {
+  if (!stream.capture) return;
+  stream.capture->valid = false;
+  throw Error{CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED};
+}
+
+void check_valid(const Capture& capture) { require(capture.valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED); }
+
+void record(Stream& stream) {
+  auto& capture = *stream.capture;
+  check_valid(capture);
+  capture.nodes.push_back(std::exchange(stream.frontier, {}));
+  stream.frontier = {capture.nodes.size() - 1};
+}
+
+void join(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>& capture,
+          const std::vector<std::size_t>& frontier) {
+  if (!capture) {  // an event that was not captured
+    stream->capture->valid = false;
+    throw Error{CUDA_ERROR_STREAM_CAPTURE_ISOLATION};
+  }
+  require(!capture->ended, CUDA_ERROR_CAPTURED_EVENT);
+  if (stream->capture && stream->capture != capture) {
+    stream->capture->valid = capture->valid = false;
+    throw Error{CUDA_ERROR_STREAM_CAPTURE_MERGE};
+  }
+  check_valid(*capture);
+  require(!stream->legacy, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+  if (!stream->capture) {
+    stream->capture = capture;
+    capture->streams.push_back(stream);
+  }
+  stream->frontier.insert(stream->frontier.end(), frontier.begin(), frontier.end());
+}
+
+void abandon(Stream& stream) {
+  const auto capture = std::exchange(stream.capture, nullptr);
+  capture->valid = false;
+  if (capture->origin == &stream) end(*capture);
+}
+
+void drop_captures(unsigned long long owner) {
+  const auto all = driver().captures;
+  for (const auto& capture : all)
+    if (capture->owner == owner) end(*capture);
+}
+
+}  // namespace dunnage::sim
+
+using namespace dunnage::sim;
+
+CUresult cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode) {
+  return call({"cuStreamBeginCapture"}, [&](Call& c) {
+    require(mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && mode <= CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE);
+    const auto stream = stream_of(c, handle);
+    require(!stream->legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    require(!stream->capture, CUDA_ERROR_ILLEGAL_STATE);
+    const auto capture = std::make_shared<Capture>();
+    capture->owner = stream->owner;
+    capture->mode = mode;
+    capture->thread = std::this_thread::get_id();
+    capture->origin = stream.get();
+    capture->streams.push_back(stream);
+    stream->capture = capture;
+    driver().captures.push_back(capture);
+  });
+}
+
+CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
+  return call({"cuStreamEndCapture"}, [&](Call& c) {
+    *given(graph) = nullptr;
+    const auto stream = stream_of(c, handle);
+    const auto capture = stream->capture;
+    require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
+    require(capture->origin == stream.get(), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+    require(capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED || capture->thread == std::this_thread::get_id(),
+            CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    const bool complete = joined(*capture);
+    end(*capture);
+    check_valid(*capture);
+    require(complete, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    *graph = driver().graphs.add(std::make_shared<Graph>());
+  });
+}
+
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  return call({"cuStreamIsCapturing"}, [&](Call& c) {
+    const auto stream = stream_of(c, handle);
+    given(status);
+    if (stream->legacy)
+      for (const auto& other : c.context->streams)
+        require(!(other->capture && other->blocking()), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    *status = !stream->capture         ? CU_STREAM_CAPTURE_STATUS_NONE
+              : stream->capture->valid ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+                                       : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  });
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  return call({"cuThreadExchangeStreamCaptureMode", Class::other, Needs::driver}, [&](Call&) {
+    const auto wanted = *given(mode);
+    require(wanted >= CU_STREAM_CAPTURE_MODE_GLOBAL && wanted <= CU_STREAM_CAPTURE_MODE_RELAXED,
+            CUDA_ERROR_INVALID_VALUE);
+    *mode = std::exchange(thread_mode, wanted);
+  });
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+  return call({"cuGraphDestroy", Class::other, Needs::driver}, [&](Call&) {
+    require(driver().graphs.find(graph) != nullptr, CUDA_ERROR_INVALID_VALUE);
+    driver().graphs.erase(graph);
+  });
+}

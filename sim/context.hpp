@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "device/cuda_driver_api.h"
+#include "sim/driver.hpp"
+#include "sim/error.hpp"
+
+namespace dunnage::sim {
+
+struct Context {
+  CUcontext handle{};
+  unsigned long long id = 0;  // never used again, unlike the handle of a primary context
+  CUdevice device = 0;
+  bool primary = false;
+  unsigned flags = 0;
+  CUresult dead = CUDA_SUCCESS;  // if not success: the error that every call returns
+  std::shared_ptr<Stream> legacy;
+  std::vector<std::shared_ptr<Stream>> streams;  // all streams, also destroyed ones that still have work
+  std::vector<std::pair<std::thread::id, std::shared_ptr<Stream>>> per_thread;
+  std::set<CUcontext> peers;  // the contexts whose memory this context may access
+
+  void check() const { require(dead == CUDA_SUCCESS, dead); }
+  void fail(CUresult code) {
+    if (dead == CUDA_SUCCESS) dead = code;
+  }
+};
+
+std::shared_ptr<Context> current_context();       // null if there is none, or if the context was destroyed
+std::shared_ptr<Context> need_current_context();  // throws in these cases
+std::shared_ptr<Context> context_of(CUcontext handle);
+
+// Returns the device's primary context, and activates the context if necessary.
+std::shared_ptr<Context> activate_primary(CUdevice device);
+
+// Waits for the context's work, then frees everything that the context owns.
+void destroy(const std::shared_ptr<Context>& context, std::unique_lock<std::mutex>& lock);
+
+}  // namespace dunnage::sim

@@ -1,0 +1,66 @@
+// Streams. Each stream runs its work in order on a thread of its own, and delays each piece of work
+// a little. A piece of work may also wait for work of other streams (events, the legacy default
+// stream); it names that work when it is put into its stream.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "device/cuda_driver_api.h"
+
+namespace dunnage::sim {
+
+struct Call;
+struct Capture;
+struct Context;
+
+struct Work {
+  std::vector<std::shared_ptr<Work>> after;
+  std::function<void()> run;      // runs without the driver's lock; if it throws an Error, the context is dead
+  CUresult fault = CUDA_SUCCESS;  // what happens instead of `run`
+  std::chrono::microseconds delay{};
+  bool done = false;
+  std::chrono::steady_clock::time_point finished;
+};
+
+struct Stream {
+  unsigned long long owner = 0;  // id of its context
+  std::weak_ptr<Context> context;
+  CUstream handle{};
+  unsigned flags = 0;
+  bool legacy = false;
+  bool started = false;  // the stream has a thread
+  bool ended = false;    // the thread ends when no work is left
+  std::deque<std::shared_ptr<Work>> queue;
+  std::shared_ptr<Work> last;
+  std::shared_ptr<Capture> capture;
+  std::vector<std::size_t> frontier;  // in a capture: the nodes that the next node follows
+
+  bool blocking() const { return !legacy && !(flags & CU_STREAM_NON_BLOCKING); }
+};
+
+std::shared_ptr<Stream> make_stream(const std::shared_ptr<Context>& context, unsigned flags);
+
+// The stream of a handle. For handles of default streams, the current context's default stream.
+// Throws if the handle is not valid.
+std::shared_ptr<Stream> stream_of(const Call& call, CUstream handle);
+
+// Puts work into a stream. If the stream is captured, the work joins the capture instead, and the
+// result is null.
+std::shared_ptr<Work> put(const std::shared_ptr<Stream>& stream, std::function<void()> run,
+                          CUresult fault = CUDA_SUCCESS);
+// Makes all later work of a stream wait for work of another stream.
+void put_wait(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Work>& work);
+
+void wait_for(const std::shared_ptr<Work>& work, std::unique_lock<std::mutex>& lock);
+void wait_for_all(const Context& context, std::unique_lock<std::mutex>& lock);  // for work that was put in before
+void wait_until_idle(const Context& context, std::unique_lock<std::mutex>& lock);
+
+// The unfinished work that must end before the stream is idle.
+std::vector<std::shared_ptr<Work>> pending(const Stream& stream);
+
+}  // namespace dunnage::sim

@@ -1,0 +1,134 @@
+// A table from handles of the MPI to values of ours. A lookup takes no lock; a change takes one.
+//
+// The MPI reuses handle values. When a value is erased its key therefore stays in its slot, and
+// finds that slot again. One thread may read while another changes a different handle. MPI forbids
+// a program to free a handle in one thread while another thread uses it.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace dunnage::base {
+
+template <class T>
+class HandleTable {
+ public:
+  HandleTable() {
+    tables_.push_back(std::make_unique<Table>(64));
+    current_ = tables_.back().get();
+  }
+
+  /// Returns the value for a handle, or null. Takes no lock.
+  T* find(std::uint64_t key) const {
+    auto& slot = current_.load(std::memory_order_acquire)->slot(key);
+    // Another thread may be filling an empty slot for another key. It writes the key after the
+    // value.
+    if (slot.key.load(std::memory_order_acquire) != key) return nullptr;
+    return slot.value.load(std::memory_order_acquire);
+  }
+
+  bool empty() const { return live_.load(std::memory_order_relaxed) == 0; }
+
+  /// Sets the value for a handle. Returns the value that it replaces, or null.
+  T* insert(std::uint64_t key, T* value) {
+    const std::lock_guard lock(mutex_);
+    return insert_locked(key, value);
+  }
+
+  /// Removes a handle. Returns its value, or null.
+  T* erase(std::uint64_t key) {
+    if (empty()) return nullptr;
+    const std::lock_guard lock(mutex_);
+    auto* old = tables_.back()->slot(key).value.exchange(nullptr, std::memory_order_acq_rel);
+    if (old) live_.fetch_sub(1, std::memory_order_relaxed);
+    return old;
+  }
+
+  /// Removes, under one lock, those of `values` for which `wanted` returns true. Null pointers are
+  /// skipped. Each value has its handle in `key`.
+  template <class Values, class F>
+  void take_out(const Values& values, F&& wanted) {
+    const std::lock_guard lock(mutex_);
+    for (auto* value : values)
+      if (value && wanted(*value) &&
+          tables_.back()->slot(value->key).value.exchange(nullptr, std::memory_order_acq_rel))
+        live_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  /// Inserts again the values that take_out() removed with the same arguments.
+  template <class Values, class F>
+  void put_back(const Values& values, F&& wanted) {
+    if (std::all_of(values.begin(), values.end(), [](const auto* value) { return value == nullptr; })) return;
+    const std::lock_guard lock(mutex_);
+    for (auto* value : values)
+      if (value && wanted(*value)) insert_locked(value->key, value);
+  }
+
+ private:
+  struct Slot {
+    std::atomic<std::uint64_t> key{0};
+    std::atomic<T*> value{nullptr};
+  };
+  struct Table {
+    explicit Table(std::size_t n) : slots(n) {}
+    /// Returns the slot of the key, or the empty slot where the key would go. The table is never
+    /// full, so the search ends.
+    Slot& slot(std::uint64_t key) {
+      const auto mask = slots.size() - 1;
+      for (auto i = (key * 0x9E3779B97F4A7C15u) >> 32;; ++i) {
+        auto& s = slots[i & mask];
+        const auto at = s.key.load(std::memory_order_acquire);
+        if (at == key || at == 0) return s;
+      }
+    }
+    std::vector<Slot> slots;
+    std::size_t used = 0;
+  };
+
+  T* insert_locked(std::uint64_t key, T* value) {
+    auto* table = tables_.back().get();
+    auto* slot = &table->slot(key);
+    if (slot->key.load(std::memory_order_relaxed) == 0) {
+      if (2 * (table->used + 1) > table->slots.size()) {
+        table = grow();
+        slot = &table->slot(key);
+      }
+      ++table->used;
+    }
+    auto* old = slot->value.exchange(value, std::memory_order_acq_rel);
+    slot->key.store(key, std::memory_order_release);
+    if (!old) live_.fetch_add(1, std::memory_order_relaxed);
+    return old;
+  }
+
+  Table* grow() {
+    auto& old = *tables_.back();
+    std::size_t live = 0;
+    for (auto& slot : old.slots) live += slot.value.load() != nullptr;
+    auto bigger = std::make_unique<Table>(std::max<std::size_t>(64, std::bit_ceil(4 * (live + 1))));
+    for (auto& slot : old.slots)
+      if (auto* value = slot.value.load()) {
+        auto& to = bigger->slot(slot.key.load());
+        to.key = slot.key.load();
+        to.value = value;
+        ++bigger->used;
+      }
+    // Readers may still use the old table, so it is kept. The size doubles with the live handles.
+    // All old tables together are therefore no larger than the current one, unless handle values
+    // never recur.
+    tables_.push_back(std::move(bigger));
+    current_.store(tables_.back().get(), std::memory_order_release);
+    return tables_.back().get();
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Table>> tables_;
+  std::atomic<Table*> current_;
+  std::atomic<std::int64_t> live_{0};
+};
+
+}  // namespace dunnage::base

@@ -1,0 +1,44 @@
+// A broadcast's data between the program's buffer and memory that ranks share, a range after the other.
+#pragma once
+
+#include <vector>
+
+#include "memory/landing.hpp"
+#include "pack/cpu/store_choice.hpp"
+
+namespace dunnage::mpi {
+
+/// Ranges of the data where they lie, packed. What goes wrong is told in `code`; after that nothing is done.
+class Reader {
+ public:
+  Reader(const memory::Landing& landing, std::int64_t bytes, int& code)
+      : landing_(landing), bytes_(bytes), code_(code) {}
+  /// Whether it could.
+  bool operator()(char* to, std::int64_t begin, std::int64_t end);
+
+ private:
+  const memory::Landing& landing_;
+  const std::int64_t bytes_;
+  int& code_;
+  std::vector<char> packed_;
+};
+
+/// Ranges of the data, in order, into the program's buffer. The same for what goes wrong. `stores`: how this rank puts data of such a size in place.
+class Placer {
+ public:
+  Placer(const memory::Landing& landing, std::int64_t bytes, pack::StoreChoice& stores, int& code);
+  Placer(const Placer&) = delete;
+  Placer& operator=(const Placer&) = delete;
+  ~Placer();
+  void operator()(const char* from, std::int64_t begin, std::int64_t end);
+
+ private:
+  const memory::Landing& landing_;
+  const std::int64_t bytes_;
+  pack::StoreChoice& stores_;
+  int& code_;
+  const bool streams_;
+  std::vector<char> packed_;
+};
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,355 @@
+#include "mpi/hooks/completion.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "mpi/message/progress.hpp"
+#include "mpi/process/gpu_use.hpp"
+#include "mpi/process/status.hpp"
+#include "transport/shm/patience.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+/// Nothing of ours behind any request.
+bool nothing_of_ours() { return process->requests.empty() && !process->attention.load(std::memory_order_relaxed); }
+
+/// Our operations among the requests of one call, by index; empty if there are none.
+///
+/// While a call is about them they are not in the table: once the MPI has completed a request its
+/// handle may be another thread's new one before the call has returned to us. Operations that were
+/// not completed are put back. The handle of a persistent request stays until it is freed, so its
+/// operation stays in the table.
+class Ours {
+ public:
+  Ours(int count, MPI_Request* requests) : requests_(requests) {
+    progress_orphans();
+    if (process->requests.empty() || !requests) return;
+    const auto alone = no_progress();
+    for (int i = 0; i < count; ++i) {
+      auto* operation = process->requests.find(key_of(requests[i]));
+      if (!operation) continue;
+      if (operations_.empty()) operations_.resize(static_cast<std::size_t>(count));
+      operations_[static_cast<std::size_t>(i)] = operation;
+    }
+    if (none()) return;
+    process->requests.take_out(operations_, [](const Request& o) { return !o.persistent; });
+    for (int i = 0; i < count; ++i)
+      if (auto* operation = (*this)[i]; operation && operation->inner != MPI_REQUEST_NULL)
+        requests[i] = operation->inner;
+    watched_.emplace(operations_, requests_);
+  }
+  Ours(const Ours&) = delete;
+  Ours& operator=(const Ours&) = delete;
+  ~Ours() {
+    restore();
+    watched_.reset();
+    if (!none()) process->requests.put_back(operations_, [](const Request& o) { return !o.persistent; });
+    for (const auto* operation : operations_)
+      if (operation && !operation->delivered) look_after(*operation);
+    progress_orphans();
+  }
+  bool none() const { return operations_.empty(); }
+  /// After the MPI's call: the requests that the MPI was shown in place of the program's are the
+  /// program's again.
+  void restore() {
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      auto* operation = operations_[i];
+      if (!operation || operation->inner == MPI_REQUEST_NULL || key_of(requests_[i]) == operation->key) continue;
+      operation->inner = requests_[i];
+      requests_[i] = handle_of<MPI_Request>(operation->key);
+    }
+  }
+  Request* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
+
+  /// The MPI has completed request i. `status` is null if the request ended in an error; then nothing
+  /// is delivered. Returns an error of our own; failed_ then names whose handler is to be called.
+  int complete(int i, MPI_Status* status) {
+    auto*& operation = operations_[static_cast<std::size_t>(i)];
+    if (!operation || !operation->active) return MPI_SUCCESS;
+    if (!status) operation->abandon();
+    const int error = status ? operation->complete(*status) : MPI_SUCCESS;
+    if (error != MPI_SUCCESS) failed_ = operation->errors();
+    operation->active = false;
+    if (operation->persistent) return error;
+    delete operation;
+    operation = nullptr;
+    return error;
+  }
+  /// Ends request i after a call about one request. Returns what the call is to return.
+  int settle_one(int i, int rc, MPI_Request request, MPI_Status& status) {
+    auto* operation = (*this)[i];
+    if (rc == MPI_SUCCESS) {
+      if (const int error = complete(i, &status); error != MPI_SUCCESS) return raise(failed_, error);
+    } else if (operation && (operation->persistent || request == MPI_REQUEST_NULL)) {
+      complete(i, nullptr);
+    }
+    return rc;
+  }
+  /// Ends requests that a call about several has completed. `rc`: what the MPI returned. `index(k)` is
+  /// the request of status k. Returns what the call is to return.
+  template <class Index>
+  int settle_listed(int count, int rc, MPI_Status* statuses, Index&& index) {
+    int result = rc;
+    const bool listed = rc == MPI_ERR_IN_STATUS;
+    const auto fail = [&](int k, int error) {
+      if (result == MPI_SUCCESS)  // now every status tells
+        for (int j = 0; j < count; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
+      statuses[k].MPI_ERROR = error;
+      result = MPI_ERR_IN_STATUS;
+    };
+    std::vector<ErrorsOf> errors(fetches_later() ? static_cast<std::size_t>(count) : 0);
+    // Sends last: they may wait for a receiver that waits for what this process receives.
+    for (const bool receives : {true, false}) {
+      FetchBatch batch;
+      for (int k = 0; k < count; ++k) {
+        const auto& status = statuses[k];
+        const auto* operation = (*this)[index(k)];
+        const bool ended = rc == MPI_SUCCESS || (listed && status.MPI_ERROR != MPI_ERR_PENDING);
+        if (!operation || operation->receives() != receives || !ended) continue;
+        const bool well = !listed || status.MPI_ERROR == MPI_SUCCESS;
+        batch.about(k);
+        if (!errors.empty()) errors[static_cast<std::size_t>(k)] = operation->errors();
+        if (const int error = complete(index(k), well ? &statuses[k] : nullptr); error != MPI_SUCCESS) fail(k, error);
+      }
+      for (const auto& failure : batch.finish()) {
+        failed_ = errors[static_cast<std::size_t>(failure.index)];
+        fail(failure.index, failure.code);
+      }
+    }
+    return result == rc ? rc : raise(failed_, result);
+  }
+  /// Delivers receives while others are still under way, so that no sender waits for them. Returns
+  /// when all have come if data of GPUs may be among them, else at once.
+  void receive_as_they_come() {
+    if (!gpu_announcements()) return;
+    std::vector<int> waiting;
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+      if (const auto* o = operations_[i]; o && o->receives() && o->active && !o->delivered)
+        waiting.push_back(static_cast<int>(i));
+    FetchBatch batch;
+    const auto there = [&](std::size_t k) {
+      const int i = waiting[k];
+      if (!deliver_if_there(*(*this)[i], requests_[i], batch, i)) return false;
+      waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(k));
+      return true;
+    };
+    std::size_t turn = 0;
+    for (transport::shm::Patience patience; !waiting.empty();) {
+      // Most often the receive that was begun first is the first to come. The others have their turns:
+      // asking for all of them would take longer than a message. What has come is begun at once if
+      // nothing is under way, else a few at a time.
+      bool come = false;
+      for (int n = 0; !waiting.empty() && there(0); come = true)
+        if (++n % 4 == 0 || batch.rests()) batch.go_on();
+      if (waiting.size() > 1) come |= there(1 + turn++ % (waiting.size() - 1));
+      batch.go_on();
+      progress_others();
+      if (come)
+        patience.rest();
+      else if (waiting.size() <= 2 || turn % (waiting.size() - 1) == 0)
+        patience.wait();
+    }
+    for (const auto& failure : batch.finish()) (*this)[failure.index]->failed_later(failure.code);
+  }
+
+ private:
+  /// Whether a FetchBatch may bring data later than complete() returns.
+  static bool fetches_later() { return gpu_announcements() || process->sends_to_self.load(std::memory_order_relaxed); }
+  /// Delivers receives that this call is not about.
+  void progress_others() {
+    watched_.reset();
+    progress_receives();
+    watched_.emplace(operations_, requests_);
+  }
+
+  MPI_Request* requests_;
+  std::vector<Request*> operations_;
+  std::optional<AlsoWatched> watched_;
+  ErrorsOf failed_{};
+};
+
+}  // namespace
+
+int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Status* users) {
+  if (nothing_of_ours()) return next(request, users);
+  Ours operation(1, request);
+  if (operation.none()) return next(request, users);
+  StatusOr status(users);
+  const int rc = next(request, status.get());
+  operation.restore();
+  return operation.settle_one(0, rc, *request, *status.get());
+}
+
+int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* flag, MPI_Status* users) {
+  if (nothing_of_ours()) return next(request, flag, users);
+  Ours operation(1, request);
+  if (operation.none() || !flag) return next(request, flag, users);
+  StatusOr status(users);
+  const int rc = next(request, flag, status.get());
+  operation.restore();
+  return rc != MPI_SUCCESS || *flag ? operation.settle_one(0, rc, *request, *status.get()) : rc;
+}
+
+int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, users);
+  Ours operations(count, requests);
+  if (operations.none()) return next(count, requests, users);
+  operations.receive_as_they_come();
+  StatusesOr statuses(count, users);
+  const int rc = next(count, requests, statuses.get());
+  operations.restore();
+  return operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; });
+}
+
+int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request* requests, int* flag,
+            MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, flag, users);
+  Ours operations(count, requests);
+  if (operations.none() || !flag) return next(count, requests, flag, users);
+  StatusesOr statuses(count, users);
+  *flag = 0;  // a call that fails may leave it
+  const int rc = next(count, requests, flag, statuses.get());
+  operations.restore();
+  return *flag || rc == MPI_ERR_IN_STATUS ? operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; })
+                                          : rc;
+}
+
+int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request* requests, int* index,
+            MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, index, users);
+  Ours operations(count, requests);
+  if (operations.none() || !index) return next(count, requests, index, users);
+  StatusOr status(users);
+  *index = MPI_UNDEFINED;  // a call that fails may leave it
+  const int rc = next(count, requests, index, status.get());
+  operations.restore();
+  return *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get()) : rc;
+}
+
+int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request* requests, int* index, int* flag,
+            MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, index, flag, users);
+  Ours operations(count, requests);
+  if (operations.none() || !index || !flag) return next(count, requests, index, flag, users);
+  StatusOr status(users);
+  *index = MPI_UNDEFINED;  // a call that fails may leave them
+  *flag = 0;
+  const int rc = next(count, requests, index, flag, status.get());
+  operations.restore();
+  return *flag && *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get())
+                                                : rc;
+}
+
+int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Request* requests, int* outcount,
+             int* indices, MPI_Status* users) {
+  if (nothing_of_ours()) return next(incount, requests, outcount, indices, users);
+  Ours operations(incount, requests);
+  if (operations.none() || !outcount || !indices) return next(incount, requests, outcount, indices, users);
+  StatusesOr statuses(incount, users);
+  *outcount = MPI_UNDEFINED;  // a call that fails may leave it
+  const int rc = next(incount, requests, outcount, indices, statuses.get());
+  operations.restore();
+  if ((rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) || *outcount == MPI_UNDEFINED) return rc;
+  return operations.settle_listed(*outcount, rc, statuses.get(), [&](int k) { return indices[k]; });
+}
+
+int testsome(Hook hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Request* requests, int* outcount,
+             int* indices, MPI_Status* users) {
+  return waitsome(hook, next, incount, requests, outcount, indices, users);  // alike but for the waiting
+}
+
+int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {
+  const auto* operation = request ? process->requests.find(key_of(*request)) : nullptr;
+  // The MPI's own request has not been started. A cancelled send may still succeed, and this one does.
+  return operation && operation->inner != MPI_REQUEST_NULL ? MPI_SUCCESS : next(request);
+}
+
+int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request) {
+  progress_orphans();
+  const auto alone = no_progress();
+  std::unique_ptr<Request> operation(request ? process->requests.erase(key_of(*request)) : nullptr);
+  if (!operation || !operation->active) return next(request);
+  if (operation->inner != MPI_REQUEST_NULL) {  // the MPI's persistent request has not been started
+    operation->persistent = false;
+    const auto inner = std::exchange(operation->inner, MPI_REQUEST_NULL);
+    adopt_orphan(inner, std::move(operation));
+    return next(request);
+  }
+  adopt_orphan(*request, std::move(operation));
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
+}
+
+namespace {
+
+/// The request that the MPI is to be asked about.
+MPI_Request shown(MPI_Request request) {
+  const auto* operation = process->requests.find(key_of(request));
+  return operation && operation->inner != MPI_REQUEST_NULL ? operation->inner : request;
+}
+std::vector<MPI_Request> shown(int count, const MPI_Request* requests) {
+  std::vector<MPI_Request> all(requests, requests + std::max(count, 0));
+  for (auto& request : all) request = shown(request);
+  return all;
+}
+
+/// Complete means usable: the data must be in place though the request lives on. The call that ends
+/// the request tells what went wrong.
+void bring(MPI_Request request, MPI_Status& status) {
+  auto* operation = process->requests.find(key_of(request));
+  if (!operation || !operation->active) return;
+  if (operation->brings()) {
+    const auto alone = no_progress();
+    operation->complete(status);
+  } else if (operation->waits_for_receiver()) {
+    operation->keep_error(operation->complete(status));
+  }
+}
+
+}  // namespace
+
+int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, MPI_Request request, int* flag,
+                       MPI_Status* users) {
+  if (nothing_of_ours()) return next(request, flag, users);
+  progress_orphans();
+  StatusOr status(users);
+  const int rc = next(shown(request), flag, status.get());
+  if (rc == MPI_SUCCESS && *flag) bring(request, *status.get());
+  return rc;
+}
+
+int request_get_status_all(Hook, decltype(NextTable::MPI_Request_get_status_all) next, int count,
+                           const MPI_Request* requests, int* flag, MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, flag, users);
+  progress_orphans();
+  StatusesOr statuses(count, users);
+  const int rc = next(count, shown(count, requests).data(), flag, statuses.get());
+  for (int i = 0; rc == MPI_SUCCESS && *flag && i < count; ++i) bring(requests[i], statuses.get()[i]);
+  return rc;
+}
+
+int request_get_status_any(Hook, decltype(NextTable::MPI_Request_get_status_any) next, int count,
+                           const MPI_Request* requests, int* index, int* flag, MPI_Status* users) {
+  if (nothing_of_ours()) return next(count, requests, index, flag, users);
+  progress_orphans();
+  StatusOr status(users);
+  const int rc = next(count, shown(count, requests).data(), index, flag, status.get());
+  if (rc == MPI_SUCCESS && *flag && *index >= 0 && *index < count) bring(requests[*index], *status.get());
+  return rc;
+}
+
+int request_get_status_some(Hook, decltype(NextTable::MPI_Request_get_status_some) next, int incount,
+                            const MPI_Request* requests, int* outcount, int* indices, MPI_Status* users) {
+  if (nothing_of_ours()) return next(incount, requests, outcount, indices, users);
+  progress_orphans();
+  StatusesOr statuses(incount, users);
+  const int rc = next(incount, shown(incount, requests).data(), outcount, indices, statuses.get());
+  if (rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
+    for (int k = 0; k < *outcount; ++k) bring(requests[indices[k]], statuses.get()[k]);
+  return rc;
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,71 @@
+// Every call that can complete a request. Straight through where none of the requests is ours.
+#pragma once
+
+#include "mpi/message/orphans.hpp"
+#include "mpi/ways/receive.hpp"
+
+namespace dunnage::mpi {
+
+int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Status* status);
+int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* statuses);
+int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request* requests, int* index,
+            MPI_Status* status);
+int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Request* requests, int* outcount,
+             int* indices, MPI_Status* statuses);
+int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* flag, MPI_Status* status);
+int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request* requests, int* flag,
+            MPI_Status* statuses);
+int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request* requests, int* index, int* flag,
+            MPI_Status* status);
+int testsome(Hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Request* requests, int* outcount,
+             int* indices, MPI_Status* statuses);
+int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request);
+int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request);
+int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, MPI_Request request, int* flag,
+                       MPI_Status* status);
+
+int request_get_status_all(Hook, decltype(NextTable::MPI_Request_get_status_all) next, int count,
+                           const MPI_Request* requests, int* flag, MPI_Status* statuses);
+int request_get_status_any(Hook, decltype(NextTable::MPI_Request_get_status_any) next, int count,
+                           const MPI_Request* requests, int* index, int* flag, MPI_Status* status);
+int request_get_status_some(Hook, decltype(NextTable::MPI_Request_get_status_some) next, int incount,
+                            const MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses);
+
+/// Probes: the message that was found may be an announcement; then its true size is told. `call()`
+/// calls the MPI.
+template <class Call>
+int probing(MPI_Comm comm, const int* found, MPI_Status* status, Call&& call) {
+  progress_orphans();
+  const int rc = call();
+  progress_orphans();
+  if (rc == MPI_SUCCESS && found && *found) correct_probe(comm, status);
+  return rc;
+}
+inline constexpr int always_found = 1;
+template <class Fn>
+int probe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  return probing(comm, &always_found, status, [&] { return next(source, tag, comm, status); });
+}
+template <class Fn>
+int mprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+  return probing(comm, &always_found, status, [&] { return next(source, tag, comm, message, status); });
+}
+template <class Fn>
+int iprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  return probing(comm, flag, status, [&] { return next(source, tag, comm, flag, status); });
+}
+template <class Fn>
+int improbe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  return probing(comm, flag, status, [&] { return next(source, tag, comm, flag, message, status); });
+}
+
+/// Calls that have nothing of ours to complete but must let operations go on.
+template <class Fn, class... Arguments>
+int progress(Hook, Fn next, Arguments... arguments) {
+  progress_orphans();
+  const int rc = next(arguments...);
+  progress_orphans();
+  return rc;
+}
+
+}  // namespace dunnage::mpi

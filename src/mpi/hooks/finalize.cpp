@@ -1,0 +1,55 @@
+#include "mpi/hooks/finalize.hpp"
+
+#include <atomic>
+
+#include "device/gpu.hpp"
+#include "mpi/broadcast/bcast_group.hpp"
+#include "mpi/hooks/one_sided.hpp"
+#include "mpi/message/orphans.hpp"
+#include "mpi/message/packed_type.hpp"
+#include "mpi/message/progress.hpp"
+#include "mpi/process/arrivals.hpp"
+#include "mpi/process/communicators.hpp"
+#include "mpi/process/gpu_use.hpp"
+#include "mpi/process/report.hpp"
+#include "mpi/process/types.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+/// Waits until other ranks have what was sent to them.
+void leave_world() {
+  // The MPI may have to move a message that comes before an announcement, or the announcement itself.
+  if (process->world) process->world->leave(let_mpi_progress);
+  forget_communicators();
+}
+
+/// After MPI_Finalize: until then callbacks of the program may still receive.
+void forget_world() {
+  process->initialized = false;
+  process->tickets_from = std::numeric_limits<std::int64_t>::max();
+  process->world.reset();
+}
+
+}  // namespace
+
+int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
+  static std::atomic<bool> over{false};  // a tool behind us may call this hook again
+  if (!over.exchange(true)) {
+    stop_progress_thread();
+    finish_orphans();
+    finish_windows();
+    leave_world();
+    report();
+    forget_bcast_groups();
+    forget_types();
+    forget_packed_types();
+    forget_gpu_use();
+    if (const auto* driver = device::driver()) device::Gpu::release_all(*driver);
+  }
+  const int rc = next();
+  forget_world();
+  return rc;
+}
+
+}  // namespace dunnage::mpi

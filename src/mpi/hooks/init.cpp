@@ -1,0 +1,66 @@
+#include "mpi/hooks/init.hpp"
+
+#include <mutex>
+
+#include "device/driver.hpp"
+#include "mpi/broadcast/ibcast.hpp"
+#include "mpi/process/types.hpp"
+#include "transport/bootstrap.hpp"
+#include "transport/peers/job.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+/// Whether all ranks have Dunnage, as far as anything depends on it.
+bool everyone_is_here(const transport::Member& self) {
+  MPI_Comm parent = MPI_COMM_NULL;
+  // Spawned processes have no roster of their own.
+  return process->settings.bcast == base::Bcast::automatic && !process->settings.roster.empty() &&
+         process->own.Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL &&
+         transport::everyone_is_here(process->settings.roster, self);
+}
+
+/// From now on messages of this process to itself may be announced.
+void take_announcements() {
+  learn_predefined_sizes();
+  process->brief = device::driver() != nullptr;
+  process->takes_tokens = process->brief;
+  process->tickets_from = process->brief ? transport::token_size : transport::host_lengths.least;
+}
+
+/// And messages of other ranks of this host.
+void join_host(const transport::Member& self) {
+  const auto job = transport::peers::job();
+  if (!job) return;
+  process->several_hosts = !transport::peers::alone_on_host(self.ranks);
+  process->world = transport::peers::World::join({*job, self.rank, self.ranks}, process->settings.ticket_memory,
+                                                 process->settings.staging_pool, process->brief);
+}
+
+}  // namespace
+
+void join() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const auto& own = process->own;
+    const auto& settings = process->settings;
+    int rank = 0, ranks = 0;
+    if (own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS)
+      return;
+    process->rank = rank;
+    const bool announces = settings.force != base::Force::never && settings.tickets != base::Tickets::off;
+    if (announces) take_announcements();
+    if (ranks < 2) return;
+    if (settings.force != base::Force::never) {
+      // A rank with another setting of broadcasts is not one of those that are waited for.
+      const auto world = transport::peers::world_key(), how = static_cast<std::uint64_t>(settings.bcast);
+      const transport::Member self{world == 0 ? 0 : world + how, static_cast<std::uint32_t>(rank),
+                                   static_cast<std::uint32_t>(ranks)};
+      process->everyone = everyone_is_here(self);
+      if (announces) join_host(self);
+    }
+    if (Broadcast::possible()) share_memory(ranks);
+  });
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,106 @@
+// Nonblocking and persistent point-to-point calls. mpi/ways/send.hpp and receive.hpp do what does not
+// go straight through.
+#pragma once
+
+#include "mpi/copies/staged_call.hpp"
+#include "mpi/hooks/blocking.hpp"
+
+namespace dunnage::mpi {
+
+/// Nothing of ours in this call, nor behind any request.
+inline bool goes_straight_through_with_request(plan::Operation operation, const void* buffer, std::int64_t count,
+                                               MPI_Datatype type) {
+  return goes_straight_through(operation, buffer, count, type) && process->requests.empty();
+}
+
+template <class Fn, class Count>
+[[gnu::noinline]] int isend_by_way(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest,
+                                   int tag, MPI_Comm comm, MPI_Request* request) {
+  return begin_send({hook, buf, count, datatype, dest, tag, comm, most_of<Count>}, request,
+                    [&](const void* b, std::int64_t n, MPI_Datatype t) {
+                      return next(b, static_cast<Count>(n), t, dest, tag, comm, request);
+                    });
+}
+template <class Fn, class Count>
+int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+          MPI_Request* request) {
+  if (goes_straight_through_with_request(plan::Operation::send, buf, count, datatype))
+    return next(buf, count, datatype, dest, tag, comm, request);
+  return isend_by_way(hook, next, buf, count, datatype, dest, tag, comm, request);
+}
+
+template <class Fn, class Count>
+[[gnu::noinline]] int ireceive_by_way(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source,
+                                      int tag, MPI_Comm comm, MPI_Request* request, bool persistent) {
+  return begin_receive({hook, buf, count, datatype, source, comm, most_of<Count>}, persistent, request,
+                       [&](void* b, std::int64_t n, MPI_Datatype t) {
+                         return next(b, static_cast<Count>(n), t, source, tag, comm, request);
+                       });
+}
+template <class Fn, class Count>
+int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+             MPI_Request* request) {
+  if (goes_straight_through_with_request(plan::Operation::receive, buf, count, datatype))
+    return next(buf, count, datatype, source, tag, comm, request);
+  return ireceive_by_way(hook, next, buf, count, datatype, source, tag, comm, request, false);
+}
+
+template <class Fn, class Count>
+int matched_ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
+                     MPI_Request* request) {
+  // A message does not say which communicator it came by.
+  return begin_receive(
+      {hook, buf, count, datatype, source_of(message), MPI_COMM_WORLD, most_of<Count>}, false, request,
+      [&](void* b, std::int64_t n, MPI_Datatype t) { return next(b, static_cast<Count>(n), t, message, request); });
+}
+
+template <class Fn, class Count>
+int send_init(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+  return init_send({hook, buf, count, datatype, dest, tag, comm, most_of<Count>}, request,
+                   [&](const void* b, std::int64_t n, MPI_Datatype t) {
+                     return next(b, static_cast<Count>(n), t, dest, tag, comm, request);
+                   });
+}
+
+template <class Fn, class Count>
+int receive_init(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                 MPI_Request* request) {
+  return ireceive_by_way(hook, next, buf, count, datatype, source, tag, comm, request, true);
+}
+
+/// Left to the MPI, but what it receives may be an announcement.
+template <class Fn, class Count>
+int isendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+              void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+              MPI_Request* request) {
+  progress_orphans();
+  answer_letters();
+  StagedCall call(hook, errors_of_comm(comm), comm, true, {});
+  sendbuf = call.send(sendbuf, blocks(beyond_null(dest), sendcount, sendtype));
+  recvbuf = call.update(recvbuf, blocks(beyond_null(source), recvcount, recvtype));
+  if (!call.ready()) return call.error();
+  avoid_length(sendcount, sendtype, dest, comm);
+  auto watched = watch_receive(recvbuf, recvcount, recvtype, source, comm);
+  const int rc =
+      next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+  return call.staged() ? call.begun(rc, request, false, std::move(watched)) : watch(rc, request, std::move(watched));
+}
+template <class Fn, class Count>
+int isendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag,
+                      int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  progress_orphans();
+  answer_letters();
+  StagedCall call(hook, errors_of_comm(comm), comm, true, {});
+  buf = call.update(buf, one(count, datatype));
+  if (!call.ready()) return call.error();
+  avoid_length(count, datatype, dest, comm);
+  auto watched = watch_receive(buf, count, datatype, source, comm);
+  const int rc = next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+  return call.staged() ? call.begun(rc, request, false, std::move(watched)) : watch(rc, request, std::move(watched));
+}
+
+int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request);
+int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Request* requests);
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,71 @@
+// The decision of every packing call and of every message that no announced way takes: is the data
+// packed by us, and if not, why.
+#pragma once
+
+#include <limits>
+
+#include "device/surely_host.hpp"
+#include "mpi/message/buffer.hpp"
+#include "mpi/process/arrivals.hpp"
+#include "mpi/process/peers.hpp"
+
+namespace dunnage::mpi {
+
+using device::surely_host;
+
+/// A buffer that we pack. False if the call was declined; the reason has then been counted.
+struct Accepted {
+  memory::Buffer buffer;
+  bool passed = false;      // the MPI reaches GPUs: it is given the data there, packed
+  int error = MPI_SUCCESS;  // set if the MPI cannot be given the data either, since the host does not reach them
+  explicit operator bool() const { return static_cast<bool>(buffer); }
+  std::int64_t bytes() const { return buffer.size(); }
+};
+
+/// Whether a call goes to the MPI at once: contiguous data, or data known to bring no gain, and
+/// nothing else for us to do. Every handler asks this first. The rest of a handler stands in a
+/// function of its own, so that the short way needs no stack frame.
+inline bool goes_straight_through(plan::Operation operation, std::int64_t count, MPI_Datatype type) {
+  if (process->attention.load(std::memory_order_relaxed)) return false;
+  const auto* known = known_type(type);
+  std::int64_t bytes = 0;
+  if (!known || __builtin_mul_overflow(count, known->bytes(), &bytes) || tickets_concern(bytes)) return false;
+  if (known->reason() == plan::Reason::contiguous) return known->bytes() != 0 || !announcements_possible();
+  const auto* variant = known->find(count);
+  return variant && variant->declines(operation);
+}
+/// For a message's buffer, which the host must be able to reach.
+inline bool goes_straight_through(plan::Operation operation, const void* buffer, std::int64_t count,
+                                  MPI_Datatype type) {
+  return goes_straight_through(operation, count, type) && surely_host(buffer);
+}
+
+/// What a sending call is to the plan.
+constexpr plan::Operation operation_of(Hook hook) {
+  switch (hook) {
+    case Hook::MPI_Bsend:
+    case Hook::MPI_Bsend_c:
+    case Hook::MPI_Ibsend:
+    case Hook::MPI_Ibsend_c:
+    case Hook::MPI_Bsend_init:
+    case Hook::MPI_Bsend_init_c: return plan::Operation::buffered_send;
+    default: return plan::Operation::send;
+  }
+}
+
+/// For packing calls: any size. `most` is the largest byte count that the call's count type holds.
+Accepted accept(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
+                std::int64_t most, int peer = MPI_ANY_SOURCE, MPI_Comm comm = MPI_COMM_WORLD);
+
+/// For messages: declines MPI_PROC_NULL and messages larger than the staging limit too. `most` is
+/// the largest value of the call's count type.
+Accepted accept_message(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
+                        std::int64_t most, int peer, MPI_Comm comm);
+
+/// Bytes that a receive with this status brought; 0 if it was cancelled.
+std::int64_t received_bytes(const MPI_Status& status);
+/// Bytes of a message that a probe found. MPICH's probes leave it open whether the status is of a
+/// cancelled message.
+std::int64_t probed_bytes(const MPI_Status& status);
+
+}  // namespace dunnage::mpi

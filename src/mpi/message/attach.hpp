@@ -1,0 +1,21 @@
+// Ties operations of ours to requests that the MPI has returned.
+#pragma once
+
+#include <memory>
+
+#include "mpi/message/request.hpp"
+
+namespace dunnage::mpi {
+
+/// Ties an operation to the request that the MPI has just returned.
+void attach(MPI_Request request, std::unique_ptr<Request> operation);
+/// Ties copies to the request that the MPI has just returned. Copies of an operation that has ended
+/// already are delivered at once. `operation`: what else is to be done at the end. Returns what the
+/// call is to return.
+int follow(std::shared_ptr<Copies> copies, const ErrorsOf& errors, MPI_Request* request, bool persistent,
+           std::unique_ptr<Request> operation = nullptr);
+/// The MPI has returned a request of an operation that is not ours: drops what was known under a
+/// handle that is used again.
+void forget_request(int rc, const MPI_Request* request);
+
+}  // namespace dunnage::mpi

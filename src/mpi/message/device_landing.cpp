@@ -1,0 +1,73 @@
+#include "mpi/message/device_landing.hpp"
+
+#include <algorithm>
+
+#include "mpi/message/buffer.hpp"
+#include "mpi/process/gpu_use.hpp"
+
+namespace dunnage::mpi {
+
+using device::Driver;
+
+namespace {
+
+/// Host memory that is not contiguous is filled by way of pieces of so many bytes.
+constexpr std::int64_t host_piece = 4 << 20;
+
+/// Whether the device of a buffer reads a source. Only the first device of this process was proved to.
+bool reads_from(const Driver& driver, const pack::gpu::Described& to, const transport::gpu::GpuSource& source) try {
+  const device::Scope scope(driver, device::context_for(driver, to.place));
+  const transport::gpu::Remote remote(driver, source);
+  return true;
+} catch (const std::exception&) {
+  return false;
+}
+
+}  // namespace
+
+const pack::gpu::Described* in_device(const memory::Landing& landing) {
+  const auto* to = landing.buffer.device();
+  return to && in_one_piece(*to) && to->place.memory == device::Memory::device ? to : nullptr;
+}
+
+Destination destination(const Driver& driver, const memory::Landing& landing, const transport::gpu::GpuSource& source) {
+  const auto* to = in_device(landing);
+  if (to && to->place.device != gpu_use().place.device && !reads_from(driver, *to, source)) to = nullptr;
+  return {to, device::context_for(driver, to ? to->place : any_place(driver))};
+}
+
+void fetch_to_host(const Driver& driver, const transport::gpu::Remote& remote, const memory::Landing& landing) {
+  const auto piece = process->settings.device_piece;
+  if (auto* to = landing.contiguous()) return remote.pack(to, device::known_place(driver, to), piece, 0, remote.size());
+  const auto staging = process->staging.take(std::min(remote.size(), host_piece));
+  if (!staging) throw std::bad_alloc();
+  for (std::int64_t begin = 0; begin < remote.size(); begin += host_piece) {
+    const auto end = std::min(begin + host_piece, remote.size());
+    const auto first = reinterpret_cast<std::uintptr_t>(staging.data()) - static_cast<std::uintptr_t>(begin);
+    remote.pack(reinterpret_cast<void*>(first), device::Place(), piece, begin, end);
+    landing.place(staging.data(), begin, end);
+  }
+}
+
+ScopedTransfers::ScopedTransfers(CUcontext context, const std::vector<Move>& moves) : context_(context) {
+  const auto& driver = *device::driver();
+  const device::Scope scope(driver, context_);
+  transfers_ = std::make_unique<transport::gpu::Transfers>(device::Gpu::current(driver), moves, device_piece());
+}
+
+ScopedTransfers::~ScopedTransfers() {
+  if (!transfers_) return;
+  try {
+    const device::Scope scope(*device::driver(), context_);
+    transfers_.reset();
+  } catch (const std::exception&) {
+    (void)transfers_.release();  // the context has gone, and all of it with it
+  }
+}
+
+bool ScopedTransfers::done() {
+  const device::Scope scope(*device::driver(), context_);
+  return transfers_->done();
+}
+
+}  // namespace dunnage::mpi

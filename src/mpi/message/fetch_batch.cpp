@@ -1,0 +1,112 @@
+#include "mpi/message/fetch_batch.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "mpi/process/arrivals.hpp"
+#include "mpi/process/failure.hpp"
+#include "mpi/process/gpu_use.hpp"
+#include "transport/shm/patience.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+thread_local FetchBatch* innermost = nullptr;
+
+/// At most so many flights are under way: one that moves data and one that is being begun. What comes
+/// meanwhile goes together in the next flight. Data that take longer to move than to begin do not
+/// wait for a flight to end, up to the second figure.
+constexpr std::size_t few_flights = 2, most_flights = 6;
+constexpr std::int64_t worth_a_flight = 2 << 20;
+
+/// From so many bytes on the MPI makes progress meanwhile: what this process has sent may need that.
+constexpr std::int64_t long_fetch = 256 << 10;
+
+}  // namespace
+
+FetchBatch::FetchBatch() : outer_(innermost) { innermost = this; }
+FetchBatch::~FetchBatch() {
+  finish();
+  innermost = outer_;
+}
+FetchBatch* FetchBatch::current() { return innermost; }
+
+void FetchBatch::add(DeviceFetch fetch) { pending_.push_back({std::move(fetch), index_}); }
+
+std::int64_t FetchBatch::bytes_of(const std::vector<Pending>& messages) {
+  std::int64_t bytes = 0;
+  for (const auto& message : messages) bytes += message.fetch.move.size;
+  return bytes;
+}
+
+void FetchBatch::end(const std::vector<Pending>& messages, int code) {
+  for (const auto& message : messages) {
+    message.fetch.ended();
+    if (code != MPI_SUCCESS) failures_.push_back({message.index, code});
+  }
+}
+
+void FetchBatch::go_on() {
+  std::erase_if(flights_, [&](const auto& flight) {
+    bool done = true;
+    const int code = guarded([&] { done = flight->transfers.done(); });
+    if (done) end(flight->messages, code);
+    return done;
+  });
+  const auto room = [&] {
+    return flights_.size() < few_flights || (flights_.size() < most_flights && bytes_of(pending_) >= worth_a_flight);
+  };
+  while (!pending_.empty() && room()) {
+    const auto context = pending_.front().fetch.context;
+    const auto others = std::stable_partition(pending_.begin(), pending_.end(),
+                                              [&](const auto& p) { return p.fetch.context == context; });
+    std::vector<Pending> messages(std::make_move_iterator(pending_.begin()), std::make_move_iterator(others));
+    pending_.erase(pending_.begin(), others);
+    try {
+      std::vector<ScopedTransfers::Move> moves;
+      for (const auto& p : messages) moves.push_back(p.fetch.move);
+      flights_.reserve(flights_.size() + 1);
+      auto flight = std::make_unique<Flight>(Flight{{}, ScopedTransfers(context, moves)});
+      flight->messages = std::move(messages);
+      flights_.push_back(std::move(flight));
+    } catch (const std::exception&) {
+      end(messages, code_of_current_exception());
+    }
+  }
+}
+
+std::vector<FetchBatch::Failure> FetchBatch::finish() {
+  if (pending_.empty() && flights_.empty()) return std::exchange(failures_, {});
+  auto bytes = bytes_of(pending_);
+  for (const auto& flight : flights_) bytes += bytes_of(flight->messages);
+  const base::Range range("fetch into device memory", bytes);
+  // No context of ours is current here: the MPI may have its own affairs with devices.
+  transport::shm::Patience patience;
+  for (int round = 1; !flights_.empty() || !pending_.empty(); ++round, patience.wait()) {
+    go_on();
+    if (bytes >= long_fetch && round % polls_between == 0) let_mpi_progress();
+  }
+  return std::exchange(failures_, {});
+}
+
+int fetch_to_device(DeviceFetch fetch) {
+  if (auto* batch = FetchBatch::current()) {
+    batch->add(std::move(fetch));
+    return MPI_SUCCESS;
+  }
+  if (fetch.move.size >= long_fetch) {
+    FetchBatch alone;
+    alone.add(std::move(fetch));
+    const auto failures = alone.finish();
+    return failures.empty() ? MPI_SUCCESS : failures.front().code;
+  }
+  const int code = guarded([&] {
+    const base::Range range("fetch into device memory", fetch.move.size);
+    ScopedTransfers transfers(fetch.context, {fetch.move});
+    for (transport::shm::Patience patience; !transfers.done();) patience.wait();
+  });
+  fetch.ended();
+  return code;
+}
+
+}  // namespace dunnage::mpi

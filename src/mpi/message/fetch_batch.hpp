@@ -1,0 +1,67 @@
+// Data that one call fetches into device memory, brought with as few launches as their arrival allows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "mpi/message/device_landing.hpp"
+
+namespace dunnage::mpi {
+
+/// Data that are to come to device memory.
+struct DeviceFetch {
+  CUcontext context;
+  ScopedTransfers::Move move;
+  std::function<void()> ended;  // called once, whether or not the data have come
+};
+
+/// While a batch lives, what its thread fetches into device memory may come later; it is there after
+/// finish(). Batches of one thread nest.
+class FetchBatch {
+ public:
+  FetchBatch();
+  FetchBatch(const FetchBatch&) = delete;
+  FetchBatch& operator=(const FetchBatch&) = delete;
+  ~FetchBatch();
+  /// The innermost batch of this thread, or null.
+  static FetchBatch* current();
+
+  /// From now on what is fetched belongs to request `index`.
+  void about(int index) { index_ = index; }
+  void add(DeviceFetch fetch);
+  /// Begins what has been added, and ends what has come.
+  void go_on();
+  /// Whether something has been added and nothing is under way.
+  bool rests() const { return flights_.empty() && !pending_.empty(); }
+  struct Failure {
+    int index, code;  // the request's; an MPI error code
+  };
+  /// Waits until all data are there. Returns what failed.
+  std::vector<Failure> finish();
+
+ private:
+  struct Pending {
+    DeviceFetch fetch;
+    int index;
+  };
+  /// Of one context.
+  struct Flight {
+    std::vector<Pending> messages;
+    ScopedTransfers transfers;
+  };
+  static std::int64_t bytes_of(const std::vector<Pending>& messages);
+  void end(const std::vector<Pending>& messages, int code);
+
+  std::vector<Pending> pending_;
+  std::vector<std::unique_ptr<Flight>> flights_;
+  std::vector<Failure> failures_;
+  FetchBatch* const outer_;
+  int index_ = 0;
+};
+
+/// Fetches at once, or by the thread's batch if it has one. Returns an MPI error code.
+int fetch_to_device(DeviceFetch fetch);
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,68 @@
+#include "mpi/message/orphans.hpp"
+
+#include <chrono>
+#include <mutex>
+#include <vector>
+
+namespace dunnage::mpi {
+
+std::atomic<std::size_t> waiting_orphans{0};
+
+namespace {
+
+struct Orphan {
+  MPI_Request request;
+  std::unique_ptr<Request> operation;
+};
+
+std::mutex orphans_mutex;
+std::vector<Orphan> orphans;
+
+/// Adds `change` to the number of orphans.
+void announce(std::ptrdiff_t change) {
+  const auto added = static_cast<std::size_t>(change);
+  const auto waiting = waiting_orphans.fetch_add(added, std::memory_order_relaxed) + added;
+  process->attention.store(process->reporting || waiting != 0, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void test_orphans() {
+  std::unique_lock lock(orphans_mutex, std::try_to_lock);  // another thread may be at it already
+  if (!lock) return;
+  const auto ended = std::erase_if(orphans, [](Orphan& orphan) {
+    int done = 0;
+    MPI_Status status;
+    const bool persistent = orphan.operation->persistent;
+    const int rc = process->own.Test(&orphan.request, &done, &status);
+    if (rc == MPI_SUCCESS && !done) return false;
+    if (rc == MPI_SUCCESS) orphan.operation->complete(status);  // there is nobody to tell of an error
+    if (persistent && orphan.request != MPI_REQUEST_NULL) process->next.MPI_Request_free(&orphan.request);
+    return true;
+  });
+  announce(-static_cast<std::ptrdiff_t>(ended));
+}
+
+void adopt_orphan(MPI_Request request, std::unique_ptr<Request> operation) {
+  const std::lock_guard lock(orphans_mutex);
+  orphans.push_back({request, std::move(operation)});
+  announce(1);
+}
+
+void finish_orphans() {
+  // The partner of a correct program completes them. A program whose partner never sends what was to
+  // be received ends without Dunnage, so it must end with Dunnage too.
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto left = [] {
+    const std::lock_guard lock(orphans_mutex);
+    return !orphans.empty();
+  };
+  while (left() && std::chrono::steady_clock::now() < limit) test_orphans();
+  const std::lock_guard lock(orphans_mutex);
+  // The MPI may still write to their memory, so it is never freed.
+  for (auto& orphan : orphans) (void)orphan.operation.release();
+  announce(-static_cast<std::ptrdiff_t>(orphans.size()));
+  orphans.clear();
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,191 @@
+#include "mpi/message/progress.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <map>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "device/place.hpp"
+#include "mpi/process/arrivals.hpp"
+#include "mpi/process/gpu_use.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+/// How long our thread rests when nothing has come.
+constexpr auto rest = std::chrono::microseconds(20);
+
+std::atomic<bool> thread_runs{false};
+
+/// The context that was current when a receive was begun. Memory of pools and virtual memory have no
+/// context of their own; their data belong to this one.
+struct Begun {
+  static Begun here() {
+    Begun begun;
+    const auto* driver = device::driver();
+    if (driver && driver->cuCtxGetCurrent(&begun.context) == CUDA_SUCCESS && begun.context)
+      begun.id = device::id_of(*driver, begun.context);
+    return begun;
+  }
+  /// Makes the context current again, if it still exists.
+  std::optional<device::Scope> again() const {
+    const auto* driver = device::driver();
+    if (!driver || !context || device::id_of(*driver, context) != id) return std::nullopt;
+    return std::optional<device::Scope>(std::in_place, *driver, context);
+  }
+  CUcontext context = nullptr;
+  unsigned long long id = 0;
+};
+
+/// Never destroyed: the thread may outlive the statics of a program that does not end its MPI.
+struct Progress {
+  std::map<std::uint64_t, Begun> watched;  // by the keys of their requests
+  // Of our thread.
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::thread thread;
+  bool stop = false;
+};
+Progress& progress() {
+  static auto* all = new Progress;
+  return *all;
+}
+
+bool one_thread_at_a_time() {
+  static const bool one = [] {
+    int level = MPI_THREAD_MULTIPLE;
+    return process->own.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
+  }();
+  return one;
+}
+
+/// With several threads in the MPI, persistent requests are not looked after: they stay in the table
+/// while calls are about them.
+bool watchable(const Request& request) {
+  return request.receives() && request.active && (one_thread_at_a_time() || !request.persistent);
+}
+
+thread_local AlsoWatched* also_watched = nullptr;
+
+/// Returns whether anything has come.
+bool look_at_watched() {
+  FetchBatch batch;
+  std::vector<Request*> arrived;
+  std::erase_if(progress().watched, [&](const auto& one) {
+    const auto& [key, begun] = one;
+    auto* request = process->requests.find(key);
+    // The handle of a receive that has ended may be another operation's by now.
+    if (!request || !watchable(*request) || request->delivered) return true;
+    const auto current = thread_runs.load(std::memory_order_relaxed) ? begun.again() : std::nullopt;
+    if (!deliver_if_there(*request, handle_of<MPI_Request>(key), batch, static_cast<int>(arrived.size()))) return false;
+    arrived.push_back(request);  // the call that ends the request tells a failure
+    return true;
+  });
+  for (const auto& failure : batch.finish())
+    arrived[static_cast<std::size_t>(failure.index)]->failed_later(failure.code);
+  return !arrived.empty();
+}
+
+void run_thread() {
+  auto& p = progress();
+  std::unique_lock lock(p.mutex);
+  while (!p.stop) {
+    if (p.watched.empty()) {
+      p.wake.wait(lock);
+      continue;
+    }
+    const bool some = look_at_watched();
+    lock.unlock();  // whoever wants to complete something comes now
+    std::this_thread::sleep_for(some ? std::chrono::microseconds(0) : rest);
+    lock.lock();
+  }
+}
+
+/// The lock is held.
+void start_thread() {
+  auto& p = progress();
+  if (thread_runs.load(std::memory_order_relaxed) || p.stop) return;
+  sigset_t every, before;  // signals are for the program's own threads
+  sigfillset(&every);
+  pthread_sigmask(SIG_SETMASK, &every, &before);
+  try {
+    p.thread = std::thread(run_thread);
+    thread_runs.store(true, std::memory_order_release);
+  } catch (const std::system_error&) {
+    p.stop = true;  // there are no more threads to be had
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+bool deliver_if_there(Request& request, MPI_Request handle, FetchBatch& batch, int index) {
+  int done = 0;
+  MPI_Status status;
+  if (process->own.Request_get_status(handle, &done, &status) != MPI_SUCCESS) return true;
+  if (!done) return false;
+  batch.about(index);
+  request.complete(status);
+  return true;
+}
+
+AlsoWatched::AlsoWatched(std::span<Request* const> requests, const MPI_Request* handles)
+    : requests_(requests), handles_(handles), outer_(std::exchange(also_watched, this)) {}
+AlsoWatched::~AlsoWatched() { also_watched = outer_; }
+
+void AlsoWatched::deliver_what_is_there() {
+  FetchBatch batch;
+  for (std::size_t i = 0; i < requests_.size(); ++i)
+    if (auto* request = requests_[i];
+        request && handles_[i] != MPI_REQUEST_NULL && request->receives() && request->active && !request->delivered)
+      deliver_if_there(*request, handles_[i], batch, static_cast<int>(i));
+  for (const auto& failure : batch.finish())
+    requests_[static_cast<std::size_t>(failure.index)]->failed_later(failure.code);
+}
+
+void look_after(const Request& request) {
+  if (!watchable(request)) return;
+  auto& p = progress();
+  if (one_thread_at_a_time()) {
+    if (gpu_announcements() || process->sends_to_self.load(std::memory_order_relaxed))
+      p.watched.try_emplace(request.key);
+    return;
+  }
+  if (!process->settings.progress_thread) return;
+  const std::lock_guard lock(p.mutex);
+  start_thread();
+  if (p.stop) return;
+  p.watched.insert_or_assign(request.key, Begun::here());
+  p.wake.notify_one();
+}
+
+void progress_receives() {
+  static thread_local bool inside = false;  // what is delivered may come here again
+  if (inside) return;
+  inside = true;
+  if (also_watched) also_watched->deliver_what_is_there();
+  if (one_thread_at_a_time() && !progress().watched.empty()) look_at_watched();
+  inside = false;
+}
+
+std::unique_lock<std::mutex> no_progress() {
+  return thread_runs.load(std::memory_order_acquire) ? std::unique_lock(progress().mutex)
+                                                     : std::unique_lock<std::mutex>();
+}
+
+void stop_progress_thread() {
+  auto& p = progress();
+  {
+    const std::lock_guard lock(p.mutex);
+    p.stop = true;
+    p.wake.notify_one();
+  }
+  if (p.thread.joinable()) p.thread.join();
+  thread_runs.store(false, std::memory_order_release);
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,54 @@
+#include "mpi/message/request.hpp"
+
+#include <utility>
+
+namespace dunnage::mpi {
+
+Request::Start Request::start(int& code) {
+  code = copies_ ? copies_->gather() : MPI_SUCCESS;
+  if (code == MPI_SUCCESS) {
+    const auto how = begin(code);
+    if (how != Start::failed) return how;
+  }
+  if (code != MPI_SUCCESS) raise(errors(), code);
+  return Start::failed;
+}
+
+void Request::started() {
+  active = true;
+  delivered = false;
+  code_ = kept_error_ = MPI_SUCCESS;
+  if (copies_) copies_->begun(true);
+}
+
+void Request::not_started() {
+  if (copies_) copies_->begun(false);
+}
+
+int Request::complete(MPI_Status& status) {
+  if (delivered) {
+    if (brings()) {
+      // The MPI may tell no more: MPICH 5 takes a persistent request that has been asked about for
+      // inactive.
+      const int error = std::exchange(status.MPI_ERROR, MPI_SUCCESS);
+      status = status_;
+      status.MPI_ERROR = error;
+    }
+    const int kept = std::exchange(kept_error_, MPI_SUCCESS);
+    return kept != MPI_SUCCESS ? kept : brings() ? code_ : MPI_SUCCESS;
+  }
+  delivered = true;
+  code_ = arrive(status);
+  status_ = status;
+  if (copies_ && code_ == MPI_SUCCESS) code_ = copies_->deliver();
+  return code_;
+}
+
+void Request::abandon() {
+  if (brings() || delivered) return;
+  // A send that failed may have a receiver all the same, which reads its data.
+  MPI_Status none;
+  if (process->own.Status_set_cancelled(&none, 0) == MPI_SUCCESS) complete(none);
+}
+
+}  // namespace dunnage::mpi

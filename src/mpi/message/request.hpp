@@ -1,0 +1,99 @@
+// A nonblocking or persistent operation that has something to do when the MPI completes its request.
+//
+// The program's request is the MPI's own. A Request stands beside it in process->requests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "mpi/process/error.hpp"
+
+namespace dunnage::mpi {
+
+/// Host memory that the MPI was given in place of the program's buffers. Functions return an MPI
+/// error code and call no handler.
+class Copies {
+ public:
+  virtual ~Copies() = default;
+  /// Before the MPI begins: copies what the MPI reads.
+  virtual int gather() = 0;
+  /// After gather(): the MPI has begun, or has failed to.
+  virtual void begun(bool well) { (void)well; }
+  /// After the operation has ended: what the MPI wrote goes where the program wants it.
+  virtual int deliver() = 0;
+  /// Whether the communicator is gone on which errors would be raised.
+  virtual bool orphaned() const { return false; }
+};
+
+/// Not thread-safe: MPI lets one thread at a time complete a request.
+class Request {
+ public:
+  explicit Request(ErrorsOf errors = {}) : errors_(errors) {}
+  Request(const Request&) = delete;
+  Request& operator=(const Request&) = delete;
+  virtual ~Request() = default;
+
+  /// Whether this is a receive, which is completed before sends of one call are.
+  virtual bool receives() const { return false; }
+  /// Whether completion may wait for the receiver of this send.
+  virtual bool waits_for_receiver() const { return false; }
+  /// Whether data must be put into the program's buffer when the MPI has completed the request.
+  bool brings() const { return receives() || copies_; }
+
+  enum class Start {
+    by_mpi,  // the MPI's request is to be started
+    done,    // a request of ours, inner(), was started in its place
+    failed,
+  };
+  /// Before MPI_Start starts the MPI's persistent request. `code` tells what failed; the error
+  /// handler has then been called.
+  Start start(int& code);
+  /// The operation has been started; `key` is of the request as the MPI has left it.
+  void started();
+  /// The operation was not started.
+  void not_started();
+
+  /// The MPI has completed the request: puts data in place, gives memory back, corrects the status.
+  /// Further calls for one start return the first result again. Returns an MPI error code and calls
+  /// no handler.
+  int complete(MPI_Status& status);
+  /// The MPI has ended the request with an error.
+  void abandon();
+  /// A failure of a fetch that complete() had only begun.
+  void failed_later(int code) { code_ = code; }
+  /// An error that complete() found before the program asked: the call that ends the request returns it.
+  void keep_error(int code) { kept_error_ = code; }
+
+  /// Whose error handler is to be called.
+  ErrorsOf errors() const { return copies_ && copies_->orphaned() ? errors_of_comm(MPI_COMM_WORLD) : errors_; }
+  void raise_on(const ErrorsOf& errors) { errors_ = errors; }
+  void attach_copies(std::shared_ptr<Copies> copies) { copies_ = std::move(copies); }
+  bool has_copies() const { return copies_ != nullptr; }
+  /// Keeps something until the request ends.
+  void keep(std::shared_ptr<void> kept) { kept_ = std::move(kept); }
+
+  bool persistent = false;
+  bool active = false;     // started and not completed
+  bool delivered = false;  // complete() has been called since the start
+  std::uint64_t key = 0;   // of the program's request
+  /// The request that the MPI is asked about in place of the program's while a persistent send goes
+  /// by an announced way; MPI_REQUEST_NULL otherwise.
+  MPI_Request inner = MPI_REQUEST_NULL;
+
+ protected:
+  virtual Start begin(int& code) { return (void)code, Start::by_mpi; }
+  virtual int arrive(MPI_Status& status) { return (void)status, MPI_SUCCESS; }
+
+ private:
+  ErrorsOf errors_;
+  std::shared_ptr<Copies> copies_;  // null if the MPI has the program's own buffers
+  std::shared_ptr<void> kept_;
+  MPI_Status status_{};  // of the first complete(), which later calls return again
+  int code_ = MPI_SUCCESS;
+  int kept_error_ = MPI_SUCCESS;
+};
+
+/// Calls the error handler of the request's object. Returns the code.
+inline int raise(const Request& request, int code) { return raise(request.errors(), code); }
+
+}  // namespace dunnage::mpi

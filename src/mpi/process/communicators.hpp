@@ -1,0 +1,27 @@
+// Which processes of MPI_COMM_WORLD a communicator's ranks are.
+#pragma once
+
+#include "mpi/process/mpi_table.hpp"
+
+namespace dunnage::mpi {
+
+/// The rank in MPI_COMM_WORLD of a rank of `comm`; -1 for an intercommunicator, and for processes of other worlds.
+/// Remembered with the communicator. Thread-safe.
+int world_rank(MPI_Comm comm, int rank);
+/// Frees the attribute key, before MPI_Finalize.
+void forget_communicators();
+
+/// How many processes a collective on the communicator speaks to: all, or those of the other side.
+int peers(MPI_Comm comm);
+/// On the root what peers() returns; elsewhere 0, where the arguments mean nothing.
+int peers_at_root(int root, MPI_Comm comm);
+/// All processes of this side.
+int members(MPI_Comm comm);
+
+struct Neighbours {
+  int in, out;
+};
+/// How many neighbours this process has on a communicator with a topology.
+Neighbours neighbours(MPI_Comm comm);
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,151 @@
+// What all calls share in one process: the MPI's functions, the settings, the tables and the report's counters.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/handle_table.hpp"
+#include "base/range.hpp"
+#include "base/settings.hpp"
+#include "memory/staging.hpp"
+#include "mpi/process/hook.hpp"
+#include "mpi/process/mpi_table.hpp"
+#include "plan/host.hpp"
+#include "plan/library.hpp"
+#include "transport/peers/world.hpp"
+
+namespace dunnage::mpi {
+
+/// A handle of the MPI as a key of a HandleTable: an int in the MPICH ABI, a pointer in the others.
+template <class Handle>
+std::uint64_t key_of(Handle handle) {
+  if constexpr (std::is_pointer_v<Handle>)
+    return reinterpret_cast<std::uintptr_t>(handle);
+  else
+    return static_cast<std::uint32_t>(handle);
+}
+
+/// The handle that key_of() was made from.
+template <class Handle>
+Handle handle_of(std::uint64_t key) {
+  if constexpr (std::is_pointer_v<Handle>)
+    return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(key));
+  else
+    return static_cast<Handle>(static_cast<std::uint32_t>(key));
+}
+
+class KnownType;
+class Request;
+
+/// What MPI_Get_library_version says. May be asked before MPI_Init.
+std::string library_version(const OwnTable& own);
+
+/// Counters of one call. Relaxed: they are summed at the end.
+struct Count {
+  std::array<std::atomic<std::uint64_t>, plan::reasons> calls{};
+  std::atomic<std::uint64_t> bytes{0};                                // accelerated
+  std::atomic<std::uint64_t> nanoseconds{0};                          // in accelerated calls
+  std::atomic<std::uint64_t> tickets{0};                              // accelerated sends that went by ticket
+  std::array<std::atomic<std::uint64_t>, plan::gpu_ways> gpu_ways{};  // sends of device memory
+};
+
+struct Process {
+  NextTable next;
+  NextTable below;  // the same under their PMPI names: what comes after us for who calls those
+  OwnTable own;
+  base::Settings settings;
+  plan::Library library;
+  plan::Behaviour behaviour;
+  plan::Model model{};
+  int (*query_cuda_support)() = nullptr;  // the MPI's own, where it has one
+  bool reporting = false;
+  std::atomic<bool> initialized{false};  // between MPI_Init and MPI_Finalize
+  int rank = -1;                         // in MPI_COMM_WORLD; before MPI_Init has ended, -1
+  bool everyone = false;  // all ranks of MPI_COMM_WORLD are known to have Dunnage; the same on all of them
+  plan::BcastFigures
+      bcast;  // what broadcasts cost, by which all ranks choose: those of the first one's model, once they have met in MPI_Init, else built-in ones
+  bool shares = false;         // all have shared memory that the others of their hosts read; the same on all of them
+  bool several_hosts = false;  // the ranks of MPI_COMM_WORLD may be on several; false before MPI_Init
+  /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.
+  std::atomic<bool> attention{false};
+  std::array<Count, hook_count> counts;
+  std::atomic<std::uint64_t> tokens{0};          // tokens that have come
+  std::atomic<std::uint32_t> tokens_to_self{0};  // tokens that this process has sent to itself and not received
+  std::atomic<bool> sends_to_self{false};        // this process has sent a message to itself by the way `self`
+  std::atomic<bool> scatters_to_self{false};     // contiguous messages to itself were received into other layouts
+  bool brief = false;                            // all receives since MPI_Init were looked at for the short tickets
+  std::atomic<bool> takes_tokens{false};         // all receives since MPI_Init were looked at, and still are
+  memory::StagingPool staging;
+  std::unique_ptr<transport::peers::World> world;  // the ranks of this host that take tickets; null where none can
+  /// Bytes from which a receive may meet a ticket, and a send must look at the length of its message.
+  std::atomic<std::int64_t> tickets_from{std::numeric_limits<std::int64_t>::max()};
+  base::HandleTable<Request> requests;
+  base::HandleTable<KnownType> types;
+
+  explicit Process(const base::Settings& s) : settings(s), staging(s.staging_pool) {}
+
+  /// Whether the MPI reaches devices by itself.
+  bool mpi_knows_gpus() const {
+    if (settings.mpi_cuda != base::MpiCuda::automatic) return settings.mpi_cuda == base::MpiCuda::yes;
+    return query_cuda_support && query_cuda_support() == 1;
+  }
+  /// Whether it may be given data there; messages: as passes_to() in mpi/process/peers.hpp has it.
+  bool passes_gpus() const {
+    return settings.gpu_path != base::GpuPath::staged && settings.gpu_path != base::GpuPath::direct && mpi_knows_gpus();
+  }
+
+  void count(Hook hook, plan::Reason reason) {
+    if (reporting)
+      counts[static_cast<std::size_t>(hook)].calls[static_cast<std::size_t>(reason)].fetch_add(
+          1, std::memory_order_relaxed);
+  }
+  void count(Hook hook, plan::GpuWay way) {
+    if (reporting)
+      counts[static_cast<std::size_t>(hook)].gpu_ways[static_cast<std::size_t>(way)].fetch_add(
+          1, std::memory_order_relaxed);
+  }
+};
+
+/// The process' one context. Made by the shim before the first hook can run, and never destroyed: MPI calls may come
+/// from destructors at exit.
+extern Process* process;
+
+/// Whether a call goes to the MPI from here: else a profiling tool is between, sees it first, and makes it again by its PMPI name.
+template <class Next, class Own>
+bool nothing_between(Next next, Own own) {
+  return reinterpret_cast<void*>(next) == reinterpret_cast<void*>(own);
+}
+
+/// Counts one accelerated call and its time, where a report is wanted, and shows it on a timeline.
+class Accelerated {
+ public:
+  Accelerated(Hook hook, std::int64_t bytes, bool by_ticket = false)
+      : range_(hook_names[static_cast<std::size_t>(hook)], bytes) {
+    if (!process->reporting) return;
+    count_ = &process->counts[static_cast<std::size_t>(hook)];
+    if (by_ticket) count_->tickets.fetch_add(1, std::memory_order_relaxed);
+    count_->bytes.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
+    process->count(hook, plan::Reason::accelerated);
+    start_ = std::chrono::steady_clock::now();
+  }
+  Accelerated(const Accelerated&) = delete;
+  Accelerated& operator=(const Accelerated&) = delete;
+  ~Accelerated() {
+    if (!count_) return;
+    const auto spent = std::chrono::steady_clock::now() - start_;
+    count_->nanoseconds.fetch_add(
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count()),
+        std::memory_order_relaxed);
+  }
+
+ private:
+  const base::Range range_;
+  Count* count_ = nullptr;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,181 @@
+#include "mpi/process/report.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/format.hpp"
+#include "device/driver.hpp"
+#include "mpi/process/process.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+// Per hook: calls by reason, then bytes, nanoseconds and tickets, then messages on device memory by their ways.
+constexpr std::size_t row = plan::reasons + 3 + plan::gpu_ways;
+using Totals = std::vector<std::uint64_t>;
+
+Totals local_totals() {
+  Totals totals;
+  for (const auto& count : process->counts) {
+    for (const auto& calls : count.calls) totals.push_back(calls.load());
+    totals.push_back(count.bytes.load());
+    totals.push_back(count.nanoseconds.load());
+    totals.push_back(count.tickets.load());
+    for (const auto& messages : count.gpu_ways) totals.push_back(messages.load());
+  }
+  return totals;
+}
+
+/// The first line, or MPICH's two words of it: enough to know the library by.
+std::string short_version() {
+  auto version = library_version(process->own);
+  version = version.substr(0, version.find('\n'));
+  std::replace(version.begin(), version.end(), '\t', ' ');
+  const auto both = [](char a, char b) { return a == ' ' && b == ' '; };
+  version.erase(std::unique(version.begin(), version.end(), both), version.end());
+  return version.substr(0, version.find(", package"));
+}
+
+nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
+  nlohmann::ordered_json calls = nlohmann::ordered_json::object();
+  for (int h = 0; h < hook_count; ++h) {
+    const auto* t = &totals[static_cast<std::size_t>(h) * row];
+    nlohmann::ordered_json declined = nlohmann::ordered_json::object();
+    for (std::size_t r = 1; r < plan::reasons; ++r)
+      if (t[r]) declined[std::string(plan::reason_text[r])] = t[r];
+    if (!t[0] && declined.empty()) continue;
+    calls[hook_names[h]] = {{"accelerated", t[0]},
+                            {"declined", declined},
+                            {"bytes", t[plan::reasons]},
+                            {"seconds", static_cast<double>(t[plan::reasons + 1]) * 1e-9},
+                            {"by ticket", t[plan::reasons + 2]}};
+    for (std::size_t w = 0; w < plan::gpu_ways; ++w)
+      if (const auto n = t[plan::reasons + 3 + w])
+        calls[hook_names[h]]["device memory"][std::string(plan::gpu_way_text[w])] = n;
+  }
+  nlohmann::ordered_json report = {{"mpi", short_version()}, {"ranks", ranks}, {"calls", calls}};
+  if (const char* why = device::why_driver_is_unused()) report["devices"] = why;
+  return report;
+}
+
+std::string to_text(const nlohmann::ordered_json& report) {
+  std::string text =
+      fmt::format("dunnage: report for {} ranks of {}\n", report["ranks"].get<int>(), report["mpi"].get<std::string>());
+  if (report.contains("devices")) text += fmt::format("  {}\n", report["devices"].get<std::string>());
+  if (report["calls"].empty()) text += "  no call that Dunnage knows was made\n";
+  for (const auto& [name, call] : report["calls"].items()) {
+    const auto accelerated = call["accelerated"].get<std::uint64_t>();
+    text += fmt::format("  {:<22} {:>10} accelerated", name, accelerated);
+    if (const auto bytes = call["bytes"].get<std::uint64_t>(); bytes)
+      text += fmt::format(", {} in {}", base::format_bytes(bytes), base::format_seconds(call["seconds"].get<double>()));
+    if (const auto tickets = call["by ticket"].get<std::uint64_t>(); tickets)
+      text += fmt::format(", {} by ticket", tickets);
+    text += '\n';
+    for (const auto& [reason, n] : call["declined"].items())
+      text += fmt::format("  {:<22} {:>10} declined: {}\n", "", n.get<std::uint64_t>(), reason);
+    if (call.contains("device memory"))
+      for (const auto& [way, n] : call["device memory"].items())
+        text += fmt::format("  {:<22} {:>10} {}\n", "", n.get<std::uint64_t>(), way);
+  }
+  return text;
+}
+
+// Totals travel as messages, not by a collective call: a rank without Dunnage, or without a report, would never join it.
+// Whoever waits, waits for a bounded time. What is not zero travels as (index, value) pairs, few enough to be sent at once.
+constexpr int report_tag = 32011;
+constexpr auto patience = std::chrono::seconds(10);
+
+/// Whether every rank has come to its end: until then a receive of the program, from any source with any tag, could
+/// take our message for its own. No receive can take a barrier.
+bool all_at_their_end() {
+  MPI_Request request;
+  if (process->own.Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  int done = 0;
+  while (!done && std::chrono::steady_clock::now() < end)
+    if (process->own.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+  return done != 0;
+}
+
+void send_totals(const Totals& totals) {
+  std::vector<std::uint64_t> pairs;
+  for (std::size_t i = 0; i < totals.size(); ++i)
+    if (totals[i]) pairs.insert(pairs.end(), {i, totals[i]});
+  MPI_Request request;
+  const auto bytes = static_cast<int>(pairs.size() * sizeof(std::uint64_t));
+  if (process->own.Isend(pairs.data(), bytes, MPI_BYTE, 0, report_tag, MPI_COMM_WORLD, &request) != MPI_SUCCESS) return;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  int done = 0;
+  while (!done && std::chrono::steady_clock::now() < end)
+    if (process->own.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
+  if (done) return;
+  new std::vector<std::uint64_t>(std::move(pairs));  // the MPI may still read it: kept on purpose
+  process->own.Request_free(&request);
+}
+
+/// Adds what up to `others` ranks send; returns how many did.
+int add_totals(Totals& sums, int others) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  int answers = 0;
+  while (answers < others && std::chrono::steady_clock::now() < end) {
+    int there = 0, bytes = 0;
+    MPI_Status status;
+    if (process->own.Iprobe(MPI_ANY_SOURCE, report_tag, MPI_COMM_WORLD, &there, &status) != MPI_SUCCESS) break;
+    if (!there) continue;
+    process->own.Get_count(&status, MPI_BYTE, &bytes);
+    std::vector<std::uint64_t> pairs(static_cast<std::size_t>(bytes) / sizeof(std::uint64_t));
+    if (process->own.Recv(pairs.data(), bytes, MPI_BYTE, status.MPI_SOURCE, report_tag, MPI_COMM_WORLD,
+                          MPI_STATUS_IGNORE) != MPI_SUCCESS)
+      break;
+    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2)
+      if (pairs[i] < sums.size()) sums[pairs[i]] += pairs[i + 1];
+    ++answers;
+  }
+  return answers;
+}
+
+}  // namespace
+
+std::string library_version(const OwnTable& own) {
+  // Longer than any header's MPI_MAX_LIBRARY_VERSION_STRING: the library may be another than the header's.
+  char text[8192 + 1] = "";
+  int length = 0;
+  own.Get_library_version(text, &length);
+  return text;
+}
+
+void report() try {
+  if (!process->reporting) return;
+  int rank = 0, ranks = 1;
+  if (process->own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
+      process->own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS)
+    return;
+  auto sums = local_totals();
+  const bool together = ranks == 1 || all_at_their_end();
+  if (rank != 0) {
+    if (together) send_totals(sums);
+    return;
+  }
+  const auto json = to_json(sums, 1 + (together ? add_totals(sums, ranks - 1) : 0));
+  const auto& output = process->settings.report;
+  if (output.kind == base::Output::text) {
+    std::fputs(to_text(json).c_str(), stderr);
+    return;
+  }
+  std::ofstream file(output.path);
+  file << json.dump(2) << '\n';
+  if (!file.flush())
+    fmt::print(stderr, "dunnage: cannot write the report to DUNNAGE_REPORT={}; check that its folder exists\n",
+               output.path);
+} catch (const std::exception& e) {
+  std::fprintf(stderr, "dunnage: no report: %s\n", e.what());
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,39 @@
+#include "mpi/ways/gpu_shared.hpp"
+
+#include "mpi/process/failure.hpp"
+
+namespace dunnage::mpi {
+
+using plan::GpuWay;
+
+int pack_shared(const transport::shm::Outgoing& outgoing, const memory::Buffer& buffer, bool travels,
+                base::FunctionRef<void()> let_go_on) try {
+  const base::Range range("pack into shared memory", buffer.size());
+  with_pipe(pack::gpu::Direction::pack, buffer, outgoing.gpu_ring(),
+            [&](auto&& pipe) { outgoing.run(pipe, travels, let_go_on); });
+  return MPI_SUCCESS;
+} catch (const std::exception&) {
+  outgoing.fail();
+  return code_of_current_exception();
+}
+
+GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver) {
+  const auto path = process->settings.gpu_path;
+  auto* world = process->world.get();
+  if (path == base::GpuPath::pass || !world || !world->peers.reaches(receiver)) return GpuWay::staged_alone;
+  const auto size = buffer.size();
+  const bool token = size < world->rendezvous.gpu_lengths_to(receiver).least_size();
+  if (!gpu_announcements() || (token && !(transport::token_length(size) && world->tokens.taken_by(receiver))))
+    return GpuWay::staged_small;
+  const auto* data = buffer.device();
+  if (!data || !in_one_piece(*data)) return GpuWay::staged_scattered;
+  const auto& driver = *device::driver();
+  // A token cannot say that the data are in shared memory.
+  const auto most_shared = token ? 0 : static_cast<std::int64_t>(process->settings.ticket_memory);
+  return plan::gpu_way(process->model.gpu, size, path != base::GpuPath::staged, most_shared, [&] {
+    return world->gpu_proofs.read_by(receiver, [&] { return make_proof(driver, data->place); }) &&
+           (data->place.memory != device::Memory::device || data->place.device == gpu_use().proved);
+  });
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,45 @@
+// What the ways `gpu_direct` and `gpu_ring` have in common: device memory by way of shared memory.
+#pragma once
+
+#include "device/pins.hpp"
+#include "mpi/message/buffer.hpp"
+#include "mpi/process/gpu_use.hpp"
+#include "transport/gpu/pipe.hpp"
+#include "transport/way.hpp"
+
+namespace dunnage::mpi {
+
+/// Calls f with what moves a buffer's data between their place and shared memory. `ring` is the part
+/// of that memory which is used again and again.
+template <class F>
+auto with_pipe(pack::gpu::Direction direction, const memory::Buffer& buffer, std::span<char> ring, F&& f) {
+  const auto* data = buffer.device();
+  const auto* driver = device::driver();
+  if (!driver || !data || !in_one_piece(*data)) {
+    const auto move = [&](const char* memory, std::int64_t begin, std::int64_t end) {
+      if (direction == pack::gpu::Direction::pack)
+        buffer.pack(const_cast<char*>(memory), begin, end);
+      else
+        buffer.unpack(memory, begin, end);
+    };
+    return f(transport::shm::AtOnce<decltype(move)>{move});
+  }
+  transport::gpu::GpuPipe pipe(*driver, direction, *data, process->settings.device_piece);
+  device::pin(*driver, ring.data(), ring.size(), process->settings.ticket_memory);
+  return f(pipe);
+}
+
+/// Packs the data into shared memory, in which World::make_room() has made room. Returns an MPI error
+/// code; the receiver is told of a failure.
+int pack_shared(const transport::shm::Outgoing& outgoing, const memory::Buffer& buffer, bool travels,
+                base::FunctionRef<void()> let_go_on);
+
+/// The way of device memory to a rank of MPI_COMM_WORLD, by the plan; goes a step towards a better
+/// one. `staged_...` if no announced way is possible.
+plan::GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver);
+/// Whether that is by rings in shared memory.
+constexpr bool by_rings(plan::GpuWay way) {
+  return way == plan::GpuWay::shared_forced || way == plan::GpuWay::shared_unread;
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,349 @@
+#include "mpi/ways/send.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "mpi/message/attach.hpp"
+#include "mpi/message/orphans.hpp"
+#include "mpi/message/stage.hpp"
+#include "mpi/process/communicators.hpp"
+#include "mpi/ways/gpu_shared.hpp"
+#include "mpi/ways/registry.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+using plan::Operation;
+using plan::Reason;
+using transport::Outbound;
+using transport::Sending;
+
+enum class Mode { standard, synchronous, buffered };
+
+constexpr Mode mode_of(Hook hook) {
+  switch (hook) {
+    case Hook::MPI_Ssend:
+    case Hook::MPI_Ssend_c:
+    case Hook::MPI_Issend:
+    case Hook::MPI_Issend_c:
+    case Hook::MPI_Ssend_init:
+    case Hook::MPI_Ssend_init_c: return Mode::synchronous;
+    default: return operation_of(hook) == Operation::buffered_send ? Mode::buffered : Mode::standard;
+  }
+}
+
+/// An ordinary message of so many bytes goes to that rank of MPI_COMM_WORLD.
+void avoid(std::uint32_t receiver, std::int64_t bytes) {
+  if (!transport::ticket_length(bytes)) return;
+  for (auto* way : ways()) way->avoid(receiver, bytes);
+}
+
+/// The message as the ways see it. Nothing if it is none for them: too short, to nobody or to another
+/// world, or packed by the MPI's own rules.
+std::optional<Outbound> outbound(const SendCall& call) try {
+  if (!announcements_possible() || call.dest < 0 || call.count <= 0) return std::nullopt;
+  const auto* known = known_type(call.type);
+  if (!known || known->bytes() == 0) {
+    avoid_length(call.count, call.type, call.dest, call.comm);
+    return std::nullopt;
+  }
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(call.count, known->bytes(), &bytes) || !tickets_concern(bytes)) return std::nullopt;
+  answer_letters();
+  const auto rank = world_rank(call.comm, call.dest);
+  if (rank < 0) return std::nullopt;
+  const auto receiver = static_cast<std::uint32_t>(rank);
+  Outbound message{{}, receiver, call.tag, bytes};
+  if (!surely_host(call.buffer))
+    if (auto data = on_gpu(call.buffer, call.count, call.type, known)) {
+      message.contiguous = contiguous_on_gpu(*data);
+      message.buffer = std::move(*data);
+      if (rank != process->rank) message.gpu_way = gpu_way_to(message.buffer, receiver);
+      return message;
+    }
+  const bool contiguous = known->reason() == Reason::contiguous;
+  const bool possible = (contiguous || known->reason() == Reason::accelerated) &&
+                        bytes >= transport::host_lengths.least_size() &&
+                        (call.buffer || known->layout().true_lb != 0) &&
+                        !on_device(static_cast<const char*>(call.buffer) + known->layout().data.offset) &&
+                        (!known->mixed() || process->model.trusted_mixed) && !transport::ticket_length(bytes);
+  if (!possible) {
+    avoid(receiver, bytes);
+    return std::nullopt;
+  }
+  const auto describe = [&](const Variant& variant) {
+    message.pays = variant.ticket;
+    message.buffer =
+        contiguous ? memory::Buffer::contiguous(call.buffer, bytes) : memory::Buffer(variant.program, call.buffer);
+  };
+  message.contiguous = contiguous;
+  const auto* variant = known->find(call.count);
+  variant ? describe(*variant) : describe(known->plan(call.count));
+  return message;
+} catch (const std::exception&) {
+  return std::nullopt;
+}
+
+bool taken(const Outbound& message) {
+  return std::any_of(ways().begin(), ways().end(), [&](auto* way) { return way->takes(message); });
+}
+
+std::unique_ptr<Sending> begin_way(const Outbound& message) try {
+  for (auto* way : ways())
+    if (way->takes(message)) return way->begin(message);
+  return nullptr;
+} catch (const std::exception&) {
+  return nullptr;
+}
+
+/// Begins to send by the first way that takes the message. Null if no way does.
+std::unique_ptr<Sending> announce(Hook hook, const Outbound& message) {
+  auto sending = begin_way(message);
+  if (!sending) {
+    avoid(message.receiver, message.bytes);
+    return nullptr;
+  }
+  if (const auto counted = sending->gpu_way(); counted != plan::GpuWay::none) process->count(hook, counted);
+  return sending;
+}
+
+/// The reason for the report why data in device memory were not announced.
+plan::GpuWay staged_way(const SendCall& call, const std::optional<Outbound>& message, const Accepted& accepted) {
+  if (mode_of(call.hook) == Mode::buffered) return plan::GpuWay::staged_mode;
+  if (accepted.passed && accepted.buffer.device()) return plan::passed_way(process->model.gpu, accepted.bytes(), false);
+  if (!message) return plan::GpuWay::staged_alone;
+  const auto way = message->gpu_way == plan::GpuWay::none ? plan::GpuWay::staged_full : message->gpu_way;
+  return way == plan::GpuWay::direct || by_rings(way) ? plan::GpuWay::staged_full : way;
+}
+
+/// A message for staging memory: packed by us, carried by the MPI.
+struct Staged {
+  Accepted accepted;
+  memory::Parcel parcel;
+};
+
+/// Empty if the MPI is to be given the program's buffer, or if `accepted.error` tells why not.
+Staged stage(const SendCall& call, const std::optional<Outbound>& message) {
+  const auto operation = operation_of(call.hook);
+  Staged staged{
+      accept_message(call.hook, operation, call.buffer, call.count, call.type, call.most, call.dest, call.comm), {}};
+  auto& accepted = staged.accepted;
+  if (!accepted) return staged;
+  if (process->reporting && accepted.buffer.packer()) process->count(call.hook, staged_way(call, message, accepted));
+  const bool in_device = accepted.passed && operation != Operation::buffered_send;  // the host copies buffered sends
+  staged.parcel = parcel_for(accepted.buffer, operation, accepted.bytes(), false, in_device);
+  if (staged.parcel) return staged;
+  process->count(call.hook, Reason::no_memory);
+  if (accepted.buffer.device()) accepted.error = MPI_ERR_NO_MEM;
+  accepted.buffer = {};
+  return staged;
+}
+
+/// The announcement as a message of the MPI's, begun.
+int start(const Sending& sending, const SendCall& call, bool blocking, MPI_Request* request) {
+  const Shown shown(sending.parcel());
+  const auto& own = process->own;
+  const auto begin = sending.synchronous(blocking) || mode_of(call.hook) == Mode::synchronous ? own.Issend : own.Isend;
+  return begin(shown.data(), static_cast<int>(shown.count()), shown.type(), call.dest, call.tag, call.comm, request);
+}
+
+/// Whether the MPI has completed a request, or cannot tell. Lets the MPI move it.
+bool ended(MPI_Request request) {
+  int done = 0;
+  MPI_Status status;
+  return process->own.Request_get_status(request, &done, &status) != MPI_SUCCESS || done;
+}
+
+/// Lets the MPI move a request while it is under way.
+class Travels {
+ public:
+  explicit Travels(MPI_Request request) : request_(request) {}
+  void operator()() {
+    if (travels_) travels_ = !ended(request_);
+  }
+
+ private:
+  const MPI_Request request_;
+  bool travels_ = true;
+};
+
+/// A send whose announcement, or whose packed data, the MPI carries.
+class SendRequest : public Request {
+ public:
+  SendRequest(const SendCall& call, std::unique_ptr<Sending> sending)
+      : Request(errors_of_comm(call.comm)), call_(call), sending_(std::move(sending)) {}
+  SendRequest(const SendCall& call, memory::Buffer buffer, memory::Parcel parcel, std::optional<Outbound> message)
+      : Request(errors_of_comm(call.comm)),
+        call_(call),
+        message_(std::move(message)),
+        buffer_(std::move(buffer)),
+        parcel_(std::move(parcel)) {}
+
+  bool waits_for_receiver() const override { return sending_ && sending_->holds_buffer(); }
+
+ protected:
+  Start begin(int& code) override {
+    if (message_)
+      if (auto sending = announce(call_.hook, *message_)) return begin_announced(std::move(sending), code);
+    if (parcel_) code = gather(parcel_, buffer_);
+    return code == MPI_SUCCESS ? Start::by_mpi : Start::failed;
+  }
+  int arrive(MPI_Status& status) override {
+    const auto sending = std::exchange(sending_, nullptr);
+    if (!sending) return MPI_SUCCESS;
+    int cancelled = 0;
+    process->own.Test_cancelled(&status, &cancelled);
+    const int moved = std::exchange(moved_, MPI_SUCCESS);
+    if (cancelled) {
+      sending->cancel();
+      return MPI_SUCCESS;
+    }
+    return moved != MPI_SUCCESS ? moved : sending->finish();
+  }
+
+ private:
+  /// Of a persistent send: a nonblocking send of our own stands behind the program's request.
+  Start begin_announced(std::unique_ptr<Sending> sending, int& code) {
+    const Accelerated counted(call_.hook, sending->bytes(), true);
+    MPI_Request begun = MPI_REQUEST_NULL;
+    code = mpi::start(*sending, call_, false, &begun);
+    if (code != MPI_SUCCESS) return Start::done;  // the MPI has called the error handler
+    moved_ = sending->move(true, Travels(begun));
+    sending_ = std::move(sending);
+    inner = begun;
+    return Start::done;
+  }
+
+  const SendCall call_;
+  const std::optional<Outbound> message_;  // of a persistent send that may be announced
+  const memory::Buffer buffer_;
+  const memory::Parcel parcel_;
+  std::unique_ptr<Sending> sending_;
+  int moved_ = MPI_SUCCESS;
+};
+
+}  // namespace
+
+void avoid_length(std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm) {
+  if (!announcements_possible() || dest < 0 || count <= 0 || type == MPI_DATATYPE_NULL) return;
+  const auto* known = known_type(type);
+  MPI_Count size = known ? known->bytes() : 0;
+  std::int64_t bytes = 0;
+  if (size == 0 && process->own.Type_size_x(type, &size) != MPI_SUCCESS) return;
+  if (__builtin_mul_overflow(count, static_cast<std::int64_t>(size), &bytes) || !transport::ticket_length(bytes))
+    return;
+  if (const auto rank = world_rank(comm, dest); rank >= 0) avoid(static_cast<std::uint32_t>(rank), bytes);
+}
+
+int send(const SendCall& call, Carry carry) {
+  progress_orphans();
+  const bool buffered = mode_of(call.hook) == Mode::buffered;  // the program gave memory for those
+  const auto message = buffered ? std::nullopt : outbound(call);
+  if (const auto sending = message ? announce(call.hook, *message) : nullptr) {
+    const Accelerated counted(call.hook, sending->bytes(), true);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (const int rc = start(*sending, call, true, &request); rc != MPI_SUCCESS) return rc;
+    const int moved = sending->move(true, Travels(request));
+    const int rc = process->own.Wait(&request, MPI_STATUS_IGNORE);
+    // Whatever the MPI says, the receiver may be reading.
+    const int finished = raise_failure(call.comm, moved != MPI_SUCCESS ? moved : sending->finish());
+    return rc == MPI_SUCCESS ? finished : rc;
+  }
+  if (buffered) avoid_length(call.count, call.type, call.dest, call.comm);
+  const auto [accepted, parcel] = stage(call, message);
+  if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
+  if (!accepted) return carry(call.buffer, call.count, call.type);
+  const Accelerated counted(call.hook, accepted.bytes());
+  if (const int code = gather(parcel, accepted.buffer); code != MPI_SUCCESS) return raise(call.comm, code);
+  const Shown shown(parcel);
+  return carry(shown.data(), shown.count(), shown.type());
+}
+
+int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
+  progress_orphans();
+  const bool buffered = mode_of(call.hook) == Mode::buffered;
+  const auto message = buffered ? std::nullopt : outbound(call);
+  if (auto sending = message ? announce(call.hook, *message) : nullptr) {
+    const Accelerated counted(call.hook, sending->bytes(), true);
+    if (const int rc = start(*sending, call, false, request); rc != MPI_SUCCESS) return rc;
+    const int moved = sending->move(true, Travels(*request));
+    // An MPI may give one handle to all sends that are complete when they begin, so such a send can
+    // have no entry in the table of requests. MPICH does for messages to oneself.
+    if (sending->finishes_alone() && ended(*request)) {
+      forget_request(MPI_SUCCESS, request);
+      return raise_failure(call.comm, moved != MPI_SUCCESS ? moved : sending->finish());
+    }
+    auto operation = std::make_unique<SendRequest>(call, std::move(sending));
+    if (moved == MPI_SUCCESS) {
+      attach(*request, std::move(operation));
+      return MPI_SUCCESS;
+    }
+    adopt_orphan(*request, std::move(operation));  // the announcement must still be received
+    *request = MPI_REQUEST_NULL;
+    return raise(call.comm, moved);
+  }
+  if (buffered) avoid_length(call.count, call.type, call.dest, call.comm);
+  auto [accepted, parcel] = stage(call, message);
+  if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
+  if (!accepted) {
+    const int rc = carry(call.buffer, call.count, call.type);
+    forget_request(rc, request);
+    return rc;
+  }
+  const Accelerated counted(call.hook, accepted.bytes());
+  if (const int code = gather(parcel, accepted.buffer); code != MPI_SUCCESS) return raise(call.comm, code);
+  const Shown shown(parcel);
+  const int rc = carry(shown.data(), shown.count(), shown.type());
+  if (rc == MPI_SUCCESS)
+    attach(*request, std::make_unique<SendRequest>(call, accepted.buffer, std::move(parcel), std::nullopt));
+  return rc;
+}
+
+int init_send(const SendCall& call, MPI_Request* request, Carry carry) {
+  progress_orphans();
+  const bool buffered = mode_of(call.hook) == Mode::buffered;
+  auto message = buffered ? std::nullopt : outbound(call);
+  if (buffered) avoid_length(call.count, call.type, call.dest, call.comm);
+  auto [accepted, parcel] = stage(call, message);
+  if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
+  std::optional<Accelerated> counted;
+  if (accepted) counted.emplace(call.hook, accepted.bytes());
+  int rc = MPI_SUCCESS;
+  if (accepted) {
+    const Shown shown(parcel);
+    rc = carry(shown.data(), shown.count(), shown.type());
+  } else {
+    rc = carry(call.buffer, call.count, call.type);
+    forget_request(rc, request);
+  }
+  if (message && !message->buffer.device() && !taken(*message)) message.reset();
+  if (rc != MPI_SUCCESS || (!accepted && !message)) return rc;
+  auto operation = std::make_unique<SendRequest>(call, accepted.buffer, std::move(parcel), std::move(message));
+  operation->persistent = true;
+  attach(*request, std::move(operation));
+  return rc;
+}
+
+SendInside::SendInside(const SendCall& call) {
+  const auto message = outbound(call);
+  sending_ = message ? announce(call.hook, *message) : nullptr;
+  if (sending_) return;
+  auto [accepted, parcel] = stage(call, message);
+  error_ = accepted.error;
+  buffer_ = std::move(accepted.buffer);
+  parcel_ = std::move(parcel);
+}
+
+int SendInside::pack() {
+  // The MPI keeps this thread until it has both messages, so all data are packed before.
+  if (sending_) moved_ = sending_->move(false, [] {});  // the receiver hears of a failure too
+  return parcel_ ? gather(parcel_, buffer_) : MPI_SUCCESS;
+}
+
+int SendInside::finish() {
+  if (!sending_) return MPI_SUCCESS;
+  const int finished = sending_->finish();
+  return moved_ != MPI_SUCCESS ? moved_ : finished;
+}
+
+}  // namespace dunnage::mpi

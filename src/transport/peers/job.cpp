@@ -1,0 +1,79 @@
+#include "transport/peers/job.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "base/hash.hpp"
+
+namespace dunnage::transport::peers {
+namespace {
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+/// When a process began, in the kernel's ticks. It tells the process from an earlier one with the same
+/// number.
+std::string beginning(int process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::size_t at = text.rfind(')');
+  for (int field = 2; field < 22 && at != text.npos; ++field) at = text.find(' ', at + 1);
+  return at == text.npos ? "" : text.substr(at + 1, text.find(' ', at + 1) - at - 1);
+}
+
+/// Hydra and launchers like it speak to each process through a socket. The process that made the socket is
+/// the proxy: a job has one proxy on each host.
+std::string proxy() {
+  const auto file = variable("PMI_FD");
+  if (file.empty()) return "";
+  ucred maker{};
+  socklen_t size = sizeof maker;
+  if (getsockopt(std::atoi(file.c_str()), SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0 || maker.pid <= 0) return "";
+  return fmt::format("{} {}", maker.pid, beginning(maker.pid));
+}
+
+/// The namespace of process numbers. Memory is found by process numbers, which differ between namespaces.
+std::string space() {
+  char name[64] = "";
+  const auto length = readlink("/proc/self/ns/pid", name, sizeof name);
+  return {name, length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> job() {
+  if (const auto name = variable("PMIX_NAMESPACE"); !name.empty())
+    return base::hash("pmix " + name + ' ' + space() + ' ' + variable("PMIX_SERVER_TMPDIR"));
+  if (const auto maker = proxy(); !maker.empty()) return base::hash("pmi " + maker + ' ' + space());
+  const auto number = variable("SLURM_JOB_ID"), step = variable("SLURM_STEP_ID");
+  if (!number.empty() && !step.empty()) return base::hash("slurm " + number + ' ' + step + ' ' + space());
+  return std::nullopt;
+}
+
+std::uint64_t world_key() {
+  const auto name = variable("PMIX_NAMESPACE");
+  return name.empty() ? 0 : base::hash(name);
+}
+
+std::uint64_t host_key() {
+  std::string boot, name(256, '\0');
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  gethostname(name.data(), name.size() - 1);  // in case the file is empty
+  return base::hash(boot + ' ' + name.c_str() + ' ' + space());
+}
+
+bool alone_on_host(std::uint32_t ranks) {
+  if (variable("SLURM_STEP_NUM_NODES") == "1") return true;
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"})
+    if (const auto local = variable(name); !local.empty()) return std::strtoul(local.c_str(), nullptr, 10) >= ranks;
+  return false;
+}
+
+}  // namespace dunnage::transport::peers

@@ -1,0 +1,73 @@
+// All that this process has to do with the other ranks of its job on this host.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "transport/peers/gpu_proofs.hpp"
+#include "transport/peers/passing.hpp"
+#include "transport/peers/peers.hpp"
+#include "transport/peers/rendezvous.hpp"
+#include "transport/peers/tokens.hpp"
+#include "transport/shm/patience.hpp"
+#include "transport/shm/publications.hpp"
+
+namespace dunnage::transport::peers {
+
+/// Owns the parts, and does what needs several of them. Each part has its own lock or none, and no part calls
+/// its user while it holds a lock. Thread-safe.
+class World {
+  const std::unique_ptr<Memory> own_;
+  shm::Room room_;
+  shm::Slots slots_{*own_, room_};
+  std::atomic<std::uint32_t> answered_{0};
+  std::atomic<bool> answering_{false};
+
+ public:
+  Peers peers;
+  Rendezvous rendezvous{peers, slots_};
+  Tokens tokens{*own_, peers, slots_};
+  GpuProofs gpu_proofs{*own_, peers};
+  Passing passing{*own_, peers};
+  shm::Publications publications{*own_, room_};
+
+  /// Makes this process' memory. `most`: bytes of data that may wait for their receivers. `idle`: bytes of
+  /// memory that are kept for later data. `brief`: short tickets and tokens may come as well. Returns null if
+  /// there is no such memory.
+  static std::unique_ptr<World> join(const Identity& self, std::uint64_t most, std::uint64_t idle, bool brief = false);
+
+  /// Answers what others have asked this process. Costs two loads if nobody has asked. If another thread is
+  /// answering, or a caller of this one, leaves it to that.
+  void answer() {
+    if (own_->header().requests.load(std::memory_order_relaxed) != answered_.load(std::memory_order_relaxed))
+      answer_requests();
+  }
+  /// A hold of memory of this process that the rank holds, so that an operation may name it. To be asked if
+  /// the peers' reaches() is true. Returns null if the rank does not hold it, and goes a step towards it, as
+  /// Passing::pass() says.
+  Hold holds(std::uint32_t rank, const Allocation& memory, const decltype(Label::bytes)& bytes,
+             const std::function<base::Descriptor()>& make);
+  /// What a rank has published. Returns nothing if it is not there.
+  std::optional<shm::Reading> published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial,
+                                        std::int64_t size) const;
+
+  /// From now on this process wants no tickets and sends none. Waits until all that it sent has been
+  /// received, or never will be. Calls let_go_on() again and again.
+  template <class LetGoOn>
+  void leave(LetGoOn&& let_go_on) {
+    own_->header().leaving.store(1, std::memory_order_release);
+    shm::Patience patience;
+    while (!all_received(patience.doubts())) {
+      patience.wait();
+      let_go_on();
+    }
+  }
+
+ private:
+  World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle);
+  void answer_requests();
+  bool all_received(bool in_doubt);
+};
+
+}  // namespace dunnage::transport::peers

@@ -1,0 +1,80 @@
+#include "base/handle_table.hpp"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace dunnage::base {
+namespace {
+
+TEST(HandleTable, FindsWhatWasInsertedAndNothingElse) {
+  HandleTable<int> table;
+  int a = 1, b = 2;
+  EXPECT_TRUE(table.empty());
+  EXPECT_EQ(table.find(7), nullptr);
+  EXPECT_EQ(table.insert(7, &a), nullptr);
+  EXPECT_EQ(table.find(7), &a);
+  EXPECT_EQ(table.find(8), nullptr);
+  EXPECT_EQ(table.insert(7, &b), &a);
+  EXPECT_EQ(table.erase(7), &b);
+  EXPECT_EQ(table.erase(7), nullptr);
+  EXPECT_EQ(table.find(7), nullptr);
+  EXPECT_TRUE(table.empty());
+}
+
+TEST(HandleTable, GrowsAndReusesRecurringHandles) {
+  HandleTable<std::uint64_t> table;
+  std::vector<std::uint64_t> values(10000);
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint64_t i = 0; i < values.size(); ++i) {
+      values[i] = i;
+      table.insert(i * 64 + 1, &values[i]);
+    }
+    for (std::uint64_t i = 0; i < values.size(); ++i) ASSERT_EQ(*table.find(i * 64 + 1), i);
+    for (std::uint64_t i = 0; i < values.size(); ++i) table.erase(i * 64 + 1);
+    EXPECT_TRUE(table.empty());
+  }
+}
+
+TEST(HandleTable, TakesOutAndPutsBackEvenIfItGrewMeanwhile) {
+  struct Item {
+    std::uint64_t key;
+    bool stays;
+  };
+  HandleTable<Item> table;
+  std::vector<Item> items = {{10, false}, {20, true}, {30, false}};
+  const std::vector<Item*> all = {&items[0], nullptr, &items[1], &items[2]};
+  for (auto& item : items) table.insert(item.key, &item);
+  const auto moves = [](const Item& item) { return !item.stays; };
+  table.take_out(all, moves);
+  EXPECT_EQ(table.find(10), nullptr);
+  EXPECT_EQ(table.find(20), &items[1]);
+  std::vector<Item> others(5000);
+  for (std::uint64_t i = 0; i < others.size(); ++i) table.insert(100 + i, &others[i]);
+  table.put_back(all, moves);
+  for (auto& item : items) EXPECT_EQ(table.find(item.key), &item);
+  for (std::uint64_t i = 0; i < others.size(); ++i) table.erase(100 + i);
+  for (auto& item : items) EXPECT_EQ(table.erase(item.key), &item);
+  EXPECT_TRUE(table.empty());
+}
+
+// Under ThreadSanitizer this is the proof that lookups need no lock.
+TEST(HandleTable, ThreadsWithTheirOwnHandles) {
+  HandleTable<int> table;
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&table, t] {
+      int value = static_cast<int>(t);
+      for (std::uint64_t i = 1; i < 3000; ++i) {
+        const auto key = i * 4 + t;
+        table.insert(key, &value);
+        ASSERT_EQ(table.find(key), &value);
+        ASSERT_EQ(table.find(key + 400000), nullptr);
+        if (i % 3) table.erase(key);
+      }
+    });
+  for (auto& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace dunnage::base
