@@ -17,6 +17,7 @@ PROGRAM = "bench_noncontiguous_send"
 SCHEMES = ["contiguous", "copying", "vector type", "subarray", "buffered", "one-sided", "packing(e)", "packing(v)",
            "both strided", "strided receive", "persistent", "isend"]
 LIMITED = {"openmpi5": ["--one-sided-most", "1024"]}  # it takes any amount of memory
+PATIENT = ["--seconds", "600", "--element-seconds", "600"]  # nothing is left out, however loaded the machine
 SMALL = ["--exchanges", "2", "--least", "1024", "--most", "1048576", "--step", "1024", "--flush", "1000000"]
 
 home = find_home()
@@ -38,7 +39,7 @@ def no_settings(monkeypatch):
 
 @pytest.mark.parametrize("mpi", built or ["none"])
 def test_every_scheme_delivers_the_right_bytes_both_ways(mpi):
-    header, *results = launch_program(home, PROGRAM, mpi, SMALL + LIMITED.get(mpi, []), 2)
+    header, *results = launch_program(home, PROGRAM, mpi, SMALL + PATIENT + LIMITED.get(mpi, []), 2)
     results = [one for one in results if one["record"] == "result"]
     assert header["dunnage"] and header["exchanges"] == 2 and len(header["cores"]) == 2
     if several_cores():
@@ -62,7 +63,7 @@ def test_wrong_bytes_are_found_and_only_in_the_series_that_has_them(tmp_path):
     subprocess.run([compilers[built[0]], "-shared", "-fPIC", source, "-o", library], check=True)
 
     damaged = type("Damaged", (Home,), {"library": library})
-    records = launch_program(damaged(home.path), PROGRAM, built[0], [*SMALL, *LIMITED.get(built[0], [])], 2)[1:]
+    records = launch_program(damaged(home.path), PROGRAM, built[0], [*SMALL, *PATIENT, *LIMITED.get(built[0], [])], 2)[1:]
     records = [one for one in records if one["record"] == "result"]
     assert all(one["series"]["plain"]["verified"] for one in records)
     right = {one["pattern"] for one in records if one["series"]["dunnage"]["verified"]}
