@@ -16,9 +16,9 @@ arguments=(-DPython3_EXECUTABLE="$venv/bin/python")
 [ ! -e "$venv/cuda/complete" ] || arguments+=(-DDUNNAGE_CUDA_WHEELS="$venv/cuda/toolkit")
 [ -z "$(mpicc_list)" ] || arguments+=(-DDUNNAGE_MPICC="$(mpicc_list)")
 
-# Where nobody changes a file and compiles again. The sanitizers' builds compile every source by itself.
+# Where nobody changes a file and compiles again.
 unity=OFF
-if [ "$preset" = default ] && { [ "$target" = demo ] || [ -n "${CI:-}" ]; }; then unity=ON; fi
+if [ "$target" = demo ] || [ -n "${CI:-}" ]; then unity=ON; fi
 arguments+=(-DDUNNAGE_UNITY=$unity)
 if [ "$target" = demo ]; then
   arguments+=(-DDUNNAGE_TESTS=OFF -DDUNNAGE_BENCH=OFF)

@@ -15,7 +15,7 @@ namespace {
 Source source = Source::automatic;
 std::string installation;
 std::mutex looking;
-std::atomic<bool> kernels_missing{false};
+std::atomic<const Driver*> without_our_kernels{nullptr};
 
 bool resolve(Driver& driver, void* library) {
   bool all = true;
@@ -48,7 +48,7 @@ const Driver* look() {
   }
   driver.simulated = teach(library);
   if (!driver.simulated && !has_kernels(installation)) {
-    kernels_missing = true;
+    without_our_kernels.store(&driver, std::memory_order_release);
     source = Source::off;
     return nullptr;
   }
@@ -58,13 +58,15 @@ const Driver* look() {
 }  // namespace
 
 void look_for_driver(Source where, std::string folder) {
-  kernels_missing = false;
+  without_our_kernels = nullptr;
   source = where;
   installation = std::move(folder);
 }
 const std::string& folder() { return installation; }
 
-const char* why_driver_is_unused() { return kernels_missing ? without_kernels : nullptr; }
+const Driver* driver_without_kernels() { return without_our_kernels.load(std::memory_order_acquire); }
+
+const char* why_driver_is_unused() { return driver_without_kernels() ? without_kernels : nullptr; }
 
 std::atomic<const Driver*> found_driver{nullptr};
 

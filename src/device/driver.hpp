@@ -94,6 +94,10 @@ inline const Driver* driver() {
   return there ? there : find_driver();
 }
 
+/// The driver that the program has loaded, if driver() is null because this installation has no
+/// kernels (device/kernels.hpp). It serves to recognise memory that must be left to the MPI.
+/// Thread-safe.
+const Driver* driver_without_kernels();
 /// Why driver() is null although the program has loaded a driver, for the report: the installation
 /// has no kernels (device/kernels.hpp). Null if driver() is not null, or if it is null for another
 /// reason. Thread-safe.

@@ -20,7 +20,8 @@ namespace dunnage::plan {
                                       row(passed_on, "this call is left to the MPI")                           \
                                           row(through_host, "device memory, packed by the MPI in host memory") \
                                               row(passed, "device memory, contiguous: this MPI reaches it")    \
-                                                  row(device_error, "an error of the device, reported")
+                                                  row(device_error, "an error of the device, reported")        \
+                                                      row(no_kernels, "device memory, and no kernels were built")
 
 #define DUNNAGE_REASON_NAME(name, text) name,
 enum class Reason : unsigned char { DUNNAGE_REASONS(DUNNAGE_REASON_NAME) };

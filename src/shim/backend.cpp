@@ -91,12 +91,14 @@ bool start(const dunnage_front& front) {
   constexpr const char* simd_names[] = {"auto", "scalar", "sse4", "avx2", "avx512"};
   dunnage::pack::limit_simd(simd_names[static_cast<int>(settings.simd)]);
   made->settings.device_piece = std::max<std::uint64_t>(made->settings.device_piece, 4096);
-  constexpr dunnage::device::Source sources[] = {dunnage::device::Source::automatic, dunnage::device::Source::off,
-                                                 dunnage::device::Source::sim};
+  using dunnage::device::Source;
+  const auto source = settings.device == dunnage::base::Device::off ? Source::off
+                      : settings.test == dunnage::base::Test::sim   ? Source::sim
+                                                                    : Source::automatic;
   Dl_info self;
   std::string folder;
   if (dladdr(reinterpret_cast<void*>(&dunnage_backend), &self)) folder = self.dli_fname;
-  dunnage::device::look_for_driver(sources[static_cast<int>(settings.device)], folder.substr(0, folder.rfind('/') + 1));
+  dunnage::device::look_for_driver(source, folder.substr(0, folder.rfind('/') + 1));
   process = made.release();
   mpi::know_predefined_types();
   return true;

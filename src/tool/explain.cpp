@@ -82,7 +82,18 @@ void measure(const type::Spec& spec, const pack::Program& program, std::int64_t 
   }
 }
 
-void print_prediction(const std::string& name, const plan::Model& model, const plan::Shape& shape) {
+/// How a message from host memory travels within a host, or to its own sender.
+std::string_view host_way(const plan::Model& model, const plan::Shape& shape, base::Tickets tickets, bool to_itself) {
+  const bool announced = tickets != base::Tickets::off && shape.size >= transport::host_lengths.least_size() &&
+                         (tickets == base::Tickets::always || plan::choose_ticket(model, shape));
+  if (announced) return to_itself ? "self, from layout to layout in one copy" : "ticket, through shared memory";
+  const bool packed =
+      plan::choose(model, shape, plan::Operation::send, plan::Peers::same_host) == plan::Reason::accelerated;
+  return packed ? "packed by Dunnage, and sent by the MPI" : "left to the MPI";
+}
+
+void print_prediction(const std::string& name, const plan::Model& model, const plan::Shape& shape,
+                      base::Tickets tickets) {
   const auto p = plan::predict(model, shape, plan::Operation::pack);
   const auto m = plan::predict(model, shape, plan::Operation::send);
   const auto line = [&](const char* what, const plan::Prediction& x) {
@@ -91,21 +102,26 @@ void print_prediction(const std::string& name, const plan::Model& model, const p
   };
   line("predicted pack", p);
   line("predicted send", m);
+  for (const bool to_itself : {false, true})
+    fmt::print("{:<16} {:<17} {}: {}\n", "way", name, to_itself ? "to the rank itself" : "within a host",
+               host_way(model, shape, tickets, to_itself));
 }
 
 /// Predicts with each MPI of the model file. If there is no model file, predicts with the MPIs that
 /// have built-in figures.
 void print_predictions(const plan::Shape& shape) {
   std::vector<std::string> complaints;  // `dunnage info` shows them
-  const auto model = plan::machine_model(base::Settings::from_environment(environ, complaints).model);
+  const auto settings = base::Settings::from_environment(environ, complaints);
+  const auto model = plan::machine_model(settings.model);
   if (!model.complaint.empty()) fmt::print(stderr, "dunnage explain: {}\n", model.complaint);
   if (!model.file.models.empty()) {
     fmt::print("predicted by     {}, measured {}\n", model.path, model.file.date);
-    for (const auto& [library, figures] : model.file.models) print_prediction(plan::describe(library), figures, shape);
+    for (const auto& [library, figures] : model.file.models)
+      print_prediction(plan::describe(library), figures, shape, settings.tickets);
   } else {
     fmt::print("predicted by     built-in figures; `dunnage tune` measures this machine's\n");
     for (const auto kind : {plan::Library::Kind::open_mpi, plan::Library::Kind::mpich})
-      print_prediction(std::string(plan::name_of(kind)), plan::default_model({kind}), shape);
+      print_prediction(std::string(plan::name_of(kind)), plan::default_model({kind}), shape, settings.tickets);
   }
 }
 
@@ -129,6 +145,9 @@ void print_ways(const std::string& name, const plan::GpuSizes& sizes, const base
     if (way == plan::GpuWay::direct && !nest) way = plan::GpuWay::direct_packed;
     line(reads ? "on one host, where `dunnage info` says direct" : "on one host, elsewhere", way);
   }
+  line("to the rank itself", !direct                                          ? plan::GpuWay::staged_forced
+                             : size >= least || transport::token_length(size) ? plan::GpuWay::self
+                                                                              : plan::GpuWay::staged_small);
   line("between hosts", plan::GpuWay::staged_alone);
   if (settings.gpu_path == base::GpuPath::automatic || settings.gpu_path == base::GpuPath::pass)
     line("not direct, with an MPI that reaches GPUs", plan::passed_way(sizes, size, contiguous));

@@ -131,7 +131,7 @@ int info() {
   print_processor();
   std::vector<std::string> complaints;
   const base::Settings settings = base::Settings::from_environment(environ, complaints);
-  print_devices(settings.device, find_home().backends());
+  print_devices(settings, find_home().backends());
   print_model(settings.model);
   print_settings(settings, complaints);
   return 0;

@@ -98,10 +98,10 @@ void print_kernels(bool simulated, const std::string& folder) {
 
 }  // namespace
 
-void print_devices(base::Device setting, const std::filesystem::path& backends) {
+void print_devices(const base::Settings& settings, const std::filesystem::path& backends) {
   fmt::print("devices\n");
-  if (setting == base::Device::off) return line("driver", "not looked for (DUNNAGE_DEVICE=off)");
-  const bool simulated = setting == base::Device::sim;
+  if (settings.device == base::Device::off) return line("driver", "not looked for (DUNNAGE_DEVICE=off)");
+  const bool simulated = settings.test == base::Test::sim;
   const std::string file = simulated ? (backends / "sim" / "libcuda.so.1").string() : "libcuda.so.1";
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return line("driver", fmt::format("none ({} cannot be loaded)", file));

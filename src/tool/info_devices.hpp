@@ -9,6 +9,6 @@ namespace dunnage::tool {
 
 /// Prints the driver, the devices, and which devices reach each other. Loads the driver into this
 /// process.
-void print_devices(base::Device setting, const std::filesystem::path& backends);
+void print_devices(const base::Settings& settings, const std::filesystem::path& backends);
 
 }  // namespace dunnage::tool

@@ -26,26 +26,28 @@ namespace dunnage::device {
                           typeid(decltype(::type::member)).name()},
 
 std::vector<Fact> FACTS() {
+  // To the formatter the list is one long expression.
+  // clang-format off
   return {
 #include "cuda_driver_api_names.inc"
       MEMBER(CUuuid, bytes) MEMBER(CUipcMemHandle, reserved) MEMBER(CUipcEventHandle, reserved)
-          MEMBER(CUmemLocation, type) MEMBER(CUmemLocation, id) MEMBER(CUmemAccessDesc, location)
-              MEMBER(CUmemAccessDesc, flags) MEMBER(CUmemAllocationProp, type)
-                  MEMBER(CUmemAllocationProp, requestedHandleTypes) MEMBER(CUmemAllocationProp, location) MEMBER(
-                      CUmemAllocationProp, win32HandleMetaData) MEMBER(CUmemAllocationProp, allocFlags.compressionType)
-                      MEMBER(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable)
-                          MEMBER(CUmemAllocationProp, allocFlags.usage) MEMBER(CUmemAllocationProp, allocFlags.reserved)
-#define BOX(type)                                                                                                     \
-  MEMBER(type, srcXInBytes)                                                                                           \
-  MEMBER(type, srcY) MEMBER(type, srcMemoryType) MEMBER(type, srcHost) MEMBER(type, srcDevice) MEMBER(type, srcArray) \
-      MEMBER(type, srcPitch) MEMBER(type, dstXInBytes) MEMBER(type, dstY) MEMBER(type, dstMemoryType)                 \
-          MEMBER(type, dstHost) MEMBER(type, dstDevice) MEMBER(type, dstArray) MEMBER(type, dstPitch)                 \
-              MEMBER(type, WidthInBytes) MEMBER(type, Height)
-                              BOX(CUDA_MEMCPY2D) BOX(CUDA_MEMCPY3D) MEMBER(CUDA_MEMCPY3D, srcZ)
-                                  MEMBER(CUDA_MEMCPY3D, srcLOD) MEMBER(CUDA_MEMCPY3D, reserved0)
-                                      MEMBER(CUDA_MEMCPY3D, srcHeight) MEMBER(CUDA_MEMCPY3D, dstZ)
-                                          MEMBER(CUDA_MEMCPY3D, dstLOD) MEMBER(CUDA_MEMCPY3D, reserved1)
-                                              MEMBER(CUDA_MEMCPY3D, dstHeight) MEMBER(CUDA_MEMCPY3D, Depth)};
+      MEMBER(CUmemLocation, type) MEMBER(CUmemLocation, id) MEMBER(CUmemAccessDesc, location)
+      MEMBER(CUmemAccessDesc, flags) MEMBER(CUmemAllocationProp, type)
+      MEMBER(CUmemAllocationProp, requestedHandleTypes) MEMBER(CUmemAllocationProp, location)
+      MEMBER(CUmemAllocationProp, win32HandleMetaData)
+      MEMBER(CUmemAllocationProp, allocFlags.compressionType)
+      MEMBER(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable)
+      MEMBER(CUmemAllocationProp, allocFlags.usage) MEMBER(CUmemAllocationProp, allocFlags.reserved)
+#define BOX(type) \
+  MEMBER(type, srcXInBytes) MEMBER(type, srcY) MEMBER(type, srcMemoryType) MEMBER(type, srcHost) \
+  MEMBER(type, srcDevice) MEMBER(type, srcArray) MEMBER(type, srcPitch) MEMBER(type, dstXInBytes) \
+  MEMBER(type, dstY) MEMBER(type, dstMemoryType) MEMBER(type, dstHost) MEMBER(type, dstDevice) \
+  MEMBER(type, dstArray) MEMBER(type, dstPitch) MEMBER(type, WidthInBytes) MEMBER(type, Height)
+      BOX(CUDA_MEMCPY2D) BOX(CUDA_MEMCPY3D) MEMBER(CUDA_MEMCPY3D, srcZ)
+      MEMBER(CUDA_MEMCPY3D, srcLOD) MEMBER(CUDA_MEMCPY3D, reserved0)
+      MEMBER(CUDA_MEMCPY3D, srcHeight) MEMBER(CUDA_MEMCPY3D, dstZ) MEMBER(CUDA_MEMCPY3D, dstLOD)
+      MEMBER(CUDA_MEMCPY3D, reserved1) MEMBER(CUDA_MEMCPY3D, dstHeight) MEMBER(CUDA_MEMCPY3D, Depth)};
+  // clang-format on
 }
 
 #ifdef DUNNAGE_REAL_CUDA

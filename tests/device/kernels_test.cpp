@@ -39,6 +39,7 @@ TEST_F(Installation, WithoutKernelsLeavesADriverUnused) {
   ASSERT_NE(dlopen(DUNNAGE_TEST_DRIVER, RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
   EXPECT_EQ(driver(), nullptr);
   EXPECT_STREQ(why_driver_is_unused(), without_kernels);
+  EXPECT_NE(driver_without_kernels(), nullptr);
 
   // The same driver is used by an installation with kernels. The file's content is not read before the first launch.
   add_kernels();
@@ -47,6 +48,7 @@ TEST_F(Installation, WithoutKernelsLeavesADriverUnused) {
   ASSERT_NE(dlopen(DUNNAGE_TEST_OTHER, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
   EXPECT_NE(driver(), nullptr);
   EXPECT_EQ(why_driver_is_unused(), nullptr);
+  EXPECT_EQ(driver_without_kernels(), nullptr);
 }
 
 }  // namespace

@@ -45,6 +45,20 @@ def test_who_predicts(dunnage, tmp_path):
     assert "built-in figures" in lines[0] and str(file) in errors
 
 
+def test_ways_of_messages_in_host_memory(dunnage, tmp_path):
+    def told(text, **variables):
+        lines = dunnage("explain", text, **variables).stdout.splitlines()
+        return {line.split(": ")[0].split("  ")[-1].strip(): line.split(": ")[1] for line in lines if line.startswith("way ")}
+
+    # Packing is free and the MPI slow, so that only the length decides.
+    file = write(tmp_path / "m.json", [("Intel MPI", 2021, 18)], **prices(0, 1000))
+    short = told("vector(100,1,2,double)", DUNNAGE_MODEL=file, DUNNAGE_TICKETS="always")
+    assert set(short) == {"within a host", "to the rank itself"} and set(short.values()) == {"packed by Dunnage, and sent by the MPI"}
+    large = told("vector(100000,1,2,double)", DUNNAGE_MODEL=file, DUNNAGE_TICKETS="always")
+    assert large["within a host"].startswith("ticket") and large["to the rank itself"].startswith("self")
+    assert set(told("vector(100000,1,2,double)", DUNNAGE_MODEL=file, DUNNAGE_TICKETS="off").values()) == set(short.values())
+
+
 def test_unknown_memory(dunnage):
     run = dunnage("explain", "--memory", "disk", "double")
     assert run.returncode != 0 and "disk" in run.stderr
@@ -59,16 +73,18 @@ def ways(result):
 def test_ways_of_messages_on_device_memory(dunnage, build, tmp_path):
     if not (build / "lib/dunnage/sim/libcuda.so.1").exists():
         pytest.skip("built without CUDA")
-    direct, elsewhere, hosts, aware = "on one host, where `dunnage info` says direct", "on one host, elsewhere", "between hosts", "not direct, with an MPI that reaches GPUs"
+    direct, elsewhere, itself = "on one host, where `dunnage info` says direct", "on one host, elsewhere", "to the rank itself"
+    hosts, aware = "between hosts", "not direct, with an MPI that reaches GPUs"
     large = ways(dunnage("explain", "--memory", "device", "vector(100000,1,2,double)"))
-    assert set(large) == {direct, elsewhere, hosts, aware}
+    assert set(large) == {direct, elsewhere, itself, hosts, aware}
+    assert large[itself].startswith("self:")
     assert large[direct].startswith("direct:") and large[elsewhere].startswith("rings") and large[hosts].startswith("staged") and "packed in device" in large[aware]
     listed = ways(dunnage("explain", "--memory", "device", "indexed([9000,3,5000],[0,10000,20000],double)"))
     assert listed[direct].startswith("direct, from a packed copy")
     assert ways(dunnage("explain", "--memory", "device", "vector(10,1,2,double)"))[direct].startswith("direct:")
     assert ways(dunnage("explain", "--memory", "device", "vector(1,1,2,int)"))[direct].startswith("staged in host memory: a short message")
     staged = ways(dunnage("explain", "--memory", "device", "vector(100000,1,2,double)", DUNNAGE_GPU_PATH="staged"))
-    assert "DUNNAGE_GPU_PATH=staged" in staged[direct] and aware not in staged
+    assert "DUNNAGE_GPU_PATH=staged" in staged[direct] and staged[itself].startswith("staged") and aware not in staged
     model = write(tmp_path / "model.json", [("Open MPI", 4, 1)], gpu={"direct": 1 << 30, "shared": 1 << 30})
     assert ways(dunnage("explain", "--memory", "device", "vector(100000,1,2,double)", DUNNAGE_MODEL=model))[direct].startswith("staged")
 

@@ -57,7 +57,7 @@ def simulator(build):
 
 
 def test_devices(dunnage, simulator):
-    result = dunnage("info", DUNNAGE_DEVICE="sim", DUNNAGE_SIM_DEVICES="2")
+    result = dunnage("info", DUNNAGE_TEST="sim", DUNNAGE_SIM_DEVICES="2")
     assert "simulated" in line(result, "driver")
     assert "missing" not in line(result, "kernels")
     devices = [text for text in result.stdout.splitlines() if text.startswith("  device ")]
@@ -69,7 +69,7 @@ def test_devices(dunnage, simulator):
 def test_paths_between_devices(dunnage, simulator):
     """Each was tried between processes. Where one fails the reason is the driver's."""
     def paths(**variables):
-        result = dunnage("info", DUNNAGE_DEVICE="sim", DUNNAGE_SIM_DEVICES="2", **variables)
+        result = dunnage("info", DUNNAGE_TEST="sim", DUNNAGE_SIM_DEVICES="2", **variables)
         assert result.returncode == 0, result.stderr
         text = result.stdout.split("paths of messages between GPUs")[1].split("model\n")[0].splitlines()
         return {words[0] + words[1] + words[2] + words[3]: " ".join(words[4:]) for words in map(str.split, text) if words[:1] == ["from"]}, "\n".join(text)
@@ -82,13 +82,13 @@ def test_paths_between_devices(dunnage, simulator):
         assert set(bad) == every and any(text.startswith("rings") and f"{function}: CUDA_ERROR_UNKNOWN" in text for text in bad.values()), bad
     worse, text = paths(DUNNAGE_SIM_FAIL="cuIpcOpenMemHandle:0:999,cuMemHostRegister:0:999")
     assert any(text.startswith("staged") for text in worse.values()) and "cannot be page-locked: cuMemHostRegister" in text
-    none = dunnage("info", DUNNAGE_DEVICE="sim", DUNNAGE_SIM_FAIL="cuInit:0:999")
+    none = dunnage("info", DUNNAGE_TEST="sim", DUNNAGE_SIM_FAIL="cuInit:0:999")
     assert none.returncode == 0 and "CUDA_ERROR_UNKNOWN" in line(none, "driver") and "paths of" not in none.stdout
 
 
 def test_devices_that_cannot_be_asked(dunnage, simulator, tmp_path):
     assert "not looked for" in line(dunnage("info", DUNNAGE_DEVICE="off"), "driver")
-    assert "cannot be loaded" in line(dunnage("info", DUNNAGE_DEVICE="sim", DUNNAGE_HOME=tmp_path), "driver")
+    assert "cannot be loaded" in line(dunnage("info", DUNNAGE_TEST="sim", DUNNAGE_HOME=tmp_path), "driver")
 
 
 def test_the_model(dunnage, tmp_path):

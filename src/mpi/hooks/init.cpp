@@ -48,13 +48,15 @@ void join() {
     if (own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS)
       return;
     process->rank = rank;
-    const bool announces = settings.force != base::Force::never && settings.tickets != base::Tickets::off;
+    // Without kernels the host would have to touch device memory that an announcement is received into.
+    const bool blind = !device::driver() && device::driver_without_kernels();
+    const bool announces = !blind && settings.force != base::Force::never && settings.tickets != base::Tickets::off;
     if (announces) take_announcements();
     if (ranks < 2) return;
     if (settings.force != base::Force::never) {
-      // A rank with another setting of broadcasts is not one of those that are waited for.
+      // A rank with another setting of broadcasts is not waited for, nor one without kernels.
       const auto world = transport::peers::world_key(), how = static_cast<std::uint64_t>(settings.bcast);
-      const transport::Member self{world == 0 ? 0 : world + how, static_cast<std::uint32_t>(rank),
+      const transport::Member self{world == 0 || blind ? 0 : world + how, static_cast<std::uint32_t>(rank),
                                    static_cast<std::uint32_t>(ranks)};
       process->everyone = everyone_is_here(self);
       if (announces) join_host(self);

@@ -18,6 +18,10 @@ template <class Fn, class Count>
     process->count(hook, plan::Reason::bad_argument);
     return decline();
   }
+  if (beyond_us(outbuf)) {
+    process->count(hook, plan::Reason::no_kernels);
+    return decline();
+  }
   const Accelerated counted(hook, accepted.bytes());
   accepted.buffer.program()->pack(inbuf, static_cast<char*>(outbuf) + *position);
   *position += static_cast<Count>(accepted.bytes());
@@ -33,6 +37,10 @@ template <class Fn, class Count>
   if (!accepted) return decline();
   if (!position || !inbuf || comm == MPI_COMM_NULL || *position < 0 || accepted.bytes() > insize - *position) {
     process->count(hook, plan::Reason::bad_argument);
+    return decline();
+  }
+  if (beyond_us(inbuf)) {
+    process->count(hook, plan::Reason::no_kernels);
     return decline();
   }
   const Accelerated counted(hook, accepted.bytes());

@@ -37,6 +37,7 @@ Reason decide(Operation operation, const void* buffer, std::int64_t count, MPI_D
   if (count < 0 || (buffer == nullptr && known->layout().true_lb == 0)) return Reason::bad_argument;
   if (known->layout().size > most / count) return Reason::too_large;
   if (process->settings.force == base::Force::never) return Reason::never;
+  if (beyond_us(static_cast<const char*>(buffer) + known->layout().data.offset)) return Reason::no_kernels;
   const auto take = [&](const Variant& variant) {
     const auto choice = variant.choice(operation, peers_of(peer, comm));
     if (choice == Reason::accelerated) accepted.buffer = memory::Buffer(variant.program, buffer);

@@ -14,6 +14,9 @@ namespace dunnage::mpi {
 std::optional<memory::Buffer> on_gpu(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known);
 /// Whether data in a GPU's memory lie in one piece.
 bool contiguous_on_gpu(const memory::Buffer& buffer);
+/// Whether an address is in the memory of a device for which this installation has no kernels. Such
+/// data are left to the MPI. Costs a nanosecond if there are kernels.
+bool beyond_us(const void* address);
 /// Whether the host must not touch an address. Costs a few nanoseconds without a driver.
 bool on_device(const void* address);
 

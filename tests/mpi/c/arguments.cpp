@@ -1,7 +1,7 @@
 // Calls with wrong arguments while strided receives are under way: the MPI's own errors, and nothing is lost.
 #include "peers.hpp"
 
-namespace {
+namespace arguments_contract {
 
 const Sample strided = {"vector", [](int n) { return make::vector(n, 1, 2, MPI_DOUBLE); }};
 constexpr int n = 3000;
@@ -59,8 +59,6 @@ void truncated_elsewhere() {
   MPI_Comm_free(&comm);
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(arguments) {
   Contract c("arguments", &argc, &argv);
   for (bool persistent : {false, true}) {
@@ -85,3 +83,5 @@ CONTRACT_PROGRAM(arguments) {
   truncated_elsewhere();
   return c.finish();
 }
+
+}  // namespace arguments_contract

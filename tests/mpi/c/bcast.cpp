@@ -3,7 +3,7 @@
 #include "doubles.hpp"
 #include "samples.hpp"
 
-namespace {
+namespace bcast_contract {
 
 constexpr int again = 6;
 
@@ -115,8 +115,6 @@ void bad_arguments() {
   MPI_Comm_free(&comm);
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(bcast) {
   Contract c("bcast", &argc, &argv);
   all_roots(MPI_COMM_WORLD, "world");
@@ -131,3 +129,5 @@ CONTRACT_PROGRAM(bcast) {
   all_roots(MPI_COMM_SELF, "self");
   return c.finish();
 }
+
+}  // namespace bcast_contract

@@ -4,7 +4,7 @@
 
 #include "contract.hpp"
 
-namespace {
+namespace bcast_threads_contract {
 
 constexpr int threads = 3, rounds = 40, together = 4;
 
@@ -31,8 +31,6 @@ void work(MPI_Comm comm, int thread) {
   }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(bcast_threads) {
   Contract c("bcast_threads", &argc, &argv, MPI_THREAD_MULTIPLE);
   if (contract().provided < MPI_THREAD_MULTIPLE) {
@@ -47,3 +45,5 @@ CONTRACT_PROGRAM(bcast_threads) {
   for (auto& comm : comms) MPI_Comm_free(&comm);
   return c.finish();
 }
+
+}  // namespace bcast_threads_contract

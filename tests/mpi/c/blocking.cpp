@@ -1,7 +1,7 @@
 // The blocking calls: Send and its kin, Recv, Sendrecv, Sendrecv_replace.
 #include "peers.hpp"
 
-namespace {
+namespace blocking_contract {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
@@ -364,8 +364,6 @@ void large_count(const Pair& p) {
 }
 #endif
 
-}  // namespace
-
 CONTRACT_PROGRAM(blocking) {
   Contract c("blocking", &argc, &argv);
   const Pair p;
@@ -388,3 +386,5 @@ CONTRACT_PROGRAM(blocking) {
 #endif
   return c.finish();
 }
+
+}  // namespace blocking_contract

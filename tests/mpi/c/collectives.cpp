@@ -2,7 +2,7 @@
 #include "surface.hpp"
 #include "team.hpp"
 
-namespace {
+namespace collectives_contract {
 
 constexpr auto bcast = FAMILY(Bcast, Ibcast);
 constexpr auto gather = FAMILY(Gather, Igather);
@@ -573,8 +573,6 @@ void together(const Team& team) {
   }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(collectives) {
   Contract contract("collectives", &argc, &argv);
   wanted().insert(argv + 1, argv + argc);
@@ -606,3 +604,5 @@ CONTRACT_PROGRAM(collectives) {
   for (Team& team : teams) MPI_Comm_free(&team.comm);
   return contract.finish();
 }
+
+}  // namespace collectives_contract

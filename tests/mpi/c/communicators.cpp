@@ -1,7 +1,7 @@
 // Strided messages on communicators other than MPI_COMM_WORLD, and on some that are gone already.
 #include "peers.hpp"
 
-namespace {
+namespace communicators_contract {
 
 const Sample strided = {"vector", [](int n) { return make::vector(n, 1, 2, MPI_DOUBLE); }};
 const Sample scattered = {"indexed", [](int n) { return irregular(n, false); }};
@@ -68,8 +68,6 @@ void apart(const Pair& p) {
   MPI_Comm_free(&other);
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(communicators) {
   Contract c("communicators", &argc, &argv);
   const Pair p;
@@ -104,3 +102,5 @@ CONTRACT_PROGRAM(communicators) {
   apart(p);
   return c.finish();
 }
+
+}  // namespace communicators_contract

@@ -6,7 +6,7 @@
 
 #include "surface.hpp"
 
-namespace {
+namespace files_contract {
 
 enum class Place { pointer, offset, shared, ordered };
 
@@ -275,8 +275,6 @@ void remove_folder() {
   std::remove(folder.c_str());
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(files) {
   Contract contract("files", &argc, &argv);
   wanted().insert(argv + 1, argv + argc);
@@ -286,3 +284,5 @@ CONTRACT_PROGRAM(files) {
   say_called();
   return contract.finish();
 }
+
+}  // namespace files_contract

@@ -4,7 +4,7 @@
 #include "doubles.hpp"
 #include "mirror.hpp"
 
-namespace {
+namespace gpu_bcast_contract {
 
 constexpr Kind memories[] = {Kind::device, Kind::device, Kind::managed, Kind::other_device,
                              Kind::host,   Kind::device, Kind::pool,    Kind::pinned};
@@ -51,8 +51,6 @@ void one(int root, int n, unsigned turn, bool blocking) {
   part.expect(what);
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(bcast) {
   Contract c("gpu_bcast", &argc, &argv);
   unsigned turn = 0;
@@ -62,3 +60,5 @@ CONTRACT_PROGRAM(bcast) {
         for (const bool blocking : {true, false}) one(root, n, ++turn, blocking);
   return c.finish();
 }
+
+}  // namespace gpu_bcast_contract

@@ -4,7 +4,7 @@
 
 #include "cuda_memory.hpp"
 
-namespace {
+namespace gpu_chain_contract {
 
 using Word = std::uint32_t;
 constexpr int words = (16 << 20) / 4 + 3;
@@ -63,8 +63,6 @@ void too_little_room(int turn) {
   check(error_class(code) == (less ? MPI_ERR_TRUNCATE : MPI_SUCCESS), "too little room, turn " + std::to_string(turn));
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(chain) {
   Contract c("gpu_chain", &argc, &argv);
   devices();
@@ -94,3 +92,5 @@ CONTRACT_PROGRAM(chain) {
   for (int i = 0; i < 2; ++i) too_little_room(i);
   return c.finish();
 }
+
+}  // namespace gpu_chain_contract

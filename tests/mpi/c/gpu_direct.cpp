@@ -7,7 +7,7 @@
 #include "mirror.hpp"
 #include "peers.hpp"
 
-namespace {
+namespace gpu_direct_contract {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 constexpr int tag = 3;
@@ -460,8 +460,6 @@ void around() {
   }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(direct) {
   Contract c("gpu_direct", &argc, &argv);
   const Pair p;
@@ -481,3 +479,5 @@ CONTRACT_PROGRAM(direct) {
   around();
   return c.finish();
 }
+
+}  // namespace gpu_direct_contract

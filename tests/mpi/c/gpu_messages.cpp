@@ -7,7 +7,7 @@
 #include "peers.hpp"
 #include "random_type.hpp"
 
-namespace {
+namespace gpu_messages_contract {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 constexpr int tag = 6;
@@ -266,8 +266,6 @@ void random_types(const Pair& p, double seconds) {
   }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(messages) {
   Contract c("gpu_messages", &argc, &argv);
   const Pair p;
@@ -283,3 +281,5 @@ CONTRACT_PROGRAM(messages) {
   }
   return c.finish();
 }
+
+}  // namespace gpu_messages_contract

@@ -8,7 +8,7 @@
 #include "mirror.hpp"
 #include "random_type.hpp"
 
-namespace {
+namespace gpu_pack_contract {
 
 const MPI_Comm comm = MPI_COMM_SELF;
 constexpr unsigned char kPoison = Region::kPoison;
@@ -348,8 +348,6 @@ void several_threads() {
   for (auto& thread : threads) thread.join();
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(pack) {
   Contract c("gpu_pack", &argc, &argv, MPI_THREAD_MULTIPLE);
   const double seconds = argc > 1 ? std::atof(argv[1]) : 3;
@@ -364,3 +362,5 @@ CONTRACT_PROGRAM(pack) {
   errors();
   return c.finish();
 }
+
+}  // namespace gpu_pack_contract

@@ -8,7 +8,7 @@
 #include "mirror.hpp"
 #include "typemap.hpp"
 
-namespace {
+namespace gpu_progress_contract {
 
 constexpr int tag = 7;
 
@@ -148,8 +148,6 @@ void work(int thread, MPI_Comm comm) {
   }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(progress) {
   Contract contract("gpu_progress", &argc, &argv, MPI_THREAD_MULTIPLE);
   if (contract.provided < MPI_THREAD_MULTIPLE || contract.ranks != 2) {
@@ -170,3 +168,5 @@ CONTRACT_PROGRAM(progress) {
   for (auto& comm : comms) MPI_Comm_free(&comm);
   return contract.finish();
 }
+
+}  // namespace gpu_progress_contract

@@ -7,7 +7,7 @@
 #include "mirror.hpp"
 #include "surface.hpp"
 
-namespace {
+namespace gpu_staged_contract {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 int me() { return contract().rank; }
@@ -328,8 +328,6 @@ void failures() {
       }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(staged) {
   Contract contract("gpu_staged", &argc, &argv);
   devices();
@@ -346,3 +344,5 @@ CONTRACT_PROGRAM(staged) {
   failures();
   return contract.finish();
 }
+
+}  // namespace gpu_staged_contract

@@ -5,7 +5,7 @@
 #include "mirror.hpp"
 #include "peers.hpp"
 
-namespace {
+namespace gpu_virtual_contract {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 constexpr int tag = 3;
@@ -224,8 +224,6 @@ void introduce(const Pair& p) {
   }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(virtual) {
   Contract c("gpu_virtual", &argc, &argv);
   passable = argc < 2 || std::string_view(argv[1]) != "private";
@@ -243,3 +241,5 @@ CONTRACT_PROGRAM(virtual) {
   around();
   return c.finish();
 }
+
+}  // namespace gpu_virtual_contract

@@ -13,7 +13,7 @@
 #define CONTRACT_PERSISTENT_COLLECTIVES 0
 #endif
 
-namespace {
+namespace ibcast_contract {
 
 /// One broadcast's buffer on this rank, and what is to be there in the end.
 class Message {
@@ -256,8 +256,6 @@ void bad_arguments() {
   MPI_Comm_free(&comm);
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(ibcast) {
   Contract c("ibcast", &argc, &argv);
   all_roots(MPI_COMM_WORLD, "world");
@@ -276,3 +274,5 @@ CONTRACT_PROGRAM(ibcast) {
   all_roots(MPI_COMM_SELF, "self");
   return c.finish();
 }
+
+}  // namespace ibcast_contract

@@ -7,7 +7,7 @@
 
 #include "peers.hpp"
 
-namespace {
+namespace large_contract {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
@@ -510,8 +510,6 @@ void all_to_all() {
   }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(large) {
   Contract c("large", &argc, &argv);
   Partners partners;
@@ -531,3 +529,5 @@ CONTRACT_PROGRAM(large) {
   if (p.comm != MPI_COMM_NULL) MPI_Comm_free(&partners.comm);
   return c.finish();
 }
+
+}  // namespace large_contract

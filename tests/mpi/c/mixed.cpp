@@ -2,7 +2,7 @@
 // (MPI_PACKED), by a buffered send, by Sendrecv_replace. Some MPIs fail here by themselves.
 #include "peers.hpp"
 
-namespace {
+namespace mixed_contract {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
@@ -53,8 +53,6 @@ void replaced(const Sample& sample, int n, const std::string& what) {
   r.expect(expected, "Sendrecv_replace, " + what);
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(mixed) {
   Contract c("mixed", &argc, &argv);
   const Pair p;
@@ -68,3 +66,5 @@ CONTRACT_PROGRAM(mixed) {
     }
   return c.finish();
 }
+
+}  // namespace mixed_contract

@@ -1,7 +1,7 @@
 // The neighbourhood collectives in each of their forms, on a grid and on a graph.
 #include "surface.hpp"
 
-namespace {
+namespace neighbours_contract {
 
 constexpr auto allgather = FAMILY(Neighbor_allgather, Ineighbor_allgather);
 constexpr auto allgatherv = FAMILY(Neighbor_allgatherv, Ineighbor_allgatherv);
@@ -148,8 +148,6 @@ void exchange(const Hood& hood, const Signature& signature, int n) {
   }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(neighbours) {
   Contract contract("neighbours", &argc, &argv);
   wanted().insert(argv + 1, argv + argc);
@@ -162,3 +160,5 @@ CONTRACT_PROGRAM(neighbours) {
   say_called();
   return contract.finish();
 }
+
+}  // namespace neighbours_contract

@@ -4,7 +4,7 @@
 
 #include "peers.hpp"
 
-namespace {
+namespace nonblocking_contract {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
@@ -499,8 +499,6 @@ void truncated_alone(const Pair& p) {
   }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(nonblocking) {
   Contract c("nonblocking", &argc, &argv);
   const Pair p;
@@ -516,3 +514,5 @@ CONTRACT_PROGRAM(nonblocking) {
   truncated_alone(p);
   return c.finish();
 }
+
+}  // namespace nonblocking_contract

@@ -2,7 +2,7 @@
 
 #include "surface.hpp"
 
-namespace {
+namespace onesided_contract {
 
 constexpr auto put = FUNCTION(MPI_Put);
 constexpr auto get = FUNCTION(MPI_Get);
@@ -235,8 +235,6 @@ void single(Epoch epoch) {
   MPI_Win_free(&win);
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(onesided) {
   Contract contract("onesided", &argc, &argv);
   wanted().insert(argv + 1, argv + argc);
@@ -252,3 +250,5 @@ CONTRACT_PROGRAM(onesided) {
   say_called();
   return contract.finish();
 }
+
+}  // namespace onesided_contract

@@ -1,7 +1,7 @@
 // MPI_Pack, MPI_Unpack and MPI_Pack_size, and the life of datatypes: freed, reused, duplicated.
 #include "samples.hpp"
 
-namespace {
+namespace pack_contract {
 
 const MPI_Comm comm = MPI_COMM_SELF;
 
@@ -286,8 +286,6 @@ void large_count() {
 #endif
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(pack) {
   Contract c("pack", &argc, &argv);
   every_type();
@@ -305,3 +303,5 @@ CONTRACT_PROGRAM(pack) {
   large_count();
   return c.finish();
 }
+
+}  // namespace pack_contract

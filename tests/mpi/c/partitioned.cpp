@@ -2,8 +2,8 @@
 #include "peers.hpp"
 #include "surface.hpp"
 
+namespace partitioned_contract {
 #ifdef CONTRACT_HAVE_MPI4_OBJECTS
-namespace {
 
 constexpr auto psend_init = FUNCTION(MPI_Psend_init);
 constexpr auto precv_init = FUNCTION(MPI_Precv_init);
@@ -63,7 +63,6 @@ void exchange(const Pair& p, Ready how, const Signature& signature, int n, int r
   check_ok(MPI_Request_free(&request), what + ", Request_free");
 }
 
-}  // namespace
 #endif
 
 CONTRACT_PROGRAM(partitioned) {
@@ -81,3 +80,5 @@ CONTRACT_PROGRAM(partitioned) {
   say_called();
   return contract.finish();
 }
+
+}  // namespace partitioned_contract

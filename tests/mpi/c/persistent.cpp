@@ -1,7 +1,7 @@
 // Persistent requests: made once, started again and again with other data.
 #include "peers.hpp"
 
-namespace {
+namespace persistent_contract {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 constexpr int kRounds = 4;
@@ -199,8 +199,6 @@ void cancelled(const Pair& p) {
   MPI_Request_free(&request);
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(persistent) {
   Contract c("persistent", &argc, &argv);
   const Pair p;
@@ -211,3 +209,5 @@ CONTRACT_PROGRAM(persistent) {
   cancelled(p);
   return c.finish();
 }
+
+}  // namespace persistent_contract

@@ -1,7 +1,7 @@
 // Probe, Iprobe, Mprobe and Improbe see the true size of a strided message, and matched receives get it.
 #include "peers.hpp"
 
-namespace {
+namespace probe_contract {
 
 const MPI_Comm world = MPI_COMM_WORLD;
 
@@ -174,8 +174,6 @@ void no_process() {
   r.expect_untouched("Mrecv of NO_PROC, buffer");
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(probe) {
   Contract c("probe", &argc, &argv);
   const Pair p;
@@ -186,3 +184,5 @@ CONTRACT_PROGRAM(probe) {
   no_process();
   return c.finish();
 }
+
+}  // namespace probe_contract

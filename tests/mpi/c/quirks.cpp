@@ -16,7 +16,7 @@
 #include "program.hpp"
 #include "typemap.hpp"
 
-namespace {
+namespace quirks_contract {
 
 sigjmp_buf on_fault;
 void fault(int) { siglongjmp(on_fault, 1); }
@@ -327,8 +327,6 @@ void empties() {
   }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(quirks) {
   MPI_Init(&argc, &argv);
   verbose = argc > 1 && std::string(argv[1]) == "-v";
@@ -355,3 +353,5 @@ CONTRACT_PROGRAM(quirks) {
   MPI_Finalize();
   return 0;
 }
+
+}  // namespace quirks_contract

@@ -13,7 +13,7 @@
 #include "describe.hpp"
 #include "random_type.hpp"
 
-namespace {
+namespace random_contract {
 
 struct Case {
   MPI_Datatype type;
@@ -146,8 +146,6 @@ void run_round(unsigned long seed, long round, bool empties, bool positive) {
   MPI_Type_free(&c.type);
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(random) {
   Contract c("random", &argc, &argv);
   bool empties = false, positive = false;
@@ -179,3 +177,5 @@ CONTRACT_PROGRAM(random) {
   if (c.rank == 0) std::printf("random: %ld rounds, %ld quirks\n", rounds, quirks);
   return c.finish();
 }
+
+}  // namespace random_contract

@@ -10,7 +10,7 @@
 #include "mirror.hpp"
 #endif
 
-namespace {
+namespace self_contract {
 
 constexpr int tag = 5;
 MPI_Comm comm = MPI_COMM_SELF;
@@ -373,8 +373,6 @@ void cancelled() {
     }
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(self) {
   Contract c("self", &argc, &argv);
 #ifdef CONTRACT_GPU
@@ -393,3 +391,5 @@ CONTRACT_PROGRAM(self) {
   cancelled();
   return c.finish();
 }
+
+}  // namespace self_contract

@@ -1,8 +1,8 @@
 // Strided messages on communicators that were made from sessions: before MPI_Init, beside the world, several at once.
 #include "surface.hpp"
 
+namespace sessions_contract {
 #ifdef CONTRACT_HAVE_MPI4_OBJECTS
-namespace {
 
 constexpr auto isend = FUNCTION(MPI_Isend);
 constexpr auto irecv = FUNCTION(MPI_Irecv);
@@ -65,7 +65,6 @@ class Session {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-}  // namespace
 #endif
 
 CONTRACT_PROGRAM(sessions) {
@@ -97,3 +96,5 @@ CONTRACT_PROGRAM(sessions) {
   say_called();
   return contract.finish();
 }
+
+}  // namespace sessions_contract

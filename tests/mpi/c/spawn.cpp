@@ -1,7 +1,7 @@
 // Strided messages to processes of other worlds: spawned ones, and such as met at a port.
 #include "surface.hpp"
 
-namespace {
+namespace spawn_contract {
 
 constexpr auto isend = FUNCTION(MPI_Isend);
 constexpr auto irecv = FUNCTION(MPI_Irecv);
@@ -92,8 +92,6 @@ void meet() {
   MPI_Comm_free(&side);
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(spawn) {
   Contract contract("spawn", &argc, &argv);
   alarm(15);  // some MPIs cannot do this on some machines, and wait for ever
@@ -106,3 +104,5 @@ CONTRACT_PROGRAM(spawn) {
   say_called();
   return contract.finish();
 }
+
+}  // namespace spawn_contract

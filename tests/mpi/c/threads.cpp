@@ -4,7 +4,7 @@
 
 #include "peers.hpp"
 
-namespace {
+namespace threads_contract {
 
 constexpr int kThreads = 4, kRounds = 40;
 
@@ -73,8 +73,6 @@ void committed_again() {
   MPI_Type_free(&type);
 }
 
-}  // namespace
-
 CONTRACT_PROGRAM(threads) {
   Contract c("threads", &argc, &argv, MPI_THREAD_MULTIPLE);
   if (c.provided < MPI_THREAD_MULTIPLE) {
@@ -98,3 +96,5 @@ CONTRACT_PROGRAM(threads) {
   committed_again();
   return c.finish();
 }
+
+}  // namespace threads_contract
