@@ -9,7 +9,7 @@ results=$root/build/test-results
 rm -rf "$results"
 mkdir -p "$results"
 
-announce() { printf '\n=== %s\n' "$*"; }
+announce() { printf '\n=== %s (after %d s)\n' "$*" "$SECONDS"; }
 
 # A step that made no results of its own, as one failed case.
 failed_step() {
