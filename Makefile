@@ -11,9 +11,9 @@
 #   make check       check layers, formatting and the length of lines; compiles nothing
 #   make clean
 #
-# MPICC=/path/to/mpicc[;/path/to/another] builds for these MPIs and not for those on PATH. MPI_WHEELS=yes also installs
-# Open MPI, MPICH and Intel MPI as wheels and builds for them; `make test` does. CUDA_WHEELS=yes installs CUDA's compiler as a
-# wheel where there is none, likewise.
+# MPICC=/path/to/mpicc[;/path/to/another] builds for these MPIs and not for those on PATH.
+# MPI_WHEELS=yes also installs Open MPI, MPICH and Intel MPI as wheels and builds for them; `make
+# test` does. CUDA_WHEELS=yes installs CUDA's compiler as a wheel where there is none, likewise.
 PREFIX ?= /usr/local
 export MPICC
 

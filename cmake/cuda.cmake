@@ -1,5 +1,5 @@
-# What is taken from a CUDA toolkit, if there is one. No library of CUDA is linked, and no header is needed: the
-# driver's prototypes are in src/device/cuda_driver_api.h.
+# What is taken from a CUDA toolkit, if there is one. No library of CUDA is linked, and no header is
+# needed: the driver's prototypes are in src/device/cuda_driver_api.h.
 #   DUNNAGE_NVCC          CUDA's compiler. It compiles the kernels. Without kernels only the simulated device is used.
 #   DUNNAGE_CUDA_INCLUDE  The folder with the real <cuda.h>, or empty. A test compares our prototypes with that file,
 #                         and the NVTX header in that folder makes DUNNAGE_NVTX work.

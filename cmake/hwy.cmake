@@ -1,4 +1,5 @@
-# Highway as the target hwy::hwy. Before 1.0.3 (Ubuntu 22.04 has 0.16) it came without files for CMake.
+# Highway as the target hwy::hwy. Before 1.0.3 (Ubuntu 22.04 has 0.16) it came without files for
+# CMake.
 find_package(hwy QUIET)
 if(NOT TARGET hwy::hwy)
   find_path(DUNNAGE_HWY_INCLUDE hwy/highway.h REQUIRED)

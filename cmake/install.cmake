@@ -1,5 +1,5 @@
-# What `make install` puts where. The tool finds the other parts from its own place (src/tool/paths.hpp), so the
-# installed folder may be moved.
+# What `make install` puts where. The tool finds the other parts from its own place
+# (src/tool/paths.hpp), so the installed folder may be moved.
 #
 #   bin/dunnage
 #   lib/libdunnage.so  lib/dunnage/{backends and what they need}  lib/cmake/dunnage  lib/pkgconfig
@@ -9,7 +9,8 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS dunnage_tool RUNTIME DESTINATION bin)
 
-# The preload library stands in lib, where the linker looks; what it loads itself is out of the way in lib/dunnage.
+# The preload library stands in lib, where the linker looks; what it loads itself is out of the way
+# in lib/dunnage.
 get_property(shim_targets DIRECTORY "${PROJECT_SOURCE_DIR}/src/shim" PROPERTY BUILDSYSTEM_TARGETS)
 foreach(target IN LISTS shim_targets)
   get_target_property(type ${target} TYPE)

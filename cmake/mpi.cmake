@@ -1,17 +1,20 @@
-# Finds the MPIs to build for. Each one installed has a name: its kind (openmpi, mpich, impi, mpi_abi), with the major
-# version behind it where one of the kind is there already (openmpi5). For each this sets DUNNAGE_<name>_FAMILY, _KIND,
-# _VERSION, _CC, _INCLUDE, _DEFINITIONS and _RUN (its launcher), and makes the interface targets mpi::<name>, to link a
-# program, and mpi::<name>_headers, to compile. DUNNAGE_MPIS lists the names.
+# Finds the MPIs to build for. Each one installed has a name: its kind (openmpi, mpich, impi,
+# mpi_abi), with the major version behind it where one of the kind is there already (openmpi5). For
+# each this sets DUNNAGE_<name>_FAMILY, _KIND, _VERSION, _CC, _INCLUDE, _DEFINITIONS and _RUN (its
+# launcher), and makes the interface targets mpi::<name>, to link a program, and
+# mpi::<name>_headers, to compile. DUNNAGE_MPIS lists the names.
 #
-# A family is an ABI: what is compiled once with any mpi.h of the family runs with every library of it. DUNNAGE_FAMILIES
-# lists those found, and DUNNAGE_<family>_MPI is the MPI whose mpi.h is used for it:
+# A family is an ABI: what is compiled once with any mpi.h of the family runs with every library of
+# it. DUNNAGE_FAMILIES lists those found, and DUNNAGE_<family>_MPI is the MPI whose mpi.h is used
+# for it:
 #   openmpi   libmpi.so.40: Open MPI 4 and 5
 #   mpich     libmpi.so.12: MPICH, Intel MPI, Cray MPICH, MVAPICH
 #   abi       libmpi_abi.so.1: the ABI of MPI 5, by whatever MPI
 set(DUNNAGE_MPICC "mpicc.openmpi;mpicc.mpich;mpicc" CACHE STRING
     "Compiler wrappers to build for; of each kind and version the first is used")
 
-# What the wrapper's mpi.h says: sets `kind`, `family` and `version`; `kind` is empty where that is nothing we know.
+# What the wrapper's mpi.h says: sets `kind`, `family` and `version`; `kind` is empty where that is
+# nothing we know.
 function(dunnage_look_at_mpi wrapper)
   set(kind "")
   file(WRITE "${CMAKE_BINARY_DIR}/probe_mpi.c" "#include <mpi.h>\n")
@@ -134,9 +137,10 @@ endif()
 list(JOIN described ",\n" described)
 file(WRITE "${CMAKE_BINARY_DIR}/mpis.json" "[\n${described}\n]\n")
 
-# dunnage_mpi_program(NAME [ALL_MPIS|ALL_LIBRARIES] SOURCES... [LIBS...] [OPTIONS...] [INCLUDES...] [SYSTEM_INCLUDES...]): an executable for one Open MPI and one MPICH,
-# for every MPI installed, or for each but not by the standard's ABI too: build/mpi/<name>/NAME. It is compiled once for a family and
-# linked with each library of it, so that the tests show what the families are about.
+# dunnage_mpi_program(NAME [ALL_MPIS|ALL_LIBRARIES] SOURCES... [LIBS...] [OPTIONS...] [INCLUDES...]
+# [SYSTEM_INCLUDES...]): an executable for one Open MPI and one MPICH, for every MPI installed, or
+# for each but not by the standard's ABI too: build/mpi/<name>/NAME. It is compiled once for a
+# family and linked with each library of it, so that the tests show what the families are about.
 function(dunnage_mpi_program name)
   cmake_parse_arguments(PARSE_ARGV 1 program "ALL_MPIS;ALL_LIBRARIES" "" "LIBS;OPTIONS;INCLUDES;SYSTEM_INCLUDES")
   foreach(mpi IN LISTS DUNNAGE_MPIS)

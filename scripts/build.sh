@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# scripts/build.sh PRESET [TARGET]: configures where that is due, and builds. The target demo needs less than the others do:
-# in a new folder neither tests nor benchmarks are configured for it. What it has compiled a later build uses.
+# scripts/build.sh PRESET [TARGET]: configures where that is due, and builds. The target demo needs
+# less than the others do: in a new folder neither tests nor benchmarks are configured for it. What
+# it has compiled a later build uses.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 cd "$root"

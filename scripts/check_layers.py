@@ -95,7 +95,8 @@ class Table:
         return names
 
     def row(self, folder, file=""):
-        """The row of a file, of its folder, or of the nearest "a/*" above; None if there is none."""
+        """The row of a file, of its folder, or of the nearest "a/*" above; None if there is
+        none."""
         for name in (file, folder):
             if name in self.layers:
                 return name

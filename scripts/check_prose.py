@@ -8,8 +8,11 @@ line of a Python docstring, and a line of text in Markdown. Code is every other 
 prints for each folder the number of lines that are too long, and with --list their places. The exit
 status is 1 if there is one.
 
-Three kinds of lines are not counted: Markdown's tables, headings, code blocks, pictures and HTML;
-generated pages; and lines with a word of more than 80 columns, because an address cannot be broken.
+A line that is indented within its comment or docstring is a table or an example: it counts as code.
+
+Four kinds of lines are not counted: code of shell scripts and CMake; Markdown's tables, headings,
+code blocks, pictures and HTML; generated pages; and lines with a word of more than 80 columns,
+because an address cannot be broken.
 """
 import argparse
 import collections
@@ -20,6 +23,7 @@ import sys
 
 PROSE, CODE = 100, 120
 LONGEST_WORD = 80
+INDENTED = re.compile(r"^(//+|#|!|/?\*+)? {2,}\S")  # within a comment; in a docstring, beyond its margin
 MARKS = {  # by ending: what begins a line that is only a comment
     **dict.fromkeys([".cpp", ".hpp", ".c", ".h", ".cu", ".inc"], ("//", "/*", "*/", "* ")),
     ".S": ("#", "//", "/*", "* "), ".f90": ("!",), ".F90": ("!",),
@@ -50,15 +54,25 @@ def markdown(lines):
 def source(lines, marks, python=False):
     """(number, text, limit) of every line. `marks` begin a comment. Docstrings are prose."""
     quotes = None  # of the docstring that the line is in
+    margin = 0  # of that docstring
+    constant = False  # within a constant of several lines
     for number, line in enumerate(lines, 1):
         text = line.lstrip()
+        if python and quotes is None and (constant or not DOCSTRING.match(text)):
+            constant ^= line.count('"""') % 2 == 1
+            if constant or '"""' in line:
+                yield number, line, CODE
+                continue
         prose = text.startswith(marks) or quotes is not None
         if python and quotes is None and DOCSTRING.match(text):
-            prose, quotes = True, DOCSTRING.match(text).group(1)
+            prose, quotes, margin = True, DOCSTRING.match(text).group(1), len(line) - len(text)
             text = text.split(quotes, 1)[1]
         if quotes and quotes in text:
             quotes = None
-        yield number, line, PROSE if prose else CODE
+        if not prose and marks == ("#",) and not python:
+            continue
+        indented = INDENTED.match(line.lstrip() if line.lstrip().startswith(marks) else line[margin:])
+        yield number, line, PROSE if prose and not indented else CODE
 
 
 def lines_of(path):

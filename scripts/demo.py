@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""An unmodified MPI program that exchanges ghost columns (examples/c/columns.c), without and with Dunnage.
+"""An unmodified MPI program that exchanges ghost columns (examples/c/columns.c), without and with
+Dunnage.
 
 demo.py [MPI...]    default: one Open MPI and one MPICH of build/mpis.json
 
-The two are started in turn, ROUNDS times each, and the medians are compared. The program checks every byte that it receives.
+The two are started in turn, ROUNDS times each, and the medians are compared. The program checks
+every byte that it receives.
 """
+
 import json
 import os
 import pathlib
@@ -48,7 +51,8 @@ def environment():
 
 
 def microseconds(command):
-    """{bytes of a message: time of an exchange}. Ends the demo if the program fails or a byte is wrong."""
+    """{bytes of a message: time of an exchange}. Ends the demo if the program fails or a byte is
+    wrong."""
     run = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
     found = {int(size): float(time) for size, time in LINE.findall(run.stdout)}
     if run.returncode or len(found) != len(ROWS):
@@ -67,8 +71,11 @@ def show(mpi, ranks):
     for _ in range(ROUNDS):
         times["plain"].append(microseconds(plain))
         times["dunnage"].append(microseconds(dunnage))
-    print(f"\n{NAMES.get(mpi['kind'], mpi['kind'])} {mpi['version']}, {ranks} ranks\n"
-          f"{'message':>10}{'plain':>13}{'with Dunnage':>16}", flush=True)
+    print(
+        f"\n{NAMES.get(mpi['kind'], mpi['kind'])} {mpi['version']}, {ranks} ranks\n"
+        f"{'message':>10}{'plain':>13}{'with Dunnage':>16}",
+        flush=True,
+    )
     ratios = []
     for size in times["plain"][0]:
         without, with_it = (statistics.median(run[size] for run in times[how]) for how in times)
@@ -81,14 +88,21 @@ def show(mpi, ranks):
 
 def main(asked):
     ranks = max(2, min(4, os.cpu_count() or 2))
-    print("Each rank sends the two outermost columns of its matrix of doubles to the neighbours on both sides.\n"
-          f"The figures are medians of {ROUNDS} runs of the same program, in turn without and with Dunnage. Every byte is verified.")
+    print(
+        "Each rank sends the two outermost columns of its matrix of doubles to the neighbours on both sides.\n"
+        f"The figures are medians of {ROUNDS} runs of the same program, in turn without and with Dunnage. "
+        "Every byte is verified."
+    )
     mpis = chosen(asked)
     means = [show(mpi, ranks) for mpi in mpis]
     if min(means) < 1:
-        print("\nWith one of these MPIs Dunnage was slower here. `build/bin/dunnage tune` measures this machine for it.")
-    print("\nNext: your own program   build/bin/dunnage run --report -- mpirun -n 4 ./program\n"
-          "      one datatype       build/bin/dunnage explain 'vector(1024, 2, 64, double)'")
+        print(
+            "\nWith one of these MPIs Dunnage was slower here. `build/bin/dunnage tune` measures this machine for it."
+        )
+    print(
+        "\nNext: your own program   build/bin/dunnage run --report -- mpirun -n 4 ./program\n"
+        "      one datatype       build/bin/dunnage explain 'vector(1024, 2, 64, double)'"
+    )
 
 
 if __name__ == "__main__":

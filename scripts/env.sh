@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034
-# Sourced by the other scripts: what set-up has put beside the repository, and where the system's own is used.
+# Sourced by the other scripts: what set-up has put beside the repository, and where the system's
+# own is used.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$root/.venv
 deps=$venv/deps/usr # Debian packages unpacked for a user who cannot install them

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# scripts/every-root.sh [PROGRAM]: checks the schedules of every broadcast for 1 to 300 ranks and every root (`make test` has some roots
-# beyond 24 ranks), on all cores: a quarter of an hour of one. PROGRAM: build/tests/collective_test by default. Prints what each algorithm
-# and range of ranks came to, and ends with 1 where one failed.
+# scripts/every-root.sh [PROGRAM]: checks the schedules of every broadcast for 1 to 300 ranks and
+# every root (`make test` has some roots beyond 24 ranks), on all cores: a quarter of an hour of
+# one. PROGRAM: build/tests/collective_test by default. Prints what each algorithm and range of
+# ranks came to, and ends with 1 where one failed.
 set -uo pipefail
 program=${1:-$(dirname "$0")/../build/tests/collective_test}
 export DUNNAGE_TEST_ROOTS=300

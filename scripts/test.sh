@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds and runs every test: the unit tests plain and under the sanitizers, then those that drive the tool,
-# MPI programs and the benchmarks. Goes on after a failure and ends with a summary of all.
+# Builds and runs every test: the unit tests plain and under the sanitizers, then those that drive
+# the tool, MPI programs and the benchmarks. Goes on after a failure and ends with a summary of all.
 set -uo pipefail
 . "$(dirname "$0")/env.sh"
 cd "$root" || exit
@@ -44,8 +44,8 @@ else
   echo "skipped: programs with ThreadSanitizer do not start on this machine"
 fi
 
-# Programs wait for their launchers and for each other, so that more of them than cores fit beside each other. What
-# measures time is marked `alone` and comes after the others.
+# Programs wait for their launchers and for each other, so that more of them than cores fit beside
+# each other. What measures time is marked `alone` and comes after the others.
 pytest_step() { # NAME FOLDER OPTIONS...
   local name=$1 status=0
   shift

@@ -1,26 +1,28 @@
 #!/usr/bin/env bash
-# Runs an MPI program's ranks, one or more a host, on two "hosts" made of this one machine: each has a network, a host name, shared memory
-# and process numbers of its own, and TCP between them goes through a pair of virtual interfaces. docs/guide/two-hosts.md.
+# Runs an MPI program's ranks, one or more a host, on two "hosts" made of this one machine: each has
+# a network, a host name, shared memory and process numbers of its own, and TCP between them goes
+# through a pair of virtual interfaces. docs/guide/two-hosts.md.
 #
 #   scripts/two-hosts.sh --mpi openmpi|mpich|impi [--rate RATE] [--env NAME=VALUE]... [--launcher PATH] [--expect BYTES]
 #                        [--dunnage PATH] [--ranks-per-host N] -- PROGRAM ARGUMENTS
 #
-# Ends with the launcher's status; 77 where this machine cannot do it, 2 for a wrong command line, 3 where fewer than
-# BYTES went from the first host to the second.
+# Ends with the launcher's status; 77 where this machine cannot do it, 2 for a wrong command line, 3
+# where fewer than BYTES went from the first host to the second.
 set -euo pipefail
 
 self=$(readlink -f "$0")
 names=(dunnage-a dunnage-b)
 addresses=(10.213.77.1 10.213.77.2)
 link=link0 # on both hosts
-# What one host has to itself. Killing the first process of it ends all others, and with the last of them the network goes.
+# What one host has to itself. Killing the first process of it ends all others, and with the last of
+# them the network goes.
 isolated=(unshare --net --uts --ipc --mount --pid --fork --kill-child --mount-proc)
 
 say() { echo "two-hosts: $*" >&2; }
 wrong() { say "$*"; exit 2; }
 cannot() { say "cannot run here: $*"; exit 77; }
 
-# --- the command line ----------------------------------------------------------------------------------------
+# --- the command line -----------------------------------------------------------------------------
 
 inside=no rate=10gbit mpi='' launcher='' dunnage='' expect=0 ranks=1 variables=() original=("$@")
 [ "${1:-}" != --inside ] || { inside=yes; shift; }
@@ -44,7 +46,7 @@ kind=${mpi%%[0-9]*} # openmpi of openmpi5
 case $kind in openmpi | mpich | impi) ;; *) wrong "--mpi must be openmpi, mpich or impi, not '$mpi'" ;; esac
 [ -n "$launcher" ] || launcher=$(command -v "mpirun.$mpi") || launcher=$(command -v mpirun) || cannot "no mpirun.$mpi on PATH"
 
-# --- outside: look, and make the first host, which does the rest -----------------------------------------------
+# --- outside: look, and make the first host, which does the rest ----------------------------------
 
 if [ $inside = no ]; then
   [ "$(id -u)" = 0 ] || cannot "needs root"
@@ -64,7 +66,7 @@ if [ $inside = no ]; then
   exit $status
 fi
 
-# --- on the first host -----------------------------------------------------------------------------------------
+# --- on the first host ----------------------------------------------------------------------------
 
 furnish() { # NAME: what both hosts do alike
   mount -t tmpfs tmpfs /dev/shm
@@ -76,7 +78,8 @@ furnish "${names[0]}"
 printf '127.0.0.1 localhost\n%s %s\n%s %s\n' "${addresses[0]}" "${names[0]}" "${addresses[1]}" "${names[1]}" > /dev/shm/hosts
 mount --bind /dev/shm/hosts /etc/hosts
 
-# The second host: a process that waits. It lies within the first one's process numbers, so that it can be entered from there.
+# The second host: a process that waits. It lies within the first one's process numbers, so that it
+# can be entered from there.
 "${isolated[@]}" sh -c "$(declare -f furnish | sed 's/^furnish ()/furnish()/'); furnish ${names[1]}; exec sleep infinity" &
 second=''
 for _ in $(seq 500); do
@@ -102,7 +105,8 @@ if [ "$rate" != none ]; then
   problem=$({ "${shape[@]}" && on_second "${shape[@]}"; } 2>&1) || cannot "the link cannot be shaped to '$rate': $problem"
 fi
 
-# What the launcher calls in place of ssh: HOST and words for a shell. Open MPI wants to see it on both hosts.
+# What the launcher calls in place of ssh: HOST and words for a shell. Open MPI wants to see it on
+# both hosts.
 agent=/dev/shm/agent
 cat > $agent << AGENT
 #!/bin/sh

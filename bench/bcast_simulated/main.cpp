@@ -1,5 +1,5 @@
-// bench_bcast_simulated: how long broadcasts would take on networks larger than any machine here. Simulates every message of
-// their schedules (simulate.hpp). Writes one JSON object per line.
+// bench_bcast_simulated: how long broadcasts would take on networks larger than any machine here.
+// Simulates every message of their schedules (simulate.hpp). Writes one JSON object per line.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
-/* kernels.cu as nvcc compiled it. It is part of the program, so no file beside the program can be lost. */
+/* kernels.cu as nvcc compiled it. It is part of the program, so no file beside the program can be
+   lost. */
         .section .rodata
         .balign 64
         .global bench_pack_device_image

@@ -1,11 +1,12 @@
 // Messages of a rank to itself: one MPI_Irecv, one MPI_Isend and MPI_Waitall, or one MPI_Sendrecv.
 //
-// Ways: `sendrecv` and `isend` as the program's MPI has them (with Dunnage if it is preloaded); `plain`,
-// the MPI's own functions past a preloaded library, for host memory; and `limit`: for contiguous data
-// one copy (memcpy, or the GPU's copy), for strided data a loop from layout to layout in host memory,
-// and in device memory one MPI_Pack into device memory, which is one kernel if Dunnage is preloaded. The
-// ways take turns. Every way's bytes are verified. Writes one JSON object per line. Exit status 0: done;
-// 1: wrong bytes; 3: device memory was asked for and there is no GPU.
+// Ways: `sendrecv` and `isend` as the program's MPI has them (with Dunnage if it is preloaded);
+// `plain`, the MPI's own functions past a preloaded library, for host memory; and `limit`: for
+// contiguous data one copy (memcpy, or the GPU's copy), for strided data a loop from layout to
+// layout in host memory, and in device memory one MPI_Pack into device memory, which is one kernel
+// if Dunnage is preloaded. The ways take turns. Every way's bytes are verified. Writes one JSON
+// object per line. Exit status 0: done; 1: wrong bytes; 3: device memory was asked for and there is
+// no GPU.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>

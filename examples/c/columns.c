@@ -1,9 +1,10 @@
-/* The exchange of ghost columns, as programs on a two-dimensional grid do it. The ranks stand side by side in a ring.
- * Each has a matrix of doubles, stored row by row, and sends its two outermost columns on each side to the neighbour
- * there. Such columns are not contiguous: MPI_Type_vector describes them. Every ghost cell is checked.
- *
- *   columns ROWS...      one line for each number of rows: bytes of a message, microseconds of an exchange
- */
+/* The exchange of ghost columns, as programs on a two-dimensional grid do it. The ranks stand side
+   by side in a ring. Each has a matrix of doubles, stored row by row, and sends its two outermost
+   columns on each side to the neighbour there. Such columns are not contiguous: MPI_Type_vector
+   describes them. Every ghost cell is checked.
+
+   Call: columns ROWS... For each number of rows it prints a line: bytes of a message, microseconds
+   of an exchange. */
 #include <mpi.h>
 
 #include <stdio.h>
@@ -58,7 +59,8 @@ static int by_size(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-/* The median time of an exchange in seconds, that of the slowest rank each time. Adds wrong cells to `wrong`. */
+/* The median time of an exchange in seconds, that of the slowest rank each time. Adds wrong cells
+   to `wrong`. */
 static double measure(long* wrong) {
   enum { WARM = 5, MOST = 100 };
   const double budget = 0.04; /* seconds */

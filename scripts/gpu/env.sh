@@ -20,7 +20,8 @@ describe_machine() {
   nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,ecc.mode.current --format=csv
 }
 
-# Unpacks what bundle.sh made, if it is an archive, and has this shell use it. Sets `bundle`. The folder goes with the shell.
+# Unpacks what bundle.sh made, if it is an archive, and has this shell use it. Sets `bundle`. The
+# folder goes with the shell.
 use_bundle() {
   local archive
   bundle=$1
@@ -40,7 +41,8 @@ use_bundle() {
   export {OMPI,PRTE}_ALLOW_RUN_AS_ROOT=1 {OMPI,PRTE}_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
 
-# What a benchmark of a bundle begins with: uses it, goes to the checkout, describes the machine in the folder of the results, and sets that as `out`.
+# What a benchmark of a bundle begins with: uses it, goes to the checkout, describes the machine in
+# the folder of the results, and sets that as `out`.
 begin_benchmark() { # BUNDLE COMMAND
   use_bundle "$1"
   cd "$root"

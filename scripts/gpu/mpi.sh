@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# scripts/gpu/mpi.sh openmpi|mpich PREFIX [SOURCES]: a CUDA-aware MPI from the source package of Debian 12, in PREFIX, for
-# scripts/gpu/pack.sh to compare with. Distributions build theirs without CUDA.
+# scripts/gpu/mpi.sh openmpi|mpich PREFIX [SOURCES]: a CUDA-aware MPI from the source package of
+# Debian 12, in PREFIX, for scripts/gpu/pack.sh to compare with. Distributions build theirs without
+# CUDA.
 #
-# Needs CUDA with nvcc (CUDA=/usr/local/cuda), gcc, make, and either apt with source packages or SOURCES, a folder with the
-# package's .orig.tar. An hour of one core for MPICH, whose kernels are compiled one by one for one architecture (SM=90), and
-# ten minutes for Open MPI. The result may be moved: pack.sh tells Open MPI where it is.
+# Needs CUDA with nvcc (CUDA=/usr/local/cuda), gcc, make, and either apt with source packages or
+# SOURCES, a folder with the package's .orig.tar. An hour of one core for MPICH, whose kernels are
+# compiled one by one for one architecture (SM=90), and ten minutes for Open MPI. The result may be
+# moved: pack.sh tells Open MPI where it is.
 set -euo pipefail
 [ $# -ge 2 ] || { sed -n '2,9s/^# \?//p' "$0" >&2; exit 2; }
 name=$1 prefix=$(realpath -m "$2") cuda=${CUDA:-/usr/local/cuda} sm=${SM:-90}

@@ -1,7 +1,9 @@
-"""mpi4py's demos for GPUs and our example, without and with Dunnage. See mpi4py-demo.sh, which sets the paths.
+"""mpi4py's demos for GPUs and our example, without and with Dunnage. See mpi4py-demo.sh, which sets
+the paths.
 
     mpi4py_demo.py BUNDLE EXAMPLE OUTPUT.json
 """
+
 import importlib.util
 import json
 import os
@@ -19,8 +21,16 @@ TIMEOUT = float(os.environ.get("MPI4PY_DEMO_SECONDS", "90"))  # the first import
 def run(words, variables):
     """Returns how the command ended, with the last that it said."""
     start = time.monotonic()
-    with subprocess.Popen(words, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True) as process:
+    with subprocess.Popen(
+        words,
+        env={**os.environ, **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
         try:
             said, _ = process.communicate(timeout=TIMEOUT)
             outcome = "passed" if process.returncode == 0 else "crashed"
@@ -28,8 +38,12 @@ def run(words, variables):
             os.killpg(process.pid, signal.SIGKILL)
             said, _ = process.communicate()
             outcome = "hung"
-    return {"outcome": outcome, "status": process.returncode, "seconds": round(time.monotonic() - start, 1),
-            "said": said.splitlines()[-25:]}
+    return {
+        "outcome": outcome,
+        "status": process.returncode,
+        "seconds": round(time.monotonic() - start, 1),
+        "said": said.splitlines()[-25:],
+    }
 
 
 def lacking(program):
@@ -52,12 +66,23 @@ def main(bundle, example, output):
                     words = [*through, f"mpirun.{mpi}", "-n", "2", sys.executable, str(program)]
                     result.update(run(words, {"MPI4PY_LIBMPI": str(bundle / "wheels" / mpi / "lib" / library)}))
                 results.append(result)
-                print(f"{mpi}, {program.name}, {'with' if dunnage else 'without'} Dunnage: {result['outcome']}", flush=True)
+                print(
+                    f"{mpi}, {program.name}, {'with' if dunnage else 'without'} Dunnage: {result['outcome']}",
+                    flush=True,
+                )
                 if dunnage and result["outcome"] != "passed":
                     print("\n".join(f"    {line}" for line in result["said"]), flush=True)
-    versions = {name: getattr(importlib.import_module(name), "__version__", "") for name in ("cupy", "numba", "numpy", "mpi4py")
-                if importlib.util.find_spec(name)}
-    document = {"commit": os.environ.get("BENCH_COMMIT"), "python": sys.version.split()[0], "packages": versions, "results": results}
+    versions = {
+        name: getattr(importlib.import_module(name), "__version__", "")
+        for name in ("cupy", "numba", "numpy", "mpi4py")
+        if importlib.util.find_spec(name)
+    }
+    document = {
+        "commit": os.environ.get("BENCH_COMMIT"),
+        "python": sys.version.split()[0],
+        "packages": versions,
+        "results": results,
+    }
     output.write_text(json.dumps(document, indent=1) + "\n")
     return 0 if all(one["outcome"] == "passed" for one in results if one["dunnage"]) else 1
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# scripts/gpu/pack.sh [OPTIONS OF dunnage bench]: the pack benchmark on a machine with a GPU, in one go, from a checkout with
+# scripts/gpu/pack.sh [OPTIONS OF dunnage bench]: the pack benchmark on a machine with a GPU, in one
+# go, from a checkout with
 #
 #   build/lib/libdunnage.so  build/lib/dunnage/{libdunnage-openmpi.so,dunnage-kernels.fatbin,libhwy.so.1}
 #   build/mpi/openmpi/bench_pack_device
 #
-# as built on another machine; what is missing is built here, where CMake finds what it needs. Needs Open MPI (libmpi.so.40),
-# python3 with numpy, matplotlib and tabulate. MPI_PREFIXES="DIR DIR": where CUDA-aware MPIs stand (scripts/gpu/mpi.sh builds
-# them), whose own packing is then measured beside; MPICH needs build/mpi/mpich and libdunnage-mpich.so too. Writes JSON, table, picture and a description of the machine to $OUT
-# (default: build/results).
+# as built on another machine; what is missing is built here, where CMake finds what it needs. Needs
+# Open MPI (libmpi.so.40), python3 with numpy, matplotlib and tabulate. MPI_PREFIXES="DIR DIR":
+# where CUDA-aware MPIs stand (scripts/gpu/mpi.sh builds them), whose own packing is then measured
+# beside; MPICH needs build/mpi/mpich and libdunnage-mpich.so too. Writes JSON, table, picture and a
+# description of the machine to $OUT (default: build/results).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# scripts/gpu/self.sh [OPTIONS OF bench_self]: messages of a rank to itself on a machine with a GPU, with Dunnage,
-# and, if BEFORE names another libdunnage.so, with that one in turns. Uses a build in build/, or BUILD.
+# scripts/gpu/self.sh [OPTIONS OF bench_self]: messages of a rank to itself on a machine with a GPU,
+# with Dunnage, and, if BEFORE names another libdunnage.so, with that one in turns. Uses a build in
+# build/, or BUILD.
 #
 # Writes self.jsonl, self.txt and machine.txt to $OUT (default: build/results).
 set -euo pipefail

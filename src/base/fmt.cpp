@@ -1,5 +1,6 @@
-// The functions of the library fmt that are not templates, compiled once. In every file that includes them they take seconds.
-// Dunnage does not link libfmt.so: what is preloaded into a program must not depend on libraries of the machine that built it.
+// The functions of the library fmt that are not templates, compiled once. In every file that
+// includes them they take seconds. Dunnage does not link libfmt.so: what is preloaded into a
+// program must not depend on libraries of the machine that built it.
 #define FMT_HEADER_ONLY
 #include <fmt/format.h>
 

@@ -27,8 +27,8 @@ class IdleBytes {
 };
 
 /// Blocks of memory by powers of two. The block that was given back last is taken first, because it
-/// is most likely in the caches. Thread-safe. There is one lock, which only release() holds while the
-/// source makes or frees memory.
+/// is most likely in the caches. Thread-safe. There is one lock, which only release() holds while
+/// the source makes or frees memory.
 ///
 /// Source: where the memory comes from.
 ///   using Block = ...;                           // small; false in a condition if empty

@@ -19,18 +19,25 @@ struct Bcast {
 };
 
 /// Every algorithm and its name in settings and reports. Algorithms that send segments stand last.
-#define DUNNAGE_BCAST_ALGORITHMS(row)                                                                                         \
-  /* The whole message goes down a binomial tree. */                                                                          \
-  row(binomial,                                                                                                               \
-      "binomial") /* A binomial scatter, then a closed ring in which each rank gets all chunks, also its own.      \
-     This is MPICH's algorithm. Dunnage never chooses it; benchmarks compare the opened ring. */          \
-      row(scatter_ring, "scatter-ring") /* The opened ring: no rank gets a chunk that it has. */                              \
-      row(scatter_open_ring,                                                                                                  \
-          "scatter-open-ring") /* A binomial scatter, then recursive doubling. The number of ranks must be a power of two. */ \
-      row(scatter_doubling, "scatter-doubling") /* Segments go from each rank to the next. */                                 \
-      row(chain, "chain")                       /* Segments go down a binary tree. */                                         \
-      row(binary_tree, "binary-tree")           /* Segments go along a circulant graph, in the fewest rounds. */              \
-      row(circulant, "circulant")
+///
+/// binomial           the whole message goes down a binomial tree;
+/// scatter-ring       a binomial scatter, then a closed ring in which each rank gets all chunks and
+///                    its own too: MPICH's algorithm. Dunnage never chooses it; benchmarks compare it;
+/// scatter-open-ring  the opened ring: no rank gets a chunk that it has;
+/// scatter-doubling   a binomial scatter, then recursive doubling, for powers of two ranks;
+/// chain              segments go from each rank to the next;
+/// binary-tree        segments go down a binary tree;
+/// circulant          segments go along a circulant graph, in the fewest rounds.
+// clang-format off
+#define DUNNAGE_BCAST_ALGORITHMS(row) \
+  row(binomial, "binomial") \
+  row(scatter_ring, "scatter-ring") \
+  row(scatter_open_ring, "scatter-open-ring") \
+  row(scatter_doubling, "scatter-doubling") \
+  row(chain, "chain") \
+  row(binary_tree, "binary-tree") \
+  row(circulant, "circulant")
+// clang-format on
 
 #define DUNNAGE_BCAST_NAME(name, text) name,
 enum class BcastAlgorithm : std::uint8_t { DUNNAGE_BCAST_ALGORITHMS(DUNNAGE_BCAST_NAME) };

@@ -1,2 +1,3 @@
-/* An empty library. Its entry in the list of loaded libraries is all that counts (device/loads.hpp). */
+/* An empty library. Its entry in the list of loaded libraries is all that counts
+   (device/loads.hpp). */
 typedef int nothing;

@@ -7,7 +7,8 @@
 
 namespace dunnage::device {
 
-/// The end of the heap, as the C library knows it. sbrk(0) costs a system call where UCX replaces it.
+/// The end of the heap, as the C library knows it. sbrk(0) costs a system call where UCX replaces
+/// it.
 extern "C" __attribute__((weak)) void* __curbrk;
 
 /// The end of the calling thread's stack, or 0 before find_stack_end() was called.

@@ -15,7 +15,8 @@ struct Landing {
 
   /// Bytes that the receive has room for.
   std::int64_t capacity() const { return parcel ? parcel->size : buffer.size(); }
-  /// The user's buffer, if the message came there and the buffer is contiguous host memory; else null.
+  /// The user's buffer, if the message came there and the buffer is contiguous host memory; else
+  /// null.
   char* contiguous() const { return parcel ? nullptr : buffer.contiguous_host(); }
   /// Reads bytes [begin, end) of the message as it came. Throws what the memory throws.
   void read(void* bytes, std::int64_t begin, std::int64_t end) const {

@@ -28,33 +28,34 @@ struct GpuSizes {
 /// shared  the data is packed into page-locked rings in shared memory;
 /// staged  the data is packed into page-locked memory that the MPI sends;
 /// passed  the MPI, which reaches GPUs by itself, sends from device memory.
-#define DUNNAGE_GPU_WAYS(row)                                                                                          \
-  row(direct, "direct: the receiver's GPU reads the sender's buffer") row(                                             \
-      direct_packed,                                                                                                   \
-      "direct, from a packed copy: the buffer's memory cannot be exported, or the "                                    \
-      "receiver does not hold it yet, or its layout is no nest of loops")                                              \
-      row(direct_chain,                                                                                                \
-          "direct, from a rank that is receiving the same broadcast: several would "                                   \
-          "read over the root's link") row(self, "self: one copy or one kernel from layout to layout")                 \
-          row(shared_forced, "rings in shared memory: by DUNNAGE_GPU_PATH=staged or the model file") row(              \
-              shared_unread,                                                                                           \
-              "rings in shared memory: the receiver cannot read this GPU, or has not "                                 \
-              "tried yet") row(staged_forced, "staged in host memory: by DUNNAGE_GPU_PATH=staged or the model file")   \
-              row(staged_unread,                                                                                       \
-                  "staged in host memory: the receiver cannot read this GPU, or has not tried "                        \
-                  "yet, and the message is small or very large")                                                       \
-                  row(staged_alone,                                                                                    \
-                      "staged in host memory: no shared memory with the receiver: another host, "                      \
-                      "tickets off, or not met yet")                                                                   \
-                      row(staged_small, "staged in host memory: a short message, and the receiver takes no tokens")    \
-                          row(staged_scattered,                                                                        \
-                              "staged in host memory: in several allocations, or packed the MPI's own "                \
-                              "way") row(staged_full,                                                                  \
-                                         "staged in host memory: no ticket or no memory left, or short and in memory " \
-                                         "that cannot be exported")                                                    \
-                              row(staged_mode, "staged in host memory: a buffered send, or one that replaces") row(    \
-                                  passed, "passed to the MPI in place: it reaches GPUs, and the data are contiguous")  \
-                                  row(passed_packed, "passed to the MPI, packed in device memory: it reaches GPUs")
+// clang-format off
+#define DUNNAGE_GPU_WAYS(row) \
+  row(direct, "direct: the receiver's GPU reads the sender's buffer") \
+  row(direct_packed, \
+      "direct, from a packed copy: the buffer's memory cannot be exported, or the receiver does not " \
+      "hold it yet, or its layout is no nest of loops") \
+  row(direct_chain, \
+      "direct, from a rank that is receiving the same broadcast: several would read over the root's " \
+      "link") \
+  row(self, "self: one copy or one kernel from layout to layout") \
+  row(shared_forced, "rings in shared memory: by DUNNAGE_GPU_PATH=staged or the model file") \
+  row(shared_unread, "rings in shared memory: the receiver cannot read this GPU, or has not tried yet") \
+  row(staged_forced, "staged in host memory: by DUNNAGE_GPU_PATH=staged or the model file") \
+  row(staged_unread, \
+      "staged in host memory: the receiver cannot read this GPU, or has not tried yet, and the " \
+      "message is small or very large") \
+  row(staged_alone, \
+      "staged in host memory: no shared memory with the receiver: another host, tickets off, or not " \
+      "met yet") \
+  row(staged_small, "staged in host memory: a short message, and the receiver takes no tokens") \
+  row(staged_scattered, "staged in host memory: in several allocations, or packed the MPI's own way") \
+  row(staged_full, \
+      "staged in host memory: no ticket or no memory left, or short and in memory that cannot be " \
+      "exported") \
+  row(staged_mode, "staged in host memory: a buffered send, or one that replaces") \
+  row(passed, "passed to the MPI in place: it reaches GPUs, and the data are contiguous") \
+  row(passed_packed, "passed to the MPI, packed in device memory: it reaches GPUs")
+// clang-format on
 
 #define DUNNAGE_GPU_WAY_NAME(name, text) name,
 enum class GpuWay : unsigned char {

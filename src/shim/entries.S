@@ -1,6 +1,6 @@
-/* The exported entry points: each is one jump through a slot. Until the first MPI call every slot leads to the binder.
-   The binder keeps the arguments, fills all slots and continues at the right function. Prototypes play no part here, so
-   one library serves every MPI ABI. */
+/* The exported entry points: each is one jump through a slot. Until the first MPI call every slot
+   leads to the binder. The binder keeps the arguments, fills all slots and continues at the right
+   function. Prototypes play no part here, so one library serves every MPI ABI. */
 #if !defined(__x86_64__)
 #error "entries.S supports x86-64 only; add the few lines that this processor needs"
 #endif
@@ -37,8 +37,8 @@ dunnage_slots:
 
   .text
 dunnage_bind_entry:
-  /* On entry the stack has the index, then the return address. Integer arguments in registers are kept. MPI passes no
-     others. */
+  /* On entry the stack has the index, then the return address. Integer arguments in registers are
+     kept. MPI passes no others. */
   pushq %rax
   pushq %rdi
   pushq %rsi

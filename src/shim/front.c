@@ -1,5 +1,5 @@
-/* The preloaded library. It finds out which MPI the program uses and hands the program's calls to the backend for that
-   MPI's ABI.
+/* The preloaded library. It finds out which MPI the program uses and hands the program's calls to
+   the backend for that MPI's ABI.
 
    Nothing happens at load time: there is no constructor, no thread and no file. Everything here
    runs at the first MPI call. If anything goes wrong, the program's calls go to its MPI as if
@@ -28,7 +28,8 @@ enum { count = sizeof names / sizeof names[0] };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void* mpi; /* handle of the MPI library if it is not in the global scope */
 
-/* RTLD_NEXT does not find every MPI. For example, an extension module of Python may have loaded the MPI. */
+/* RTLD_NEXT does not find every MPI. For example, an extension module of Python may have loaded the
+   MPI. */
 static int look_into(struct dl_phdr_info* info, size_t size, void* unused) {
   (void)size;
   (void)unused;
@@ -50,14 +51,16 @@ static void* next(const char* name) {
   return found;
 }
 
-/* Called if the program calls a function through its name in our library that its MPI does not have. */
+/* Called if the program calls a function through its name in our library that its MPI does not
+   have. */
 static int missing(void) {
-  /* No MPI has this error code. mpi4py looks for functions before it calls them, and it finds ours. It uses this code
-     itself for a missing function. */
+  /* No MPI has this error code. mpi4py looks for functions before it calls them, and it finds ours.
+     It uses this code itself for a missing function. */
   return (int)0xAAAAAAAAu;
 }
 
-/* A complaint is printed once for a job and not once for a rank. Before MPI_Init only the launcher knows the rank. */
+/* A complaint is printed once for a job and not once for a rank. Before MPI_Init only the launcher
+   knows the rank. */
 static int speaks_for_the_job(void) {
   static const char* const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
   for (size_t i = 0; i < sizeof ranks / sizeof ranks[0]; ++i) {
@@ -77,8 +80,9 @@ __attribute__((format(printf, 1, 2))) static void complain(const char* format, .
   fprintf(stderr, "dunnage: %s; calls are passed through\n", line);
 }
 
-/* Returns the ABI family of an MPI, which is the name of its backend, or NULL if it is unknown. A library with the
-   standard's ABI is recognised by its file name, whoever made it. The other libraries are recognised by their maker. */
+/* Returns the ABI family of an MPI, which is the name of its backend, or NULL if it is unknown. A
+   library with the standard's ABI is recognised by its file name, whoever made it. The other
+   libraries are recognised by their maker. */
 static const char* family_of(void* function, const char* version) {
   Dl_info owner;
   if (dladdr(function, &owner) && owner.dli_fname) {

@@ -22,9 +22,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t half_key = 16, key_length = 2 * half_key;  // hexadecimal digits
 
-/// What a rank sends to the server after the server has said the first half of the key. The server says it
-/// first because an address may mean another server on another host. The magic tells the version of the
-/// protocol between ranks, too.
+/// What a rank sends to the server after the server has said the first half of the key. The server
+/// says it first because an address may mean another server on another host. The magic tells the
+/// version of the protocol between ranks, too.
 struct Hello {
   char magic[8];
   char key[half_key];
@@ -123,8 +123,8 @@ bool everyone_is_here(std::string_view address, const Member& self, std::chrono:
   const int file = connect_to_any(split(parts[2], ','), port, parts[1], Clock::now() + patience);
   if (file < 0) return false;
   char answer = no;
-  // The hello is small enough to be sent at once. The answer has no time limit, because other ranks may have
-  // heard yes.
+  // The hello is small enough to be sent at once. The answer has no time limit, because other ranks
+  // may have heard yes.
   if (send(file, &hello, sizeof hello, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello)) {
     fcntl(file, F_SETFL, 0);
     while (recv(file, &answer, 1, 0) < 0 && errno == EINTR) {
@@ -207,8 +207,8 @@ void BootstrapServer::enter(int file, const Member& member) {
   auto& group = at->second;
   if (first) group.until = Clock::now() + patience, group.nameless = member.world == 0;
   group.waiting.push_back(file);
-  // If a rank comes twice, there are two jobs of the same size, and nobody can tell which ranks belong
-  // together.
+  // If a rank comes twice, there are two jobs of the same size, and nobody can tell which ranks
+  // belong together.
   const bool doubtful = member.rank >= member.ranks || !group.ranks.insert(member.rank).second;
   if (doubtful || group.refused) {
     refuse(group);

@@ -1,6 +1,7 @@
-// Whether every rank of a job that spans hosts has Dunnage. The ranks cannot ask each other: a message or a
-// collective that a rank without Dunnage does not expect would hang the job. So each rank tells a server,
-// which the tool starts beside the launcher. The server answers yes to all ranks or no to all.
+// Whether every rank of a job that spans hosts has Dunnage. The ranks cannot ask each other: a
+// message or a collective that a rank without Dunnage does not expect would hang the job. So each
+// rank tells a server, which the tool starts beside the launcher. The server answers yes to all
+// ranks or no to all.
 #pragma once
 
 #include <array>
@@ -21,8 +22,8 @@ struct Member {
   std::uint32_t rank, ranks;
 };
 
-/// Tells the server at `address`, and returns its answer. Returns false, too, if the server cannot be reached
-/// within `patience`.
+/// Tells the server at `address`, and returns its answer. Returns false, too, if the server cannot
+/// be reached within `patience`.
 bool everyone_is_here(std::string_view address, const Member& self,
                       std::chrono::milliseconds patience = std::chrono::seconds(1));
 
@@ -34,8 +35,8 @@ class BootstrapServer {
 
   /// Listens on a free port. Returns nothing if there is none, or no address.
   static std::optional<BootstrapServer> open();
-  /// "PORT:KEY:ADDRESS,ADDRESS...", with all addresses of this host. The server ignores whoever does not know
-  /// the key.
+  /// "PORT:KEY:ADDRESS,ADDRESS...", with all addresses of this host. The server ignores whoever
+  /// does not know the key.
   const std::string& address() const { return address_; }
   /// Answers until there is something to read from the file `end`.
   void serve(int end);

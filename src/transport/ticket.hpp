@@ -1,14 +1,14 @@
-// The ticket: a message of a few KiB that travels through the MPI in place of a large one. The MPI matches
-// the ticket as it would match the large message, and the ticket tells the receiver where the rest of the
-// data is. Other libraries call a ticket a rendezvous request (RTS).
+// The ticket: a message of a few KiB that travels through the MPI in place of a large one. The MPI
+// matches the ticket as it would match the large message, and the ticket tells the receiver where
+// the rest of the data is. Other libraries call a ticket a rendezvous request (RTS).
 //
-// A ticket begins with the first bytes of the data, which is what the receiver's buffer begins with. A ticket
-// ends with a struct Ticket. The receiver knows a ticket by its length, which names one of the sender's
-// slots, and by the struct Ticket, which must name an operation that the sender still offers to this
-// receiver.
+// A ticket begins with the first bytes of the data, which is what the receiver's buffer begins
+// with. A ticket ends with a struct Ticket. The receiver knows a ticket by its length, which names
+// one of the sender's slots, and by the struct Ticket, which must name an operation that the sender
+// still offers to this receiver.
 //
-// The ticket of data in a GPU's memory carries none of the data: reading them first would take longer than
-// all the rest. This kind of ticket is shorter.
+// The ticket of data in a GPU's memory carries none of the data: reading them first would take
+// longer than all the rest. This kind of ticket is shorter.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ static_assert(sizeof(Ticket) == 64);
 /// A process offers at most this many operations at a time.
 inline constexpr std::uint32_t slots = 128;
 
-/// The lengths of one kind of ticket, one for each slot. Each is a whole number of elements of every basic
-/// type, because MPICH 4 and Intel MPI report an error for a part of an element.
+/// The lengths of one kind of ticket, one for each slot. Each is a whole number of elements of
+/// every basic type, because MPICH 4 and Intel MPI report an error for a part of an element.
 inline constexpr std::int64_t step = 32;
 struct Lengths {
   std::int64_t least;
@@ -48,11 +48,11 @@ struct Lengths {
   constexpr std::int64_t least_size() const { return least + slots * step; }
 };
 
-/// Tickets of data in host memory: short enough to travel at little cost, and long enough that Dunnage need
-/// not look at receives of small messages.
+/// Tickets of data in host memory: short enough to travel at little cost, and long enough that
+/// Dunnage need not look at receives of small messages.
 inline constexpr Lengths host_lengths{12 << 10};
-/// Tickets of data in a GPU's memory, for receivers that have looked at shorter receives since MPI_Init. Each
-/// has room for a GpuSource and a Ticket.
+/// Tickets of data in a GPU's memory, for receivers that have looked at shorter receives since
+/// MPI_Init. Each has room for a GpuSource and a Ticket.
 inline constexpr Lengths gpu_lengths{1 << 10};
 static_assert(gpu_lengths.least_size() <= host_lengths.least);
 
@@ -67,16 +67,17 @@ constexpr std::int64_t carried(std::uint32_t slot) {
   return host_lengths.of(slot) - static_cast<std::int64_t>(sizeof(Ticket));
 }
 
-/// Data in a GPU's memory that are shorter than any ticket travel with a token. The message has the length of
-/// the data and begins with the token, 8 bytes that stand in the sender's slot too. What a ticket would say
-/// stands beside that slot. Receivers that take tokens look at every receive with room for one.
+/// Data in a GPU's memory that are shorter than any ticket travel with a token. The message has the
+/// length of the data and begins with the token, 8 bytes that stand in the sender's slot too. What
+/// a ticket would say stands beside that slot. Receivers that take tokens look at every receive
+/// with room for one.
 inline constexpr std::int64_t token_size = 8;
 static_assert(sizeof(std::uint64_t) == token_size);
 /// Whether a message of that length may begin with a token.
 constexpr bool token_length(std::int64_t bytes) { return bytes >= token_size && bytes < gpu_lengths.least_size(); }
 
-/// What a token consists of: the sender's slot, the sender's rank modulo `ranks`, and a nonce in the other
-/// bits.
+/// What a token consists of: the sender's slot, the sender's rank modulo `ranks`, and a nonce in
+/// the other bits.
 struct Token {
   static constexpr std::uint32_t ranks = 1 << 16;
   /// Never 0.

@@ -46,8 +46,8 @@ class Sending {
   virtual bool synchronous(bool blocking) const { return (void)blocking, false; }
   /// Of data in device memory: what the report counts.
   virtual plan::GpuWay gpu_way() const { return plan::GpuWay::none; }
-  /// Makes the data available. `travels`: the MPI has the announcement already; otherwise it gets the
-  /// announcement after this call. `let_go_on` lets the MPI move it. Returns an MPI error code.
+  /// Makes the data available. `travels`: the MPI has the announcement already; otherwise it gets
+  /// the announcement after this call. `let_go_on` lets the MPI move it. Returns an MPI error code.
   virtual int move(bool travels, base::FunctionRef<void()> let_go_on) = 0;
   /// Whether the data are still in the user's buffer, so that finish() has something to do.
   virtual bool holds_buffer() const { return false; }
@@ -86,8 +86,8 @@ class Way {
   /// Begins to send a message. Null if there is no room for it now.
   virtual std::unique_ptr<Sending> begin(const Outbound& message) = 0;
 
-  // Announcements. A ticket is recognised by the message's length and its last bytes, a token by its
-  // first bytes (transport/ticket.hpp).
+  // Announcements. A ticket is recognised by the message's length and its last bytes, a token by
+  // its first bytes (transport/ticket.hpp).
   /// Whether a message of that length may be a ticket of this way. Looks at no message.
   virtual bool expects(std::int64_t length) { return (void)length, false; }
   virtual std::unique_ptr<Arrival> recognise(const Ticket& ticket, std::int64_t length) {
@@ -98,8 +98,8 @@ class Way {
   virtual std::unique_ptr<Arrival> recognise(std::uint64_t token, std::int64_t length) {
     return (void)token, (void)length, nullptr;
   }
-  /// The size of the data that a ticket of that length announces, if this way has sent one from that
-  /// rank with that tag that has not been received.
+  /// The size of the data that a ticket of that length announces, if this way has sent one from
+  /// that rank with that tag that has not been received.
   virtual std::optional<std::int64_t> size_of(std::uint32_t sender, std::int64_t length, int tag) {
     return (void)sender, (void)length, (void)tag, std::nullopt;
   }

@@ -1,5 +1,5 @@
-// The device benchmark's kernels on the simulated device: kernels.cu compiled for the host, run thread after thread.
-// staged_pack.cpp loads it.
+// The device benchmark's kernels on the simulated device: kernels.cu compiled for the host, run
+// thread after thread. staged_pack.cpp loads it.
 #include <dlfcn.h>
 
 #include <cstddef>

@@ -21,7 +21,8 @@ Simulated timed(const Network& network, BcastAlgorithm a, const Bcast& b) {
 double rounds(std::int32_t ranks) { return std::ceil(std::log2(ranks)); }
 
 TEST(Simulate, Binomial) {
-  // Its last message is the root's last, or that of the deepest leaf; with one port the root's children go one after the other.
+  // Its last message is the root's last, or that of the deepest leaf; with one port the root's
+  // children go one after the other.
   for (const std::int32_t ranks : {2, 4, 16, 64, 128})
     for (const std::int64_t bytes : {1, 1000, 1000000}) {
       const auto t = timed(flat, BcastAlgorithm::binomial, {ranks, 0, bytes, 0});
@@ -60,7 +61,8 @@ TEST(Simulate, LinksAreShared) {
   const auto alone = timed(flat, BcastAlgorithm::scatter_open_ring, b);
   EXPECT_LT(t.outside, t.bytes);
   EXPECT_EQ(alone.outside, 0);
-  // All of the message must enter the host of each, and does: by a ring of ranks in order once from the left, and by the scatter.
+  // All of the message must enter the host of each, and does: by a ring of ranks in order once from
+  // the left, and by the scatter.
   EXPECT_GE(t.outside, 7 * b.bytes);
   // Links that are slower than ports hold everything up.
   network.levels[0].byte_time = 8 * per_byte;
@@ -68,7 +70,8 @@ TEST(Simulate, LinksAreShared) {
 }
 
 TEST(Simulate, OrderOfTheAlgorithms) {
-  // Large messages among many: the whole message down a tree is worst, the circulant graph best; the opened ring is no slower than the closed one.
+  // Large messages among many: the whole message down a tree is worst, the circulant graph best;
+  // the opened ring is no slower than the closed one.
   const Bcast whole{129, 0, 1 << 20, 0};
   const Bcast parts{129, 0, 1 << 20, 16 << 10};
   const auto binomial = timed(flat, BcastAlgorithm::binomial, whole).seconds,

@@ -1,6 +1,7 @@
-// A stand-in for libdunnage.so in tests of the device benchmark: packs device memory with the MPI's own functions on a copy in
-// host memory. With STAGED_PACK=wrong one byte of every result is changed, with STAGED_PACK=stray one beside it, with
-// STAGED_PACK=crash the process dies. STAGED_KERNELS names a library to load as well: kernels_on_host.cpp.
+// A stand-in for libdunnage.so in tests of the device benchmark: packs device memory with the MPI's
+// own functions on a copy in host memory. With STAGED_PACK=wrong one byte of every result is
+// changed, with STAGED_PACK=stray one beside it, with STAGED_PACK=crash the process dies.
+// STAGED_KERNELS names a library to load as well: kernels_on_host.cpp.
 #include <dlfcn.h>
 #include <mpi.h>
 

@@ -1,4 +1,5 @@
 """`dunnage bench bcast`: what it makes of its measurements, and one run of it."""
+
 import json
 import os
 import subprocess
@@ -7,7 +8,15 @@ import sys
 import pytest
 from dunnage.bench.bcast import report as bcast
 from dunnage.bench.bcast import run as bcast_run
-from dunnage.bench.bcast.results import LOOP, SYNCHRONISED, broadcasts, miscounted, saved, slower_broadcasts, summarize_broadcasts
+from dunnage.bench.bcast.results import (
+    LOOP,
+    SYNCHRONISED,
+    broadcasts,
+    miscounted,
+    saved,
+    slower_broadcasts,
+    summarize_broadcasts,
+)
 from dunnage.bench.experiment import load
 from dunnage.bench.home import ROOT, find_home
 from dunnage.bench.runner import Run
@@ -26,14 +35,23 @@ def record(ranks=8, bytes_=1024, **ways):
 
 
 def run_of(*records, mpi="mpich5"):
-    return Run(records=[(mpi, one) for one in records], headers={mpi: {"core": 0, "library_version": "x", "dunnage": True}})
+    return Run(
+        records=[(mpi, one) for one in records], headers={mpi: {"core": 0, "library_version": "x", "dunnage": True}}
+    )
 
 
 def counted(ranks, bytes_, tuned_messages=None, received=None):
     native = ranks * (ranks - 1) + ranks - 1
-    return record(ranks, bytes_, native=series([4.0], messages=native, bytes_received=0),
-                  tuned=series([2.0], messages=native - saved(ranks) if tuned_messages is None else tuned_messages,
-                               bytes_received=(ranks - 1) * bytes_ if received is None else received))
+    return record(
+        ranks,
+        bytes_,
+        native=series([4.0], messages=native, bytes_received=0),
+        tuned=series(
+            [2.0],
+            messages=native - saved(ranks) if tuned_messages is None else tuned_messages,
+            bytes_received=(ranks - 1) * bytes_ if received is None else received,
+        ),
+    )
 
 
 def test_the_documents_savings():
@@ -41,7 +59,7 @@ def test_the_documents_savings():
 
 
 def test_launches_are_joined():
-    one, = broadcasts(run_of(record(plain=series([10.0, 20.0])), record(plain=series([30.0]))))
+    (one,) = broadcasts(run_of(record(plain=series([10.0, 20.0])), record(plain=series([30.0]))))
     assert one.time("plain") == pytest.approx(20e-6) and one.series["plain"]["late"] == 2
     assert one.time("dunnage") is None and one.ratio("dunnage", "plain") is None
 
@@ -53,10 +71,18 @@ def test_counts_are_checked():
 
 
 def test_slower_ones_are_named():
-    results = broadcasts(run_of(record(plain=series([10.0]), dunnage=series([5.0])), record(bytes_=2048, plain=series([10.0]), dunnage=series([12.0]))))
-    (ratio, worst, _, _), = slower_broadcasts(results, 0.97)
+    results = broadcasts(
+        run_of(
+            record(plain=series([10.0]), dunnage=series([5.0])),
+            record(bytes_=2048, plain=series([10.0]), dunnage=series([12.0])),
+        )
+    )
+    ((ratio, worst, _, _),) = slower_broadcasts(results, 0.97)
     assert worst.bytes == 2048 and ratio == pytest.approx(10 / 12)
-    figures = {figure.name: figure for figure in summarize_broadcasts(results, {"dunnage": {"least": 0.97, "mean": {"mpich5": 3}}})}
+    figures = {
+        figure.name: figure
+        for figure in summarize_broadcasts(results, {"dunnage": {"least": 0.97, "mean": {"mpich5": 3}}})
+    }
     assert figures["plain over dunnage, synchronised: worst"].met is False
     assert figures["plain over dunnage, synchronised: geometric mean"].value == pytest.approx((2 * 10 / 12) ** 0.5)
     assert figures["plain over dunnage, loop: worst"].threshold is None
@@ -76,7 +102,10 @@ def test_the_report_says_what_is_wrong(tmp_path, capsys):
     run.skipped.append({"ranks": 64, "reason": "2 cores"})
     assert not bcast.report(load(EXPERIMENT), run, {}, tmp_path)
     said = capsys.readouterr().out
-    assert "WRONG BYTES: mpich5, 8 ranks, 1 KiB, warm, root 0, dunnage" in said and "64 ranks, since there are 2 cores" in said
+    assert (
+        "WRONG BYTES: mpich5, 8 ranks, 1 KiB, warm, root 0, dunnage" in said
+        and "64 ranks, since there are 2 cores" in said
+    )
     assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".txt", ".png"}
 
 
@@ -86,8 +115,17 @@ def test_a_run_of_it(tmp_path):
     if mpi is None:
         pytest.skip("bench_bcast is not built")
     words = [sys.executable, "-m", "dunnage.bench", "bcast", "--quick", "--mpi", mpi, "--output", str(tmp_path)]
-    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, capture_output=True, text=True, timeout=500, check=False)
+    done = subprocess.run(
+        words,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads((tmp_path / "bcast.json").read_text())
     assert all(way["verified"] for one in found["results"] for way in one["series"].values())
-    assert {"plain", "dunnage", "plain-ibcast", "dunnage-ibcast", "native", "tuned", "copy"} == set(found["results"][0]["series"])
+    assert {"plain", "dunnage", "plain-ibcast", "dunnage-ibcast", "native", "tuned", "copy"} == set(
+        found["results"][0]["series"]
+    )

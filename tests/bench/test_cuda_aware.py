@@ -12,8 +12,18 @@ from dunnage.bench.runner import Run, launch_program
 
 PROGRAM = "bench_cuda_aware"
 BYTES, FRESH, VECTORS, BLOCKS, WINDOW = [1, 8, 65536], [8, 65536], [65536], [4, 4096], 4
-TINY = {"bytes": "1,8,65536", "fresh-bytes": "8,65536", "strided-bytes": "65536", "blocks": "4,4096", "window": str(WINDOW),
-        "seconds": "0.001", "least-samples": "2", "most-samples": "3", "most": "1048576", "too-long": "1000000000"}
+TINY = {
+    "bytes": "1,8,65536",
+    "fresh-bytes": "8,65536",
+    "strided-bytes": "65536",
+    "blocks": "4,4096",
+    "window": str(WINDOW),
+    "seconds": "0.001",
+    "least-samples": "2",
+    "most-samples": "3",
+    "most": "1048576",
+    "too-long": "1000000000",
+}
 
 
 def arguments(**changes):
@@ -29,10 +39,23 @@ pytestmark = pytest.mark.skipif(
     reason=f"{PROGRAM}, the library or the simulated device is not built in {home.path}",
 )
 two = [mpi for mpi in ("mpich", "openmpi") if mpi in mpis] or mpis[:1]
-contiguous = {(pattern, size, 0, window, "reused") for size in BYTES
-              for pattern, window in [("latency", 1), ("one way", 1), ("one way", WINDOW), ("both ways", 1), ("both ways", WINDOW)]}
-vectors = {(pattern, size, block, window, "reused") for size in VECTORS for block in BLOCKS
-           for pattern, window in [("latency", 1), ("one way", WINDOW)]}
+contiguous = {
+    (pattern, size, 0, window, "reused")
+    for size in BYTES
+    for pattern, window in [
+        ("latency", 1),
+        ("one way", 1),
+        ("one way", WINDOW),
+        ("both ways", 1),
+        ("both ways", WINDOW),
+    ]
+}
+vectors = {
+    (pattern, size, block, window, "reused")
+    for size in VECTORS
+    for block in BLOCKS
+    for pattern, window in [("latency", 1), ("one way", WINDOW)]
+}
 fresh = {("latency", size, 0, 1, "fresh") for size in FRESH}
 
 
@@ -44,6 +67,7 @@ def fewer_cores_than_ranks(monkeypatch):
 @pytest.fixture
 def tiny(monkeypatch):
     """The published experiment, made small."""
+
     def load(path, quick):
         experiment = experiments.load(path, quick)
         experiment.arguments = arguments()
@@ -63,9 +87,18 @@ def launch(mpi, monkeypatch, **changes):
 def test_every_series_is_right(mpi, monkeypatch):
     header, *results = launch(mpi, monkeypatch)
     assert header["dunnage"] and header["devices"] == 2 and header["device"].startswith("Dunnage simulated device")
-    found = {(one["memory"], one["pattern"], one["bytes"], one["block"], one["window"], one["buffers"]) for one in results}
-    assert found == {(memory, *key) for memory, keys in {
-        "device": contiguous | vectors | fresh, "host": contiguous, "staged by the program": contiguous}.items() for key in keys}
+    found = {
+        (one["memory"], one["pattern"], one["bytes"], one["block"], one["window"], one["buffers"]) for one in results
+    }
+    assert found == {
+        (memory, *key)
+        for memory, keys in {
+            "device": contiguous | vectors | fresh,
+            "host": contiguous,
+            "staged by the program": contiguous,
+        }.items()
+        for key in keys
+    }
     for one in results:
         assert one["record"] == "result" and one["verified"], one
         seconds = one["seconds"]
@@ -122,7 +155,9 @@ def test_wrong_bytes_and_what_dies_make_the_status_1(tiny, monkeypatch, tmp_path
 def test_what_does_not_fit_is_left_out(monkeypatch):
     results = launch(two[0], monkeypatch, memory="host", bytes="4096,16384", most="8192")[1:]
     assert {(one["record"], one["bytes"], one.get("reason")) for one in results} == {
-        ("result", 4096, None), ("skipped", 16384, "memory")}
+        ("result", 4096, None),
+        ("skipped", 16384, "memory"),
+    }
     assert {one["window"] for one in results if one["record"] == "result"} == {1, 2}  # of 4, two fit
 
 
@@ -131,7 +166,9 @@ def test_what_would_take_too_long_is_left_out(monkeypatch):
     monkeypatch.setenv("DUNNAGE_SIM_DELAY", "200000")
     results = launch(two[0], monkeypatch, memory="staged", bytes="4096,65536", window="1", too_long="1")[1:]
     assert {(one["record"], one["bytes"], one.get("reason")) for one in results} == {
-        ("result", 4096, None), ("skipped", 65536, "time")}
+        ("result", 4096, None),
+        ("skipped", 65536, "time"),
+    }
 
 
 def test_without_a_gpu_there_is_one_line(monkeypatch, tiny, capsys):
@@ -141,29 +178,47 @@ def test_without_a_gpu_there_is_one_line(monkeypatch, tiny, capsys):
 
 
 def _record(variant, memory, pattern, size, seconds, block=0, window=1):
-    return ("mpi", {"variant": variant, "memory": memory, "pattern": pattern, "bytes": size, "block": block, "window": window,
-                    "buffers": "reused", "seconds": {"p50": seconds, "p99": seconds}, "verified": True})
+    return (
+        "mpi",
+        {
+            "variant": variant,
+            "memory": memory,
+            "pattern": pattern,
+            "bytes": size,
+            "block": block,
+            "window": window,
+            "buffers": "reused",
+            "seconds": {"p50": seconds, "p99": seconds},
+            "verified": True,
+        },
+    )
 
 
 def test_the_summary_is_held_to_what_is_asked():
     mib = 1 << 20
-    run = Run(records=[
-        _record("references", "copy engine", "one way", 64 * mib, 16.0, window=16),
-        _record("references", "device to pinned", "one way", 64 * mib, 32.0, window=16),
-        _record("references", "pinned to device", "one way", 64 * mib, 20.0, window=16),
-        _record("dunnage", "device", "one way", 64 * mib, 20.0, window=16),
-        _record("dunnage", "device", "one way", 64 * mib, 99.0),
-        _record("dunnage", "device", "one way", 64 * mib, 25.0, block=128, window=8),
-        _record("staged", "device", "one way", 64 * mib, 40.0, window=16),
-        _record("dunnage", "device", "latency", 8, 11e-6),
-        _record("direct", "device", "latency", 8, 1.0),
-    ])
-    criteria = experiments.load(next(path for path in command.experiment_files(home) if path.stem == "cuda_aware")).criteria
+    run = Run(
+        records=[
+            _record("references", "copy engine", "one way", 64 * mib, 16.0, window=16),
+            _record("references", "device to pinned", "one way", 64 * mib, 32.0, window=16),
+            _record("references", "pinned to device", "one way", 64 * mib, 20.0, window=16),
+            _record("dunnage", "device", "one way", 64 * mib, 20.0, window=16),
+            _record("dunnage", "device", "one way", 64 * mib, 99.0),
+            _record("dunnage", "device", "one way", 64 * mib, 25.0, block=128, window=8),
+            _record("staged", "device", "one way", 64 * mib, 40.0, window=16),
+            _record("dunnage", "device", "latency", 8, 11e-6),
+            _record("direct", "device", "latency", 8, 1.0),
+        ]
+    )
+    criteria = experiments.load(
+        next(path for path in command.experiment_files(home) if path.stem == "cuda_aware")
+    ).criteria
     figures = {one.name: one for one in summarize_transfers(Results(transfers(run)), criteria)}
     assert set(figures) == {
-        "one way over the copy engine, from 67108864 bytes", "half a round trip, 8 bytes, us",
+        "one way over the copy engine, from 67108864 bytes",
+        "half a round trip, 8 bytes, us",
         "one way, blocks of 128 over contiguous, from 16777216 bytes",
-        "staged path over copies from and to pinned memory, 67108864 bytes"}
+        "staged path over copies from and to pinned memory, 67108864 bytes",
+    }
     engine = figures["one way over the copy engine, from 67108864 bytes"]
     assert (engine.value, engine.met) == (pytest.approx(0.8), False)
     assert figures["half a round trip, 8 bytes, us"].met

@@ -16,9 +16,19 @@ US, MIB = 1e-6, 1 << 20
 CRITERIA = load(PATH).criteria
 
 
-def record(pattern, kind="box", block=64, payload=8 * MIB, operation="pack", mode="cold", start="zero", wrong=(), **times):
+def record(
+    pattern, kind="box", block=64, payload=8 * MIB, operation="pack", mode="cold", start="zero", wrong=(), **times
+):
     """`times` are microseconds of one sample, or of several; names have _ for the blank."""
-    times = {"empty": 8, "read_probe": 18, "document": 40, "memcpy": 400, "dunnage_v_hv": 20, "dunnage_subarray": 20, **times}
+    times = {
+        "empty": 8,
+        "read_probe": 18,
+        "document": 40,
+        "memcpy": 400,
+        "dunnage_v_hv": 20,
+        "dunnage_subarray": 20,
+        **times,
+    }
     if operation == "unpack":
         times.setdefault("write_probe", times["read_probe"])
     series = {}
@@ -28,8 +38,19 @@ def record(pattern, kind="box", block=64, payload=8 * MIB, operation="pack", mod
         series[name] = {"samples": [value * US for value in values], "verified": name not in wrong}
         if name.startswith("dunnage"):
             series[name + ", synchronised"] = {"samples": [(value + 1) * US for value in values]}
-    return {"record": "result", "pattern": pattern, "kind": kind, "block": block, "payload": payload, "operation": operation,
-            "mode": mode, "start": start, "traffic": 2 * payload, "skipped": {}, "series": series}
+    return {
+        "record": "result",
+        "pattern": pattern,
+        "kind": kind,
+        "block": block,
+        "payload": payload,
+        "operation": operation,
+        "mode": mode,
+        "start": start,
+        "traffic": 2 * payload,
+        "skipped": {},
+        "series": series,
+    }
 
 
 def results(*records):
@@ -69,10 +90,15 @@ def test_the_slowest_description_counts():
     assert (one.value, one.pattern, one.met) == (pytest.approx(0.5), "a", False)
 
 
-@pytest.mark.parametrize("block, kind, name, share", [
-    (8, "box", "limit, rows of 8 bytes and more", 0.8), (4, "box", "limit, rows of less than 8 bytes", 0.6),
-    (8, "list", "limit, lists of 8-byte blocks", 0.5), (8, "vector", "limit, rows of 8 bytes and more", 0.8),
-])
+@pytest.mark.parametrize(
+    "block, kind, name, share",
+    [
+        (8, "box", "limit, rows of 8 bytes and more", 0.8),
+        (4, "box", "limit, rows of less than 8 bytes", 0.6),
+        (8, "list", "limit, lists of 8-byte blocks", 0.5),
+        (8, "vector", "limit, rows of 8 bytes and more", 0.8),
+    ],
+)
 def test_what_is_asked_depends_on_the_rows(block, kind, name, share):
     for factor, met in ((0.99, True), (1.01, False)):
         time = 18 / share * factor
@@ -114,7 +140,9 @@ def test_a_call_is_held_against_a_bare_kernel(time, met):
 @pytest.mark.parametrize("time, met", [(22.9, True), (23.1, False)])
 def test_unpack_is_held_against_pack_of_the_same_start(time, met):
     unpack = record("a", operation="unpack", start="odd", dunnage_v_hv=time, dunnage_subarray=time)
-    one = figure("unpack over pack, time", record("a", start="odd"), record("a", dunnage_v_hv=1), unpack, operation="unpack")
+    one = figure(
+        "unpack over pack, time", record("a", start="odd"), record("a", dunnage_v_hv=1), unpack, operation="unpack"
+    )
     assert (one.met, one.pattern) == (met, "a, start odd")
 
 
@@ -154,8 +182,12 @@ def test_without_dunnage_nothing_is_summarized():
 
 
 def test_the_picture_has_the_boxes_of_one_size():
-    found = results(record("a", block=1, payload=MIB), record("b", block=2, payload=MIB), record("c", block=64),
-                    record("a", block=1, payload=MIB, start="odd"))
+    found = results(
+        record("a", block=1, payload=MIB),
+        record("b", block=2, payload=MIB),
+        record("c", block=64),
+        record("a", block=1, payload=MIB, start="odd"),
+    )
     drawn = shapes(found)
     assert [one.pattern for one in drawn] == ["a", "b"]
     lines = curves(drawn)

@@ -11,9 +11,17 @@ from dunnage.bench.home import find_home
 
 PROGRAM = "bench_pack_device"
 CASES = [
-    "box 4x8x4 of 16x16x16", "box 1x16x16 of 16x16x16", "box 2x16x8 of 16x16x16", "list 8 sorted 400",
-    "list 16 shuffled 400", "struct int,double,char x 16", "subarrays 3 4x4x4 of 8x8x8", "halo 8 deep 2", "transpose 16x8 of 8",
-    "vector 32 1/2 float", "contiguous 1024",
+    "box 4x8x4 of 16x16x16",
+    "box 1x16x16 of 16x16x16",
+    "box 2x16x8 of 16x16x16",
+    "list 8 sorted 400",
+    "list 16 shuffled 400",
+    "struct int,double,char x 16",
+    "subarrays 3 4x4x4 of 8x8x8",
+    "halo 8 deep 2",
+    "transpose 16x8 of 8",
+    "vector 32 1/2 float",
+    "contiguous 1024",
 ]
 EXPERIMENT = """
 title = "Tiny"
@@ -38,13 +46,15 @@ simulator = built.path / "lib" / "dunnage" / "sim"
 kernels = built.path / "tests" / "libkernels_on_host.so"
 mpis = built.mpis(PROGRAM)
 needs_program = pytest.mark.skipif(not mpis, reason=f"{PROGRAM} is not built in {built.path}; it needs nvcc")
-needs_simulator = pytest.mark.skipif(not (simulator / "libcuda.so.1").exists(), reason=f"no simulated device in {simulator}")
+needs_simulator = pytest.mark.skipif(
+    not (simulator / "libcuda.so.1").exists(), reason=f"no simulated device in {simulator}"
+)
 
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
-    """bench("wrong", cases=...) runs the benchmark with the library's stand-in, which may be told to go wrong; returns the
-    exit status and the results file."""
+    """bench("wrong", cases=...) runs the benchmark with the library's stand-in, which may
+    be told to go wrong. Returns the exit status and the results file."""
 
     def run(mode="right", cases=CASES, rounds=1, mpi=mpis[0], library="stand-in", own_kernels=False):
         home = built.path if library == "itself" else tmp_path / "home"
@@ -83,16 +93,26 @@ def test_cases_are_measured_and_reported(bench, mpi, tmp_path, capsys):
     assert {"date", "command", "git_commit", "mpis", "summary"} <= set(document)
     assert document["mpis"][mpi]["device"].startswith("Dunnage simulated device")
     measured = {(one["pattern"], one["start"], one["mode"], one["operation"]) for one in document["results"]}
-    assert measured >= {(case, "zero", mode, operation) for case in CASES for mode in ("cold", "warm")
-                        for operation in ("pack", "unpack")}
+    assert measured >= {
+        (case, "zero", mode, operation)
+        for case in CASES
+        for mode in ("cold", "warm")
+        for operation in ("pack", "unpack")
+    }
     for one in document["results"]:
         assert any(name.startswith("dunnage ") for name in one["series"])
         for name, series in one["series"].items():
             assert len(series["samples"]) == 6
             assert name.endswith("synchronised") or series["verified"]
     box = next(one for one in document["results"] if one["pattern"] == CASES[0])
-    assert {"dunnage v_hv_hv", "dunnage v_hv", "dunnage hindexed", "dunnage hindexed_block", "dunnage subarray",
-            "memcpy"} <= set(box["series"])
+    assert {
+        "dunnage v_hv_hv",
+        "dunnage v_hv",
+        "dunnage hindexed",
+        "dunnage hindexed_block",
+        "dunnage subarray",
+        "memcpy",
+    } <= set(box["series"])
     assert box["skipped"]["document"] == "the driver has no such kernel"
     assert any(figure["name"] == "descriptions of one box differ by" for figure in document["summary"])
     assert "pack, cold" in out and "of limit" in out
@@ -104,9 +124,15 @@ def test_cases_are_measured_and_reported(bench, mpi, tmp_path, capsys):
 @needs_program
 @needs_simulator
 def test_the_benchmarks_own_kernels_are_right(bench, capsys):
-    """Run on the host: the document's kernel moves the right bytes, by the verdict of the kernels that compare. Every word size."""
-    boxes = ["box 1x16x16 of 16x16x16", "box 2x16x8 of 16x16x16", "box 12x3x5 of 16x16x16", "box 8x16x4 of 16x16x16",
-             "box 100x7x2 of 128x8x16"]
+    """Run on the host: the document's kernel moves the right bytes, by the verdict of the kernels
+    that compare. Every word size."""
+    boxes = [
+        "box 1x16x16 of 16x16x16",
+        "box 2x16x8 of 16x16x16",
+        "box 12x3x5 of 16x16x16",
+        "box 8x16x4 of 16x16x16",
+        "box 100x7x2 of 128x8x16",
+    ]
     status, document = bench(cases=boxes + CASES[3:], own_kernels=True)
     assert status == 0, capsys.readouterr().out
     for one in document["results"]:
@@ -136,7 +162,8 @@ def test_the_library_itself_is_measured(bench, mpi, capsys):
 @pytest.mark.parametrize("own_kernels", [False, True], ids=["on the host", "by kernels"])
 @pytest.mark.parametrize("mode", ["wrong", "stray"])
 def test_wrong_bytes_are_found(bench, mode, own_kernels, capsys):
-    """A byte that is wrong, and one that is written beside the result. CUDA's own copy stays right."""
+    """A byte that is wrong, and one that is written beside the result. CUDA's own copy stays
+    right."""
     status, document = bench(mode, own_kernels=own_kernels)
     assert status == 1
     for one in document["results"]:
@@ -216,5 +243,7 @@ def test_all_experiments_go_on_without_a_gpu(capsys, monkeypatch):
 @needs_program
 def test_no_library_of_cuda_is_linked():
     for mpi in mpis:
-        needed = subprocess.run(["readelf", "-d", built.program(mpi, PROGRAM)], capture_output=True, text=True, check=True)
+        needed = subprocess.run(
+            ["readelf", "-d", built.program(mpi, PROGRAM)], capture_output=True, text=True, check=True
+        )
         assert "libcuda" not in needed.stdout

@@ -1,4 +1,5 @@
-"""bench_noncontiguous_send as built for every MPI, and `python -m dunnage.bench noncontiguous-send` on some of them."""
+"""bench_noncontiguous_send as built for every MPI, and `python -m dunnage.bench noncontiguous-send`
+on some of them."""
 
 import csv
 import json
@@ -14,8 +15,20 @@ from dunnage.bench.home import Home, find_home
 from dunnage.bench.runner import NotHere, launch_program
 
 PROGRAM = "bench_noncontiguous_send"
-SCHEMES = ["contiguous", "copying", "vector type", "subarray", "buffered", "one-sided", "packing(e)", "packing(v)",
-           "both strided", "strided receive", "persistent", "isend"]
+SCHEMES = [
+    "contiguous",
+    "copying",
+    "vector type",
+    "subarray",
+    "buffered",
+    "one-sided",
+    "packing(e)",
+    "packing(v)",
+    "both strided",
+    "strided receive",
+    "persistent",
+    "isend",
+]
 LIMITED = {"openmpi5": ["--one-sided-most", "1024"]}  # it takes any amount of memory
 PATIENT = ["--seconds", "600", "--element-seconds", "600"]  # nothing is left out, however loaded the machine
 SMALL = ["--exchanges", "2", "--least", "1024", "--most", "1048576", "--step", "1024", "--flush", "1000000"]
@@ -28,7 +41,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def several_cores():
-    siblings = (Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in os.sched_getaffinity(0))
+    siblings = (
+        Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in os.sched_getaffinity(0)
+    )
     return len({path.read_text() for path in siblings}) > 1
 
 
@@ -63,7 +78,9 @@ def test_wrong_bytes_are_found_and_only_in_the_series_that_has_them(tmp_path):
     subprocess.run([compilers[built[0]], "-shared", "-fPIC", source, "-o", library], check=True)
 
     damaged = type("Damaged", (Home,), {"library": library})
-    records = launch_program(damaged(home.path), PROGRAM, built[0], [*SMALL, *PATIENT, *LIMITED.get(built[0], [])], 2)[1:]
+    records = launch_program(damaged(home.path), PROGRAM, built[0], [*SMALL, *PATIENT, *LIMITED.get(built[0], [])], 2)[
+        1:
+    ]
     records = [one for one in records if one["record"] == "result"]
     assert all(one["series"]["plain"]["verified"] for one in records)
     right = {one["pattern"] for one in records if one["series"]["dunnage"]["verified"]}
@@ -71,23 +88,43 @@ def test_wrong_bytes_are_found_and_only_in_the_series_that_has_them(tmp_path):
 
 
 def test_what_would_take_too_long_is_left_out_and_said():
-    arguments = [*SMALL, "--schemes", "contiguous|packing|one-sided", "--element-seconds", "0", "--one-sided-most", "1024"]
+    arguments = [
+        *SMALL,
+        "--schemes",
+        "contiguous|packing|one-sided",
+        "--element-seconds",
+        "0",
+        "--one-sided-most",
+        "1024",
+    ]
     records = launch_program(home, PROGRAM, built[0], arguments, 2)[1:]
     assert [one["pattern"] for one in records if one["record"] == "result"] == [
-        "contiguous", "one-sided", "packing(e)", "packing(v)", "contiguous", "packing(v)"]
+        "contiguous",
+        "one-sided",
+        "packing(e)",
+        "packing(v)",
+        "contiguous",
+        "packing(v)",
+    ]
     skipped = [(one["pattern"], one["bytes"], one["reason"]) for one in records if one["record"] == "skipped"]
     assert skipped == [("one-sided", 1048576, "memory"), ("packing(e)", 1048576, "time")]
 
 
 def test_one_rank_is_refused():
-    done = subprocess.run([home.program(built[0], PROGRAM)], env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                          "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [home.program(built[0], PROGRAM)],
+        env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2 and "needs 2 ranks" in done.stderr
 
 
 @pytest.fixture
 def small_experiments(monkeypatch):
     """The published experiments, made small."""
+
     def load(path, quick):
         experiment = experiments.load(path, quick)
         experiment.arguments = SMALL
@@ -107,7 +144,9 @@ def test_the_report_has_every_mpi_and_scheme(tmp_path, capsys, small_experiments
     with (tmp_path / "noncontiguous_send.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * len(found)
-    assert all(float(row["slowdown"]) == 1 for row in rows if row["scheme"] == "contiguous" and row["series"] == "plain")
+    assert all(
+        float(row["slowdown"]) == 1 for row in rows if row["scheme"] == "contiguous" and row["series"] == "plain"
+    )
     assert (tmp_path / "noncontiguous_send.png").stat().st_size > 0
     out = capsys.readouterr().out
     assert "strided sender: worst slowdown from 512 KiB, dunnage" in out and "dropped" in out
@@ -115,7 +154,9 @@ def test_the_report_has_every_mpi_and_scheme(tmp_path, capsys, small_experiments
 
 def test_by_default_every_mpi_takes_part_but_one_library_twice(monkeypatch, capsys):
     asked = []
-    monkeypatch.setattr("dunnage.bench.__main__.run_experiment", lambda home, experiment, mpis, *_: asked.extend(mpis) or 1 / 0)
+    monkeypatch.setattr(
+        "dunnage.bench.__main__.run_experiment", lambda home, experiment, mpis, *_: asked.extend(mpis) or 1 / 0
+    )
     with pytest.raises(ZeroDivisionError):
         main(["noncontiguous-send"])
     assert asked == [mpi for mpi in home.mpis(PROGRAM) if mpi != "mpi_abi"]

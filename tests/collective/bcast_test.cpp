@@ -14,8 +14,8 @@ std::vector<Schedule> all_of(BcastAlgorithm a, const Bcast& b) {
   return all;
 }
 
-/// DUNNAGE_TEST_RANKS: up to how many, DUNNAGE_TEST_LEAST_RANKS: from how many on; every root up to DUNNAGE_TEST_ROOTS of them, some
-/// beyond (scripts/every-root.sh).
+/// DUNNAGE_TEST_RANKS: up to how many, DUNNAGE_TEST_LEAST_RANKS: from how many on; every root up to
+/// DUNNAGE_TEST_ROOTS of them, some beyond (scripts/every-root.sh).
 std::int32_t option(const char* name, std::int32_t fallback) {
   const char* text = std::getenv(name);
   return text ? std::atoi(text) : fallback;

@@ -1,4 +1,5 @@
-// All ranks' schedules against each other, without an MPI: every send ends only when it has been received, as with the largest messages.
+// All ranks' schedules against each other, without an MPI: every send ends only when it has been
+// received, as with the largest messages.
 #pragma once
 
 #include <deque>

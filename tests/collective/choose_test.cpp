@@ -21,7 +21,8 @@ TEST(Choose, AllThatCanBeTheCheapestFirst) {
 
 TEST(Choose, ByTheFiguresOfTheNetwork) {
   const Bcast b{16, 0, 1 << 20, 0};
-  // Where only messages cost, the fewest in a row; where only bytes do, those that send none of them twice.
+  // Where only messages cost, the fewest in a row; where only bytes do, those that send none of
+  // them twice.
   EXPECT_EQ(choose_bcast(b, network({1e5, 1e4, 1e-6})).algorithm, BcastAlgorithm::binomial);
   EXPECT_NE(choose_bcast(b, network({1, 1, 10})).algorithm, BcastAlgorithm::binomial);
 }

@@ -1,4 +1,5 @@
-// The block schedules of the circulant graph against the conditions that make them right (arXiv 2407.18004, section 2).
+// The block schedules of the circulant graph against the conditions that make them right (arXiv
+// 2407.18004, section 2).
 #include "collective/circulant.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,8 @@
 namespace dunnage::collective {
 namespace {
 
-/// Of one rank: what it receives in a phase is one new block and all of the phase before but the one that it had first; what it sends it has.
+/// Of one rank: what it receives in a phase is one new block and all of the phase before but the
+/// one that it had first; what it sends it has.
 void expect_right(const Circulant& graph, std::int32_t p, std::int32_t r) {
   const int q = graph.rounds(), b = graph.base(r);
   const auto receives = graph.receives(r), sends = graph.sends(r);

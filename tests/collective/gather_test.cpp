@@ -8,7 +8,8 @@
 namespace dunnage::collective {
 namespace {
 
-/// What the root has at the end, where rank r begins with letter(r) in its place. Sends are buffered.
+/// What the root has at the end, where rank r begins with letter(r) in its place. Sends are
+/// buffered.
 std::string gathered(std::int32_t ranks, std::int32_t root, std::int64_t bytes) {
   const auto in_order = [&](std::int32_t r) { return (r - root + ranks) % ranks; };
   std::vector<std::string> memory;

@@ -105,7 +105,8 @@ TEST_F(Context, PrimaryAfterAReset) {
 
 TEST_F(Context, PrimaryIsNotDestroyed) { EXPECT_EQ(cuCtxDestroy(context), CUDA_ERROR_INVALID_CONTEXT); }
 
-// As the programming guide has it: copies go into any context's streams, an event only into those of its own.
+// As the programming guide has it: copies go into any context's streams, an event only into those
+// of its own.
 TEST_F(Context, StreamsOfAnother) {
   const auto mine = stream();
   const auto e = event();

@@ -16,7 +16,8 @@ namespace dunnage::device {
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
 
-// `FUNCTION` gives the symbol and the type. Two function types have one mangled name only if all parameters agree.
+// `FUNCTION` gives the symbol and the type. Two function types have one mangled name only if all
+// parameters agree.
 #define FUNCTION(x) {#x, std::string(TEXT(x)) + " " + typeid(decltype(&::x)).name()},
 #define CONSTANT(x) {#x, std::to_string((long long)(x))},  // a number, or a handle
 #define TYPE(x) \

@@ -6,7 +6,8 @@
 
 namespace dunnage::device {
 
-/// A name, and what the header says about that name: a value, a size and offsets, or a symbol and its type.
+/// A name, and what the header says about that name: a value, a size and offsets, or a symbol and
+/// its type.
 struct Fact {
   std::string name, text;
 };

@@ -1,4 +1,5 @@
-// Whether our prototypes of the driver are still those of the real <cuda.h>. Built only if there is that header.
+// Whether our prototypes of the driver are still those of the real <cuda.h>. Built only if there is
+// that header.
 #include "device/cuda_driver_api.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,8 @@
 namespace dunnage::device {
 namespace {
 
-/// Whether a constant counts attributes or options, of which a later minor version of CUDA has more.
+/// Whether a constant counts attributes or options, of which a later minor version of CUDA has
+/// more.
 bool grows(const std::string& name) { return name.ends_with("_ATTRIBUTE_MAX") || name == "CU_JIT_NUM_OPTIONS"; }
 
 TEST(DriverPrototypes, AreThoseOfTheRealHeader) {

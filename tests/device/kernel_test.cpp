@@ -4,7 +4,8 @@
 namespace dunnage::device {
 namespace {
 
-// What a kernel of the simulator looks like: out[i] = value for the threads of the grid, and the shape in front.
+// What a kernel of the simulator looks like: out[i] = value for the threads of the grid, and the
+// shape in front.
 void fill(const dunnageSimLaunch* launch) {
   const auto out = *static_cast<CUdeviceptr*>(launch->params[0]);
   const auto value = *static_cast<int*>(launch->params[1]);

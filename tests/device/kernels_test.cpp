@@ -41,7 +41,8 @@ TEST_F(Installation, WithoutKernelsLeavesADriverUnused) {
   EXPECT_STREQ(why_driver_is_unused(), without_kernels);
   EXPECT_NE(driver_without_kernels(), nullptr);
 
-  // The same driver is used by an installation with kernels. The file's content is not read before the first launch.
+  // The same driver is used by an installation with kernels. The file's content is not read before
+  // the first launch.
   add_kernels();
   look_for_driver(Source::automatic, folder);
   EXPECT_EQ(why_driver_is_unused(), nullptr);

@@ -1,4 +1,5 @@
-// A driver that comes late is found, however often there was none before. The process of this test is not linked against one.
+// A driver that comes late is found, however often there was none before. The process of this test
+// is not linked against one.
 #include "device/loads.hpp"
 
 #include <dlfcn.h>

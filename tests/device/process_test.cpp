@@ -1,5 +1,5 @@
-// What shows between processes, and what the environment changes. The process of the tests never calls cuInit: each test does
-// so in children.
+// What shows between processes, and what the environment changes. The process of the tests never
+// calls cuInit: each test does so in children.
 #include <cstdlib>
 #include <functional>
 #include <string>

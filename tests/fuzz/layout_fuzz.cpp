@@ -1,6 +1,7 @@
-// Fuzz target: any text is parsed as a datatype; what is one must pack as the brute-force typemap says, and what is
-// not must be a SpecError. Built with -DDUNNAGE_FUZZER=ON by clang it is a libFuzzer program (make fuzz); otherwise it
-// runs the files it is given, which is how ctest keeps every input that ever failed.
+// Fuzz target: any text is parsed as a datatype; what is one must pack as the brute-force typemap
+// says, and what is not must be a SpecError. Built with -DDUNNAGE_FUZZER=ON by clang it is a
+// libFuzzer program (make fuzz); otherwise it runs the files it is given, which is how ctest keeps
+// every input that ever failed.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

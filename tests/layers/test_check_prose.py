@@ -65,3 +65,7 @@ def test_exit_status(long_lines, tmp_path, capsys):
     out = capsys.readouterr().out
     assert "src/a/b/c/d.cpp:1: 103 columns, at most 100 for prose" in out
     assert "src/a/b  " in out
+
+
+def test_this_tree():
+    assert check_prose.main([]) == 0

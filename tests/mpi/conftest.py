@@ -1,4 +1,5 @@
 """MPI programs of the build tree, run by the launcher of the MPI that they were built for."""
+
 import dataclasses
 import os
 import pathlib
@@ -14,7 +15,8 @@ from installed import BUILD, MPIS, command, environment  # noqa: E402
 
 PRELOAD = BUILD / "lib" / "libdunnage.so"
 
-# What a mode adds to the environment of the ranks; the launcher itself is preloaded by `dunnage run` only.
+# What a mode adds to the environment of the ranks; the launcher itself is preloaded by `dunnage
+# run` only.
 MODES = {
     "plain": {},
     "dunnage": {"LD_PRELOAD": str(PRELOAD)},
@@ -45,8 +47,15 @@ class Run:
 
 def execute(words, limit):
     """Runs the launcher in a session of its own, so that after a hang no rank is left behind."""
-    with subprocess.Popen(words, env={**environment(), "CONTRACT_TIMEOUT": "150"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          errors="replace", start_new_session=True) as process:
+    with subprocess.Popen(
+        words,
+        env={**environment(), "CONTRACT_TIMEOUT": "150"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
         try:
             output, errors = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
@@ -61,7 +70,8 @@ def execute(words, limit):
 
 
 def executable(mpi, program):
-    """The words that start a program; contract_NAME and contract_gpu_NAME are in one executable each."""
+    """The words that start a program; contract_NAME and contract_gpu_NAME are in one executable
+    each."""
     folder = BUILD / "mpi" / mpi.programs
     if program.startswith("contract_gpu_"):
         return [folder / "contracts_gpu", program.removeprefix("contract_gpu_")]
@@ -78,8 +88,8 @@ def run_words():
 
 @pytest.fixture(scope="session")
 def launch():
-    """launch("mpich", "contract_pack", ranks=1, mode="always"); what was run before is not run again. `through`: words that
-    each rank's program is started by."""
+    """launch("mpich", "contract_pack", ranks=1, mode="always"); what was run before is not run
+    again. `through`: words that each rank's program is started by."""
     done = {}
 
     def call(name, program, *arguments, ranks=2, mode="plain", limit=200, through=(), **variables):

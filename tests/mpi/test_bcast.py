@@ -1,4 +1,6 @@
-"""MPI_Bcast by a window that the ranks of a host share, MPI_Ibcast and MPI_Bcast_init by copies there (DUNNAGE_BCAST)."""
+"""MPI_Bcast by a window that the ranks of a host share, MPI_Ibcast and MPI_Bcast_init by copies
+there (DUNNAGE_BCAST)."""
+
 import contextlib
 import json
 import subprocess
@@ -21,7 +23,12 @@ def roster():
         command.stdin.close()
 
 
-CASES = [(flavour, ranks) for flavour in MPIS for ranks in ((1, 2, 5) if flavour in ("openmpi", "mpich") else (3,)) if flavour != "mpi_abi_on_impi"]
+CASES = [
+    (flavour, ranks)
+    for flavour in MPIS
+    for ranks in ((1, 2, 5) if flavour in ("openmpi", "mpich") else (3,))
+    if flavour != "mpi_abi_on_impi"
+]
 
 
 @pytest.mark.parametrize("program", ["bcast", "ibcast"])
@@ -41,34 +48,63 @@ def accelerated(launch, flavour, report, program="contract_bcast", call="MPI_Bca
 
 @pytest.mark.parametrize("flavour", [flavour for flavour in MPIS if flavour != "mpi_abi_on_impi"])
 def test_whose_they_are(launch, flavour, tmp_path):
-    """None where nobody knows whether all ranks have Dunnage; with a comparison at least those of it, and without nearly all."""
+    """None where nobody knows whether all ranks have Dunnage; with a comparison at least those of
+    it, and without nearly all."""
     report = tmp_path / "report.json"
-    counts = {how: accelerated(launch, flavour, report, **({"DUNNAGE_BCAST": how} if how else {})) for how in ("window", "on", "off", None)}
+    counts = {
+        how: accelerated(launch, flavour, report, **({"DUNNAGE_BCAST": how} if how else {}))
+        for how in ("window", "on", "off", None)
+    }
     assert counts["off"] == counts[None] == 0 < counts["on"] < counts["window"]
     assert counts["window"] > 300
 
 
 @pytest.mark.parametrize("flavour", [flavour for flavour in MPIS if flavour != "mpi_abi_on_impi"])
 def test_whose_nonblocking_ones_are(launch, flavour, tmp_path):
-    """Those that need no comparison: where they are possible, from a size on; where they are forced, all with data among several ranks."""
+    """Those that need no comparison: where they are possible, from a size on; where they are
+    forced, all with data among several ranks."""
     report = tmp_path / "report.json"
-    counts = {how: accelerated(launch, flavour, report, "contract_ibcast", "MPI_Ibcast", **({"DUNNAGE_BCAST": how} if how else {})) for how in ("window", "on", "off", None)}
+    counts = {
+        how: accelerated(
+            launch, flavour, report, "contract_ibcast", "MPI_Ibcast", **({"DUNNAGE_BCAST": how} if how else {})
+        )
+        for how in ("window", "on", "off", None)
+    }
     assert counts["off"] == counts[None] == 0 < counts["on"] < counts["window"]
     assert counts["window"] > 300
-    assert accelerated(launch, flavour, report, "contract_ibcast", "MPI_Ibcast", DUNNAGE_BCAST="window", DUNNAGE_TICKETS="off") == 0
+    assert (
+        accelerated(
+            launch, flavour, report, "contract_ibcast", "MPI_Ibcast", DUNNAGE_BCAST="window", DUNNAGE_TICKETS="off"
+        )
+        == 0
+    )
 
 
-BY_RANK = """case ${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}} in 0) export DUNNAGE_MODEL=%s ;; *) export DUNNAGE_MODEL=%s ;; esac; exec "$@" """
+BY_RANK = """case ${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}} in
+0) export DUNNAGE_MODEL=%s ;;
+*) export DUNNAGE_MODEL=%s ;; esac; exec "$@" """
 
 
 @pytest.mark.parametrize("flavour, library", [("openmpi", ("Open MPI", 4, 1)), ("mpich", ("MPICH", 4, 0))])
 def test_the_first_rank_s_figures_are_those_of_all(launch, flavour, library, tmp_path):
     """Ranks that go by others would wait for each other for ever."""
-    some, none = (str(model_file(tmp_path / f"{least}.json", [library], bcast={"least_window": least})) for least in (4096, 1 << 40))
+    some, none = (
+        str(model_file(tmp_path / f"{least}.json", [library], bcast={"least_window": least}))
+        for least in (4096, 1 << 40)
+    )
     report = tmp_path / "report.json"
     counts = []
     for first, others in ((some, none), (none, some)):
-        run = launch(flavour, "contract_bcast", ranks=2, mode="dunnage", limit=300, DUNNAGE_BCAST="on", DUNNAGE_REPORT=str(report), through=("sh", "-c", BY_RANK % (first, others), "sh"))
+        run = launch(
+            flavour,
+            "contract_bcast",
+            ranks=2,
+            mode="dunnage",
+            limit=300,
+            DUNNAGE_BCAST="on",
+            DUNNAGE_REPORT=str(report),
+            through=("sh", "-c", BY_RANK % (first, others), "sh"),
+        )
         assert run.code == 0, run
         counts.append(json.loads(report.read_text())["calls"]["MPI_Bcast"]["accelerated"])
     assert counts[0] > 0 == counts[1]
@@ -83,7 +119,15 @@ def test_several_threads(launch, flavour):
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_copies_beyond_what_is_allowed(launch, flavour):
     """A root does not wait for memory: it takes more."""
-    run = launch(flavour, "contract_ibcast", ranks=3, mode="dunnage", limit=300, DUNNAGE_BCAST="window", DUNNAGE_TICKET_MEMORY="64K")
+    run = launch(
+        flavour,
+        "contract_ibcast",
+        ranks=3,
+        mode="dunnage",
+        limit=300,
+        DUNNAGE_BCAST="window",
+        DUNNAGE_TICKET_MEMORY="64K",
+    )
     assert run.finished and run.code == 0 and not run.failures, run
 
 
@@ -97,13 +141,24 @@ def test_the_tool_sees_to_it_that_all_have_dunnage(launch, flavour, tmp_path):
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_collectives_among_others(launch, flavour):
     """All forms of all collectives, broadcasts among them, with every kind of communicator."""
-    judge(launch(flavour, "contract_collectives", ranks=3, mode="dunnage", limit=300, DUNNAGE_BCAST="window"),
-          lambda: launch(flavour, "contract_collectives", ranks=3))
+    judge(
+        launch(flavour, "contract_collectives", ranks=3, mode="dunnage", limit=300, DUNNAGE_BCAST="window"),
+        lambda: launch(flavour, "contract_collectives", ranks=3),
+    )
 
 
 def test_without_devices(launch):
     """Where nothing else is to be done about collectives."""
-    run = launch("mpich", "contract_bcast", ranks=2, mode="dunnage", limit=300, DUNNAGE_BCAST="window", DUNNAGE_DEVICE="off", DUNNAGE_TICKETS="off")
+    run = launch(
+        "mpich",
+        "contract_bcast",
+        ranks=2,
+        mode="dunnage",
+        limit=300,
+        DUNNAGE_BCAST="window",
+        DUNNAGE_DEVICE="off",
+        DUNNAGE_TICKETS="off",
+    )
     assert run.finished and run.code == 0 and not run.failures, run
 
 

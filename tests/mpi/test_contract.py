@@ -1,7 +1,9 @@
 """The MPI contract: what these programs may see of Dunnage is nothing.
 
-Each program checks itself. What fails without Dunnage too is the MPI's own fault and is allowed; nothing else is.
+Each program checks itself. What fails without Dunnage too is the MPI's own fault and is allowed;
+nothing else is.
 """
+
 import json
 import os
 
@@ -10,24 +12,60 @@ import pytest
 from installed import MPIS
 
 PROGRAMS = [  # with the numbers of ranks that bring something new
-    ("arguments", 1), ("bcast", 2), ("blocking", 2), ("blocking", 3), ("communicators", 4), ("ibcast", 3), ("large", 2), ("large", 5), ("mixed", 2), ("nonblocking", 2), ("nonblocking", 4),
-    ("pack", 1), ("persistent", 2), ("probe", 2), ("self", 1), ("self", 3), ("threads", 2),
+    ("arguments", 1),
+    ("bcast", 2),
+    ("blocking", 2),
+    ("blocking", 3),
+    ("communicators", 4),
+    ("ibcast", 3),
+    ("large", 2),
+    ("large", 5),
+    ("mixed", 2),
+    ("nonblocking", 2),
+    ("nonblocking", 4),
+    ("pack", 1),
+    ("persistent", 2),
+    ("probe", 2),
+    ("self", 1),
+    ("self", 3),
+    ("threads", 2),
 ]
 SURFACE = [  # calls that Dunnage leaves to the MPI: there is nothing to force
-    ("collectives", 2), ("collectives", 3), ("files", 2), ("files", 3), ("neighbours", 2), ("neighbours", 3),
-    ("onesided", 2), ("onesided", 3), ("partitioned", 2),
+    ("collectives", 2),
+    ("collectives", 3),
+    ("files", 2),
+    ("files", 3),
+    ("neighbours", 2),
+    ("neighbours", 3),
+    ("onesided", 2),
+    ("onesided", 3),
+    ("partitioned", 2),
 ]
 STAGED = {("blocking", 2), ("nonblocking", 2), ("persistent", 2), ("probe", 2)}  # large messages too, without tickets
 WORLDS = [("sessions", 2), ("spawn", 2)]  # messages again, between other processes than those of one MPI_Init
 FLAVOURS = list(MPIS) or ["openmpi", "mpich"]
-# One Open MPI and one MPICH run everything. The others are of the same ABI families; what may differ between the
-# libraries of one is the types that they pack, the requests and the messages.
+# One Open MPI and one MPICH run everything. The others are of the same ABI families; what may
+# differ between the libraries of one is the types that they pack, the requests and the messages.
 ALL_OF_IT = {"openmpi", "mpich"} if "TEST_ALL_MPIS" not in os.environ else set(FLAVOURS)
-PART_OF_IT = {("arguments", 1), ("blocking", 2), ("large", 2), ("mixed", 2), ("nonblocking", 2), ("pack", 1), ("persistent", 2), ("probe", 2), ("self", 1)}
-CASES = [(flavour, *case) for flavour in FLAVOURS for case in PROGRAMS + WORLDS + SURFACE
-         if flavour in ALL_OF_IT or case in PART_OF_IT]
-# Intel MPI 2021.18 has the standard ABI's MPI_ERRORS_RETURN and MPI_ERRORS_ABORT the wrong way round: a program that
-# provokes an error ends there.
+PART_OF_IT = {
+    ("arguments", 1),
+    ("blocking", 2),
+    ("large", 2),
+    ("mixed", 2),
+    ("nonblocking", 2),
+    ("pack", 1),
+    ("persistent", 2),
+    ("probe", 2),
+    ("self", 1),
+}
+CASES = [
+    (flavour, *case)
+    for flavour in FLAVOURS
+    for case in PROGRAMS + WORLDS + SURFACE
+    if flavour in ALL_OF_IT or case in PART_OF_IT
+]
+# Intel MPI 2021.18 has the standard ABI's MPI_ERRORS_RETURN and MPI_ERRORS_ABORT the wrong way
+# round: a program that provokes an error ends there.
 CASES = [case for case in CASES if case[0] != "mpi_abi_on_impi" or case[1] in {"mixed", "persistent"}]
 
 
@@ -41,8 +79,9 @@ SECONDS = int(os.environ.get("DUNNAGE_RANDOM_SECONDS", "5"))
 
 
 def judge(run, plain):
-    """Fails if the run with Dunnage shows a defect. `plain` is a function that runs the same without Dunnage: it is called
-    only if something went wrong, to tell whether the MPI does that by itself."""
+    """Fails if the run with Dunnage shows a defect. `plain` is a function that runs the same
+    without Dunnage: it is called only if something went wrong, to tell whether the MPI does that by
+    itself."""
     if run.finished and run.code == 0 and not run.failures:
         return
     without = plain()
@@ -54,12 +93,16 @@ def judge(run, plain):
     assert run.failures, f"fails without saying why\n{run}"
 
 
-@pytest.mark.parametrize("flavour, program, ranks, mode", [
-    (*case, mode) for case in CASES if case[1:] not in SURFACE for mode in modes(case[0], case[1:])])
+@pytest.mark.parametrize(
+    "flavour, program, ranks, mode",
+    [(*case, mode) for case in CASES if case[1:] not in SURFACE for mode in modes(case[0], case[1:])],
+)
 def test_with_dunnage(launch, flavour, program, ranks, mode):
     """Those of SURFACE are run by test_surface_report.py, which judges them too."""
-    judge(launch(flavour, f"contract_{program}", ranks=ranks, mode=mode),
-          lambda: launch(flavour, f"contract_{program}", ranks=ranks))
+    judge(
+        launch(flavour, f"contract_{program}", ranks=ranks, mode=mode),
+        lambda: launch(flavour, f"contract_{program}", ranks=ranks),
+    )
 
 
 SOME_RANKS = """case ${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}} in %s) unset LD_PRELOAD ;; esac; exec "$@" """
@@ -71,24 +114,39 @@ SOME_RANKS = """case ${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}} in %s) uns
 def test_not_all_ranks_have_it(launch, flavour, program, without):
     if flavour not in ALL_OF_IT and (program, without) != ("large", "1|2"):
         pytest.skip("tried with others of the family")
-    judge(launch(flavour, f"contract_{program}", ranks=4, mode="tickets", through=("sh", "-c", SOME_RANKS % without, "sh")),
-          lambda: launch(flavour, f"contract_{program}", ranks=4))
+    judge(
+        launch(
+            flavour, f"contract_{program}", ranks=4, mode="tickets", through=("sh", "-c", SOME_RANKS % without, "sh")
+        ),
+        lambda: launch(flavour, f"contract_{program}", ranks=4),
+    )
 
 
-@pytest.mark.parametrize("flavour, mode, ranks, share", [
-    (flavour, mode, ranks, share) for mode, ranks, share in [("dunnage", 1, 0.2), ("always", 1, 0.4), ("always", 2, 0.4)]
-    for flavour in FLAVOURS if mode in modes(flavour)])
+@pytest.mark.parametrize(
+    "flavour, mode, ranks, share",
+    [
+        (flavour, mode, ranks, share)
+        for mode, ranks, share in [("dunnage", 1, 0.2), ("always", 1, 0.4), ("always", 2, 0.4)]
+        for flavour in FLAVOURS
+        if mode in modes(flavour)
+    ],
+)
 def test_random_types(launch, flavour, mode, ranks, share):
     only = ["-p"] if MPIS[flavour].kind == "impi" else []  # it crashes on lists of types with an extent of zero or less
-    run = launch(flavour, "contract_random", *only, max(1, round(share * SECONDS)), ranks=ranks, mode=mode, limit=SECONDS + 60)
+    run = launch(
+        flavour, "contract_random", *only, max(1, round(share * SECONDS)), ranks=ranks, mode=mode, limit=SECONDS + 60
+    )
     print(run.output[:3000])
     assert run.finished and run.code == 0 and not run.failures, run
 
 
-@pytest.mark.parametrize("flavour", [f for f in FLAVOURS if f.startswith("openmpi")])  # some MPICHs divide by zero on such types, by themselves
+@pytest.mark.parametrize(
+    "flavour", [f for f in FLAVOURS if f.startswith("openmpi")]
+)  # some MPICHs divide by zero on such types, by themselves
 def test_random_types_with_empty_members(launch, flavour):
-    run = launch(flavour, "contract_random", "-e", max(1, round(0.2 * SECONDS)), ranks=1, mode="always",
-                 limit=SECONDS + 60)
+    run = launch(
+        flavour, "contract_random", "-e", max(1, round(0.2 * SECONDS)), ranks=1, mode="always", limit=SECONDS + 60
+    )
     print(run.output[:3000])
     assert run.finished and run.code == 0 and not run.failures, run
 
@@ -100,7 +158,9 @@ PADDING = "long double (padding)"
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_a_type_is_packed_by_one_engine(launch, flavour):
     """What this MPI packs in an order of its own is left to it, always."""
-    families = [json.loads(line) for line in launch(flavour, "contract_quirks", ranks=1, mode="always").output.splitlines()]
+    families = [
+        json.loads(line) for line in launch(flavour, "contract_quirks", ranks=1, mode="always").output.splitlines()
+    ]
     for family in families:
         if any(family[how] for how in ("wrong", "unpack", "send", "receive", "crash")):
             print(family)
@@ -138,16 +198,36 @@ def test_contiguous_messages_go_by_ticket_once_their_receiver_scatters_them(laun
     sent = {}
     for scheme in ["strided receive", "^contiguous"]:
         report = tmp_path / f"{scheme[:3]}.json"
-        run = launch(flavour, "bench_noncontiguous_send", "--schemes", scheme, "--least", 1 << 20, "--most", 1 << 20, "--exchanges", 5,
-                     "--flush", 0, mode="dunnage", DUNNAGE_REPORT=str(report))
+        run = launch(
+            flavour,
+            "bench_noncontiguous_send",
+            "--schemes",
+            scheme,
+            "--least",
+            1 << 20,
+            "--most",
+            1 << 20,
+            "--exchanges",
+            5,
+            "--flush",
+            0,
+            mode="dunnage",
+            DUNNAGE_REPORT=str(report),
+        )
         assert run.code == 0, run
         sent[scheme] = json.loads(report.read_text())["calls"]["MPI_Send"]["by ticket"]
     assert sent["strided receive"] >= 3 and sent["^contiguous"] == 0
 
 
-@pytest.mark.parametrize("flavour, mode, ranks", [
-    (flavour, mode, ranks) for flavour in FLAVOURS for mode in modes(flavour)
-    for ranks in ([1, 3, 4] if flavour in ALL_OF_IT else [3])])
+@pytest.mark.parametrize(
+    "flavour, mode, ranks",
+    [
+        (flavour, mode, ranks)
+        for flavour in FLAVOURS
+        for mode in modes(flavour)
+        for ranks in ([1, 3, 4] if flavour in ALL_OF_IT else [3])
+    ],
+)
 def test_halo_exchange(launch, flavour, mode, ranks):
     run = launch(flavour, "halo3d", 24, 3, ranks=ranks, mode=mode)
     assert run.code == 0 and "verified" in run.output, run

@@ -1,8 +1,10 @@
-"""Fortran, in its three interfaces. The contract is judged as that of C is: what fails only with Dunnage is a defect.
+"""Fortran, in its three interfaces. The contract is judged as that of C is: what fails only with
+Dunnage is a defect.
 
-MPICH 4.0 fails by itself: its mpi_f08 counts from 0 what mpi_waitany and its kin return, its mpif.h adds 1 to
-MPI_UNDEFINED.
+MPICH 4.0 fails by itself: its mpi_f08 counts from 0 what mpi_waitany and its kin return, its mpif.h
+adds 1 to MPI_UNDEFINED.
 """
+
 import json
 
 import pytest
@@ -17,8 +19,10 @@ class TestFortran:
     @pytest.mark.parametrize("mode", ["dunnage", "always"])
     @pytest.mark.parametrize("ranks", [1, 2, 3])
     def test_contract(self, launch, flavour, interface, mode, ranks):
-        judge(launch(flavour, f"f90_contract_{interface}", ranks=ranks, mode=mode),
-              lambda: launch(flavour, f"f90_contract_{interface}", ranks=ranks))
+        judge(
+            launch(flavour, f"f90_contract_{interface}", ranks=ranks, mode=mode),
+            lambda: launch(flavour, f"f90_contract_{interface}", ranks=ranks),
+        )
 
     @pytest.mark.parametrize("mode", ["dunnage", "always"])
     @pytest.mark.parametrize("ranks", [2, 4])
@@ -39,9 +43,13 @@ class TestFortran:
 
 
 # What the contract must have seen accelerated where everything that can be is.
-ACCELERATED = {f"MPI_{name}" for name in (
-    "Pack Unpack Pack_size Send Ssend Rsend Bsend Recv Mrecv Sendrecv Sendrecv_replace Isend Issend Irsend Ibsend Irecv "
-    "Imrecv Send_init Ssend_init Rsend_init Bsend_init Recv_init").split()}
+ACCELERATED = {
+    f"MPI_{name}"
+    for name in (
+        "Pack Unpack Pack_size Send Ssend Rsend Bsend Recv Mrecv Sendrecv Sendrecv_replace Isend Issend Irsend Ibsend "
+        "Irecv Imrecv Send_init Ssend_init Rsend_init Bsend_init Recv_init"
+    ).split()
+}
 
 
 @pytest.mark.parametrize("interface", INTERFACES)
@@ -54,7 +62,9 @@ def test_every_call_is_seen_once(launch, interface, tmp_path):
         assert run.finished, run
         calls = json.loads(report.read_text())["calls"]
         assert ACCELERATED <= {name for name, call in calls.items() if call["accelerated"]}
-        seen[flavour] = {name: calls[name]["accelerated"] + sum(calls[name]["declined"].values()) for name in ACCELERATED}
+        seen[flavour] = {
+            name: calls[name]["accelerated"] + sum(calls[name]["declined"].values()) for name in ACCELERATED
+        }
     if interface == "f08":  # sections in nonblocking calls: with MPICH only
         for name, more in (("MPI_Irecv", 4), ("MPI_Ssend", 4)):
             seen["openmpi"][name] += more

@@ -1,8 +1,9 @@
 """Device memory, on the simulated device: the programs find it under the name of CUDA's driver.
 
-Plain MPIs of the test machines know nothing of GPUs and crash on such buffers, so there is nothing to compare with: the programs
-hold every byte against the typemap.
+Plain MPIs of the test machines know nothing of GPUs and crash on such buffers, so there is nothing
+to compare with: the programs hold every byte against the typemap.
 """
+
 import json
 import os
 import re
@@ -19,30 +20,46 @@ SECONDS = int(os.environ.get("DUNNAGE_RANDOM_SECONDS", "5"))
 
 
 def simulated(name, **variables):
-    """Variables of the ranks. The driver's place comes before the MPI's own, where a program needs to be told that."""
+    """Variables of the ranks. The driver's place comes before the MPI's own, where a program needs
+    to be told that."""
     mpi = MPIS.get(name)
     folders = [str(SIM), *([mpi.libraries] if mpi and mpi.libraries else [])]
     return {"LD_LIBRARY_PATH": ":".join(folders), "DUNNAGE_SIM_DELAY": "20", **variables}
 
 
-@pytest.mark.parametrize("flavour", [f for f in MPIS if f != "mpi_abi_on_impi"])  # where a program that provokes errors ends
+@pytest.mark.parametrize(
+    "flavour", [f for f in MPIS if f != "mpi_abi_on_impi"]
+)  # where a program that provokes errors ends
 def test_packing(launch, flavour):
-    run = launch(flavour, "contract_gpu_pack", max(1, SECONDS // 3), ranks=1, mode="dunnage", limit=300, **simulated(flavour))
+    run = launch(
+        flavour, "contract_gpu_pack", max(1, SECONDS // 3), ranks=1, mode="dunnage", limit=300, **simulated(flavour)
+    )
     print(run.output[:2000])
     assert run.finished and run.code == 0 and not run.failures, run
 
 
 @pytest.mark.parametrize("flavour", [f for f in MPIS if f != "mpi_abi_on_impi"])
 def test_messages(launch, flavour):
-    run = launch(flavour, "contract_gpu_messages", max(1, SECONDS // 3), ranks=2, mode="dunnage", limit=300, **simulated(flavour))
+    run = launch(
+        flavour, "contract_gpu_messages", max(1, SECONDS // 3), ranks=2, mode="dunnage", limit=300, **simulated(flavour)
+    )
     assert run.finished and run.code == 0 and not run.failures, run
 
 
 def test_first_byte_of_a_declined_type(launch):
-    """Intel MPI, as MPICH 4, calls a lower bound true that is lower than the first byte; here that is outside the device memory."""
+    """Intel MPI, as MPICH 4, calls a lower bound true that is lower than the first byte; here that
+    is outside the device memory."""
     if "impi" not in MPIS:
         pytest.skip("Intel MPI is not installed")
-    run = launch("impi", "contract_gpu_messages", "0.1", ranks=2, mode="dunnage", limit=100, **simulated("impi", CONTRACT_SEED="5654"))
+    run = launch(
+        "impi",
+        "contract_gpu_messages",
+        "0.1",
+        ranks=2,
+        mode="dunnage",
+        limit=100,
+        **simulated("impi", CONTRACT_SEED="5654"),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
 
 
@@ -52,17 +69,27 @@ def test_messages_with_tickets_in_between(launch, flavour):
     assert run.finished and run.code == 0 and not run.failures, run
 
 
-@pytest.mark.parametrize("flavour, ranks", [(f, 2) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 3), ("mpich", 3)])
+@pytest.mark.parametrize(
+    "flavour, ranks", [(f, 2) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 3), ("mpich", 3)]
+)
 def test_between_gpus(launch, flavour, ranks):
     run = launch(flavour, "contract_gpu_direct", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour))
     assert run.finished and run.code == 0 and not run.failures, run
 
 
-@pytest.mark.parametrize("flavour, ranks", [(f, 1) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 3), ("mpich", 3)])
+@pytest.mark.parametrize(
+    "flavour, ranks", [(f, 1) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 3), ("mpich", 3)]
+)
 def test_messages_to_oneself(launch, flavour, ranks, tmp_path):
     report = tmp_path / "report.json"
-    run = launch(flavour, "contract_gpu_self", ranks=ranks, mode="dunnage", limit=300,
-                 **simulated(flavour, DUNNAGE_REPORT=str(report)))
+    run = launch(
+        flavour,
+        "contract_gpu_self",
+        ranks=ranks,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, DUNNAGE_REPORT=str(report)),
+    )
     if flavour == "openmpi5" and run.failures and all("falling hindexed" in what for what in run.failures):
         pytest.xfail("Open MPI 5, falling hindexed to device memory: docs/status.md")
     assert run.finished and run.code == 0 and not run.failures, run
@@ -89,11 +116,19 @@ def test_between_gpus_otherwise(launch, variant):
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_paths_are_taken(launch, flavour, tmp_path):
-    """Or the tests above would prove nothing: by ticket where GPUs reach each other, and not where that is switched off."""
+    """Or the tests above would prove nothing: by ticket where GPUs reach each other, and not where
+    that is switched off."""
     counts = {}
     for path in ("auto", "staged"):
         report = tmp_path / f"{path}.json"
-        run = launch(flavour, "contract_gpu_direct", ranks=2, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_GPU_PATH=path, DUNNAGE_REPORT=str(report)))
+        run = launch(
+            flavour,
+            "contract_gpu_direct",
+            ranks=2,
+            mode="dunnage",
+            limit=300,
+            **simulated(flavour, DUNNAGE_GPU_PATH=path, DUNNAGE_REPORT=str(report)),
+        )
         assert run.code == 0, run
         counts[path] = sum(call.get("by ticket", 0) for call in json.loads(report.read_text())["calls"].values())
     assert counts["auto"] > counts["staged"] + 200
@@ -111,8 +146,13 @@ def ways(report):
 
 # An MPI that reaches GPUs: any, on a device that the host reaches.
 AWARE = {"DUNNAGE_MPI_CUDA": "yes", "DUNNAGE_SIM_REACHABLE": "1"}
-# Within a host all goes our own ways, unless asked for; where there are no tickets nobody knows who is near.
-PASSES = {"forced": ({"DUNNAGE_GPU_PATH": "pass"}, True), "near": ({}, False), "nobody knows": ({"DUNNAGE_TICKETS": "off"}, True)}
+# Within a host all goes our own ways, unless asked for; where there are no tickets nobody knows who
+# is near.
+PASSES = {
+    "forced": ({"DUNNAGE_GPU_PATH": "pass"}, True),
+    "near": ({}, False),
+    "nobody knows": ({"DUNNAGE_TICKETS": "off"}, True),
+}
 PASSED = [(program, how) for program in ("gpu_direct", "gpu_messages", "gpu_collectives") for how in PASSES]
 
 
@@ -121,39 +161,68 @@ def test_mpi_that_reaches_gpus(launch, program, how, tmp_path):
     flavour = ["openmpi", "mpich"][PASSED.index((program, how)) % 2]
     report = tmp_path / "report.json"
     variables, passes = PASSES[how]
-    run = launch(flavour, f"contract_{program}", *([2] if program == "gpu_messages" else []), ranks=2, mode="dunnage", limit=300,
-                 **simulated(flavour, DUNNAGE_REPORT=str(report), **variables, **AWARE))
+    run = launch(
+        flavour,
+        f"contract_{program}",
+        *([2] if program == "gpu_messages" else []),
+        ranks=2,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, DUNNAGE_REPORT=str(report), **variables, **AWARE),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
     if program == "gpu_direct":
         taken = ways(report)
-        assert (taken.get("passed to the MPI in place", 0) > 20, taken.get("passed to the MPI", 0) > 20) == (passes, passes)
+        assert (taken.get("passed to the MPI in place", 0) > 20, taken.get("passed to the MPI", 0) > 20) == (
+            passes,
+            passes,
+        )
         assert (taken.get("direct", 0) > 100) != passes
 
 
 def test_passing_needs_such_an_mpi(launch, tmp_path):
-    """Or the test above would prove nothing: asked for, it is not done where the MPI does not say that it reaches GPUs."""
+    """Or the test above would prove nothing: asked for, it is not done where the MPI does not say
+    that it reaches GPUs."""
     report = tmp_path / "report.json"
-    run = launch("openmpi", "contract_gpu_direct", ranks=2, mode="dunnage", limit=300,
-                 **simulated("openmpi", DUNNAGE_GPU_PATH="pass", DUNNAGE_REPORT=str(report)))
+    run = launch(
+        "openmpi",
+        "contract_gpu_direct",
+        ranks=2,
+        mode="dunnage",
+        limit=300,
+        **simulated("openmpi", DUNNAGE_GPU_PATH="pass", DUNNAGE_REPORT=str(report)),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
     assert set(ways(report)) == {"staged in host memory"}
 
 
 NEVER = 1 << 50
-FIGURES = {"direct": ({"direct": 0}, "auto", "direct"), "not direct": ({"direct": NEVER, "shared": NEVER}, "auto", "staged in host memory"),
-           "rings": ({"shared": 0}, "staged", "rings in shared memory"), "no rings": ({"shared": NEVER}, "staged", "staged in host memory")}
+FIGURES = {
+    "direct": ({"direct": 0}, "auto", "direct"),
+    "not direct": ({"direct": NEVER, "shared": NEVER}, "auto", "staged in host memory"),
+    "rings": ({"shared": 0}, "staged", "rings in shared memory"),
+    "no rings": ({"shared": NEVER}, "staged", "staged in host memory"),
+}
 
 
 @pytest.mark.parametrize("figures, path, way", FIGURES.values(), ids=FIGURES)
 def test_figures_of_the_model_file(launch, figures, path, way, tmp_path):
     model = model_file(tmp_path / "model.json", [("Open MPI", 4, 1)], gpu=figures)
     report = tmp_path / "report.json"
-    run = launch("openmpi", "contract_gpu_direct", ranks=2, mode="dunnage", limit=300,
-                 **simulated("openmpi", DUNNAGE_MODEL=str(model), DUNNAGE_GPU_PATH=path, DUNNAGE_REPORT=str(report)))
+    run = launch(
+        "openmpi",
+        "contract_gpu_direct",
+        ranks=2,
+        mode="dunnage",
+        limit=300,
+        **simulated("openmpi", DUNNAGE_MODEL=str(model), DUNNAGE_GPU_PATH=path, DUNNAGE_REPORT=str(report)),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
     taken = ways(report)
     assert taken[way] > 100, taken
-    assert way == "direct" or not {"direct", "rings in shared memory"} - {way} & set(taken), taken  # the first messages go otherwise
+    assert way == "direct" or not {"direct", "rings in shared memory"} - {way} & set(
+        taken
+    ), taken  # the first messages go otherwise
 
 
 @pytest.mark.alone  # it waits for so long, and then the data must be there
@@ -162,11 +231,15 @@ def test_figures_of_the_model_file(launch, figures, path, way, tmp_path):
 def test_progress_thread(launch, flavour, thread):
     """Without it the program checks that nothing comes by itself."""
     variables = {"DUNNAGE_PROGRESS_THREAD": "on", "CONTRACT_PROGRESS": "1"} if thread else {}
-    run = launch(flavour, "contract_gpu_progress", ranks=2, mode="dunnage", limit=300, **simulated(flavour, **variables))
+    run = launch(
+        flavour, "contract_gpu_progress", ranks=2, mode="dunnage", limit=300, **simulated(flavour, **variables)
+    )
     assert run.finished and run.code == 0 and not run.failures, run
 
 
-@pytest.mark.parametrize("flavour, ranks", [(f, 2) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 3), ("mpich", 4)])
+@pytest.mark.parametrize(
+    "flavour, ranks", [(f, 2) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 3), ("mpich", 4)]
+)
 def test_virtual_memory(launch, flavour, ranks):
     run = launch(flavour, "contract_gpu_virtual", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour))
     assert run.finished and run.code == 0 and not run.failures, run
@@ -174,37 +247,79 @@ def test_virtual_memory(launch, flavour, ranks):
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_virtual_memory_is_read_where_it_is(launch, flavour, tmp_path):
-    """The arena has room for nothing but what ranks try each other with: what goes by ticket is read in place."""
+    """The arena has room for nothing but what ranks try each other with: what goes by ticket is
+    read in place."""
     direct = {}
     for what in ("passed", "private"):
         report = tmp_path / f"{what}.json"
-        run = launch(flavour, "contract_gpu_virtual", what, ranks=2, mode="dunnage", limit=300,
-                     **simulated(flavour, DUNNAGE_DEVICE_ARENA="2M", DUNNAGE_REPORT=str(report)))
+        run = launch(
+            flavour,
+            "contract_gpu_virtual",
+            what,
+            ranks=2,
+            mode="dunnage",
+            limit=300,
+            **simulated(flavour, DUNNAGE_DEVICE_ARENA="2M", DUNNAGE_REPORT=str(report)),
+        )
         assert run.code == 0 and run.finished and not run.failures, run
         calls = json.loads(report.read_text())["calls"]
-        direct[what] = [sum(n for way, n in calls[name]["device memory"].items() if way.startswith("direct:")) for name in ("MPI_Send", "MPI_Isend")]
+        direct[what] = [
+            sum(n for way, n in calls[name]["device memory"].items() if way.startswith("direct:"))
+            for name in ("MPI_Send", "MPI_Isend")
+        ]
     assert direct["private"] == [0, 0]
     assert direct["passed"][0] > 80 and direct["passed"][1] > 50, direct
 
 
-VIRTUAL_FAULTS = ["cuMemExportToShareableHandle:0", "cuMemImportFromShareableHandle:0", "cuMemImportFromShareableHandle:2", "cuMemAddressReserve:0", "cuMemMap:0",
-                  "cuMemMap:1", "cuMemSetAccess:0", "cuMemUnmap:0", "cuMemRelease:0", "cuMemRetainAllocationHandle:1"]
+VIRTUAL_FAULTS = [
+    "cuMemExportToShareableHandle:0",
+    "cuMemImportFromShareableHandle:0",
+    "cuMemImportFromShareableHandle:2",
+    "cuMemAddressReserve:0",
+    "cuMemMap:0",
+    "cuMemMap:1",
+    "cuMemSetAccess:0",
+    "cuMemUnmap:0",
+    "cuMemRelease:0",
+    "cuMemRetainAllocationHandle:1",
+]
 
 
 @pytest.mark.parametrize("fault", VIRTUAL_FAULTS)
 def test_faults_of_virtual_memory(launch, fault):
     """No message depends on a descriptor: all go as before."""
     flavour = ["openmpi", "mpich"][VIRTUAL_FAULTS.index(fault) % 2]
-    run = launch(flavour, "contract_gpu_virtual", ranks=2, mode="dunnage", limit=120, **simulated(flavour, DUNNAGE_SIM_FAIL=f"{fault}:999"))
+    run = launch(
+        flavour,
+        "contract_gpu_virtual",
+        ranks=2,
+        mode="dunnage",
+        limit=120,
+        **simulated(flavour, DUNNAGE_SIM_FAIL=f"{fault}:999"),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
 
 
 # The programs of test_contract.py, with their buffers in every kind of memory.
-LEFT_TO_MPI = [("gpu_collectives", 2), ("gpu_collectives", 3), ("gpu_collectives", 5), ("gpu_neighbours", 2), ("gpu_neighbours", 3), ("gpu_onesided", 2),
-               ("gpu_onesided", 3), ("gpu_files", 2), ("gpu_staged", 1), ("gpu_staged", 2), ("gpu_staged", 3)]
+LEFT_TO_MPI = [
+    ("gpu_collectives", 2),
+    ("gpu_collectives", 3),
+    ("gpu_collectives", 5),
+    ("gpu_neighbours", 2),
+    ("gpu_neighbours", 3),
+    ("gpu_onesided", 2),
+    ("gpu_onesided", 3),
+    ("gpu_files", 2),
+    ("gpu_staged", 1),
+    ("gpu_staged", 2),
+    ("gpu_staged", 3),
+]
 
 
-@pytest.mark.parametrize("program, ranks, flavour", [(*of, f) for of in LEFT_TO_MPI for f in ("openmpi", "mpich") if of[1] < 5 or f == "openmpi"])
+@pytest.mark.parametrize(
+    "program, ranks, flavour",
+    [(*of, f) for of in LEFT_TO_MPI for f in ("openmpi", "mpich") if of[1] < 5 or f == "openmpi"],
+)
 def test_calls_of_the_mpi(launch, program, ranks, flavour):
     run = launch(flavour, f"contract_{program}", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour))
     assert run.finished and run.code == 0 and not run.failures, run
@@ -223,7 +338,14 @@ def test_calls_of_other_mpis(launch, flavour, program):
 def test_calls_of_the_mpi_in_the_report(launch, flavour, tmp_path):
     """Each call is there, and those with device memory for that reason."""
     report = tmp_path / "report.json"
-    run = launch(flavour, "contract_gpu_collectives", ranks=2, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_REPORT=str(report)))
+    run = launch(
+        flavour,
+        "contract_gpu_collectives",
+        ranks=2,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, DUNNAGE_REPORT=str(report)),
+    )
     assert run.code == 0, run
     calls = json.loads(report.read_text())["calls"]
     for name in re.search(r"^called:(.*)$", run.output, re.M).group(1).split():
@@ -231,11 +353,20 @@ def test_calls_of_the_mpi_in_the_report(launch, flavour, tmp_path):
             assert calls[name]["declined"]["device memory, packed by the MPI in host memory"] > 0, name
 
 
-@pytest.mark.parametrize("flavour, ranks", [(f, 2) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 4), ("mpich", 3)])
+@pytest.mark.parametrize(
+    "flavour, ranks", [(f, 2) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 4), ("mpich", 3)]
+)
 def test_broadcasts(launch, flavour, ranks, tmp_path):
     """From where the root's data are, where all ranks can read that; else by the host's memory."""
     report = tmp_path / "report.json"
-    run = launch(flavour, "contract_gpu_bcast", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_BCAST="window", DUNNAGE_REPORT=str(report)))
+    run = launch(
+        flavour,
+        "contract_gpu_bcast",
+        ranks=ranks,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, DUNNAGE_BCAST="window", DUNNAGE_REPORT=str(report)),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
     ways = json.loads(report.read_text())["calls"]["MPI_Bcast"]["device memory"]
     assert {way.partition(":")[0].partition(",")[0] for way in ways} == {"direct"} and sum(ways.values()) > 10 * ranks
@@ -243,10 +374,18 @@ def test_broadcasts(launch, flavour, ranks, tmp_path):
 
 @pytest.mark.parametrize("flavour, devices, words", [("openmpi", 4, []), ("openmpi", 2, []), ("mpich", 8, ["other"])])
 def test_broadcasts_from_gpu_to_gpu(launch, flavour, devices, words, tmp_path):
-    """Where more than one rank would read over the root's link. With two GPUs two would, and that is faster still."""
+    """Where more than one rank would read over the root's link. With two GPUs two would, and that
+    is faster still."""
     report = tmp_path / "report.json"
-    run = launch(flavour, "contract_gpu_chain", *words, ranks=4, mode="dunnage", limit=300,
-                 **simulated(flavour, DUNNAGE_BCAST="window", DUNNAGE_REPORT=str(report), DUNNAGE_SIM_DEVICES=str(devices)))
+    run = launch(
+        flavour,
+        "contract_gpu_chain",
+        *words,
+        ranks=4,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, DUNNAGE_BCAST="window", DUNNAGE_REPORT=str(report), DUNNAGE_SIM_DEVICES=str(devices)),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
     ways = json.loads(report.read_text())["calls"]["MPI_Bcast"]["device memory"]
     assert (sum(number for way, number in ways.items() if "same broadcast" in way) > 8) == (devices > 2), ways
@@ -255,64 +394,159 @@ def test_broadcasts_from_gpu_to_gpu(launch, flavour, devices, words, tmp_path):
 @pytest.mark.parametrize("path", ["staged", "off"])
 def test_broadcasts_by_other_ways(launch, path):
     settings = {"DUNNAGE_GPU_PATH": "staged"} if path == "staged" else {"DUNNAGE_BCAST": "off"}
-    run = launch("openmpi", "contract_gpu_bcast", ranks=3, mode="dunnage", limit=300, **simulated("openmpi", **{"DUNNAGE_BCAST": "window", **settings}))
+    run = launch(
+        "openmpi",
+        "contract_gpu_bcast",
+        ranks=3,
+        mode="dunnage",
+        limit=300,
+        **simulated("openmpi", **{"DUNNAGE_BCAST": "window", **settings}),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
 
 
-@pytest.mark.parametrize("fault, program, ranks", [
-    ("cuIpcOpenMemHandle:1", "gpu_bcast", 3), ("cuMemcpyAsync:30", "gpu_bcast", 3), ("cuLaunchKernel:10", "gpu_bcast", 3), ("cuStreamQuery:12", "gpu_bcast", 3),
-    ("cuIpcOpenMemHandle:5", "gpu_chain", 4), ("cuStreamQuery:40", "gpu_chain", 4)])
+@pytest.mark.parametrize(
+    "fault, program, ranks",
+    [
+        ("cuIpcOpenMemHandle:1", "gpu_bcast", 3),
+        ("cuMemcpyAsync:30", "gpu_bcast", 3),
+        ("cuLaunchKernel:10", "gpu_bcast", 3),
+        ("cuStreamQuery:12", "gpu_bcast", 3),
+        ("cuIpcOpenMemHandle:5", "gpu_chain", 4),
+        ("cuStreamQuery:40", "gpu_chain", 4),
+    ],
+)
 def test_faults_in_broadcasts(launch, fault, program, ranks):
-    run = launch("mpich", f"contract_{program}", ranks=ranks, mode="dunnage", limit=120,
-                 **simulated("mpich", DUNNAGE_BCAST="window", DUNNAGE_SIM_DEVICES="4", DUNNAGE_SIM_FAIL=f"{fault}:999", CONTRACT_ERRORS_ARE_FATAL="1"))
-    assert "FAIL contract" not in run.errors and "terminate called" not in run.errors and (run.code != 0 or run.finished), run
+    run = launch(
+        "mpich",
+        f"contract_{program}",
+        ranks=ranks,
+        mode="dunnage",
+        limit=120,
+        **simulated(
+            "mpich",
+            DUNNAGE_BCAST="window",
+            DUNNAGE_SIM_DEVICES="4",
+            DUNNAGE_SIM_FAIL=f"{fault}:999",
+            CONTRACT_ERRORS_ARE_FATAL="1",
+        ),
+    )
+    assert (
+        "FAIL contract" not in run.errors and "terminate called" not in run.errors and (run.code != 0 or run.finished)
+    ), run
 
 
-FAULTS = ["cuIpcGetMemHandle:0", "cuIpcOpenMemHandle:0", "cuIpcOpenMemHandle:2", "cuLaunchKernel:15", "kernel:2", "cuMemcpyAsync:15", "cuEventRecord:2",
-          "cuStreamQuery:15", "cuStreamCreate:2", "cuMemHostRegister:0"]
+FAULTS = [
+    "cuIpcGetMemHandle:0",
+    "cuIpcOpenMemHandle:0",
+    "cuIpcOpenMemHandle:2",
+    "cuLaunchKernel:15",
+    "kernel:2",
+    "cuMemcpyAsync:15",
+    "cuEventRecord:2",
+    "cuStreamQuery:15",
+    "cuStreamCreate:2",
+    "cuMemHostRegister:0",
+]
 
 
 @pytest.mark.parametrize("after", [0, 12, 15])
 def test_faults_where_the_mpi_reaches_gpus(launch, after):
     """Also of reading what an MPI has put into device memory."""
     flavour = ["openmpi", "mpich"][after % 2]
-    run = launch(flavour, "contract_gpu_direct", ranks=2, mode="dunnage", limit=120,
-                 **simulated(flavour, DUNNAGE_SIM_FAIL=f"cuMemcpyAsync:{after}:999", DUNNAGE_GPU_PATH="pass", CONTRACT_ERRORS_ARE_FATAL="1", **AWARE))
-    assert "FAIL contract" not in run.errors and "terminate called" not in run.errors and (run.code != 0 or run.finished), run
+    run = launch(
+        flavour,
+        "contract_gpu_direct",
+        ranks=2,
+        mode="dunnage",
+        limit=120,
+        **simulated(
+            flavour,
+            DUNNAGE_SIM_FAIL=f"cuMemcpyAsync:{after}:999",
+            DUNNAGE_GPU_PATH="pass",
+            CONTRACT_ERRORS_ARE_FATAL="1",
+            **AWARE,
+        ),
+    )
+    assert (
+        "FAIL contract" not in run.errors and "terminate called" not in run.errors and (run.code != 0 or run.finished)
+    ), run
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults(launch, fault):
-    """A device that fails: right to the last byte, or an error of the MPI, which ends the job; never a hang, a crash or other bytes."""
+    """A device that fails: right to the last byte, or an error of the MPI, which ends the job;
+    never a hang, a crash or other bytes."""
     flavour = ["openmpi", "mpich"][FAULTS.index(fault) % 2]
-    run = launch(flavour, "contract_gpu_direct", ranks=2, mode="dunnage", limit=120,
-                 **simulated(flavour, DUNNAGE_SIM_FAIL=f"{fault}:999", CONTRACT_ERRORS_ARE_FATAL="1"))
-    assert "FAIL contract" not in run.errors and "terminate called" not in run.errors and (run.code != 0 or run.finished), run
+    run = launch(
+        flavour,
+        "contract_gpu_direct",
+        ranks=2,
+        mode="dunnage",
+        limit=120,
+        **simulated(flavour, DUNNAGE_SIM_FAIL=f"{fault}:999", CONTRACT_ERRORS_ARE_FATAL="1"),
+    )
+    assert (
+        "FAIL contract" not in run.errors and "terminate called" not in run.errors and (run.code != 0 or run.finished)
+    ), run
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_one_device(launch, flavour):
-    run = launch(flavour, "contract_gpu_pack", 1, ranks=1, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_SIM_DEVICES="1"))
+    run = launch(
+        flavour,
+        "contract_gpu_pack",
+        1,
+        ranks=1,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, DUNNAGE_SIM_DEVICES="1"),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_small_pieces(launch, flavour):
     """Many pieces of staging memory for every buffer."""
-    run = launch(flavour, "contract_gpu_pack", 1, ranks=1, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_DEVICE_PIECE="4K"))
+    run = launch(
+        flavour,
+        "contract_gpu_pack",
+        1,
+        ranks=1,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, DUNNAGE_DEVICE_PIECE="4K"),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
 
 
 def test_switched_off(launch):
-    """DUNNAGE_DEVICE=off leaves device memory to the MPI, which does not know it. Or the tests above would prove nothing."""
-    run = launch("openmpi", "contract_gpu_pack", 1, ranks=1, mode="dunnage", limit=300, **simulated("openmpi", DUNNAGE_DEVICE="off"))
+    """DUNNAGE_DEVICE=off leaves device memory to the MPI, which does not know it. Or the tests
+    above would prove nothing."""
+    run = launch(
+        "openmpi",
+        "contract_gpu_pack",
+        1,
+        ranks=1,
+        mode="dunnage",
+        limit=300,
+        **simulated("openmpi", DUNNAGE_DEVICE="off"),
+    )
     assert any("crashed" in line for line in run.errors.splitlines()), run
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_report(launch, flavour, tmp_path):
     report = tmp_path / "report.json"
-    run = launch(flavour, "contract_gpu_pack", 1, ranks=1, mode="dunnage", limit=300, **simulated(flavour, DUNNAGE_REPORT=str(report)))
+    run = launch(
+        flavour,
+        "contract_gpu_pack",
+        1,
+        ranks=1,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, DUNNAGE_REPORT=str(report)),
+    )
     assert run.code == 0, run
     calls = json.loads(report.read_text())["calls"]
     assert calls["MPI_Pack"]["accelerated"] > 100 and calls["MPI_Unpack"]["accelerated"] > 100

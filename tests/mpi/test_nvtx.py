@@ -1,4 +1,5 @@
 """Ranges for NVIDIA's tools, told to a tool of our own."""
+
 import re
 import subprocess
 from pathlib import Path
@@ -17,15 +18,23 @@ def tool(tmp_path_factory):
     if not SIM.exists() or not include or not (Path(include[1]) / "nvtx3/nvToolsExt.h").exists():
         pytest.skip("built without NVTX")
     library = tmp_path_factory.mktemp("nvtx") / "tool.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-Wall", "-Werror", "-isystem", include[1], TOOL, "-o", library], check=True)
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", "-Wall", "-Werror", "-isystem", include[1], TOOL, "-o", library], check=True
+    )
     return library
 
 
 def ranges(launch, tool, folder, flavour, **variables):
     out = folder / "ranges"
     out.unlink(missing_ok=True)
-    run = launch(flavour, "contract_gpu_direct", ranks=2, mode="dunnage", limit=300,
-                 **simulated(flavour, NVTX_INJECTION64_PATH=str(tool), NVTX_TOOL_OUTPUT=str(out), **variables))
+    run = launch(
+        flavour,
+        "contract_gpu_direct",
+        ranks=2,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, NVTX_INJECTION64_PATH=str(tool), NVTX_TOOL_OUTPUT=str(out), **variables),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
     return out.read_text().splitlines() if out.exists() else []
 

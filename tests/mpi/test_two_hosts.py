@@ -1,4 +1,5 @@
 """scripts/two-hosts.sh: MPI programs between two network namespaces, over TCP."""
+
 import json
 import os
 import pathlib
@@ -29,11 +30,17 @@ def words(name, *options):
 
 @pytest.fixture(scope="session")
 def hosts(run_words):
-    """Runs words with a limit; skips where this machine cannot be two hosts, with the script's own reason."""
+    """Runs words with a limit; skips where this machine cannot be two hosts, with the script's own
+    reason."""
     if not NAMES:
         pytest.skip("no MPI here")
-    done = subprocess.run([SCRIPT, "--mpi", "openmpi", "--launcher", "/bin/true", "--", "nothing"],
-                          capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [SCRIPT, "--mpi", "openmpi", "--launcher", "/bin/true", "--", "nothing"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     if done.returncode == 77:
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stderr
@@ -57,9 +64,22 @@ def test_messages_cross_the_link(hosts, name):
     path = BUILD / "mpi" / MPIS[name].programs / "bench_noncontiguous_send"
     if not path.exists():
         pytest.skip(f"{path} is not built")
-    sizes = ["--least", str(PAYLOAD), "--most", str(PAYLOAD), "--exchanges", "1", "--flush", "0", "--schemes", "vector|both"]
+    sizes = [
+        "--least",
+        str(PAYLOAD),
+        "--most",
+        str(PAYLOAD),
+        "--exchanges",
+        "1",
+        "--flush",
+        "0",
+        "--schemes",
+        "vector|both",
+    ]
     # Two schemes, plain and with Dunnage, are sent three times each.
-    run = hosts([*words(name, "--expect", str(12 * PAYLOAD), "--dunnage", BUILD / "bin" / "dunnage"), "--", path, *sizes], 100)
+    run = hosts(
+        [*words(name, "--expect", str(12 * PAYLOAD), "--dunnage", BUILD / "bin" / "dunnage"), "--", path, *sizes], 100
+    )
     assert run.code == 0, run
     header, *results = [json.loads(line) for line in run.output.splitlines() if line.startswith("{")]
     assert header["hosts"] == ["dunnage-a", "dunnage-b"] and header["dunnage"]
@@ -76,8 +96,10 @@ def test_a_program_that_sends_little_is_noticed(hosts, name):
 @pytest.mark.parametrize("name", ONE_MPI)
 def test_the_hosts_share_no_memory_and_no_processes(hosts, name, tmp_path):
     program = tmp_path / "look"
-    program.write_text("#!/bin/sh\nname=$(hostname)\ntouch /dev/shm/seen-$name\nsleep 1\n"
-                       "echo $name sees $(ls /dev/shm | grep seen-), $(readlink /proc/self/ns/ipc) $(readlink /proc/self/ns/net)\n")
+    program.write_text(
+        "#!/bin/sh\nname=$(hostname)\ntouch /dev/shm/seen-$name\nsleep 1\n"
+        "echo $name sees $(ls /dev/shm | grep seen-), $(readlink /proc/self/ns/ipc) $(readlink /proc/self/ns/net)\n"
+    )
     program.chmod(0o755)
     run = hosts([*words(name), "--", program], 60)
     assert run.code == 0, run
@@ -103,9 +125,14 @@ def alive(marker):
 def test_nothing_is_left_behind(hosts, name, number):
     marker = f"TWO_HOSTS_TEST={uuid.uuid4()}"
     # What a shell starts in the background ignores interrupts, and so does all that comes of it.
-    process = subprocess.Popen([*words(name), "--", "sh", "-c", "echo started; sleep 1000"], text=True, start_new_session=True,
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-                               env={**environment(), **dict([marker.split("=")])}, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*words(name), "--", "sh", "-c", "echo started; sleep 1000"],
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        env={**environment(), **dict([marker.split("=")])},
+        stdout=subprocess.PIPE,
+    )
     with process:
         assert process.stdout.readline() == "started\n"
         assert len(alive(marker)) > 2
@@ -118,8 +145,14 @@ def test_nothing_is_left_behind(hosts, name, number):
 
 
 def refused(arguments, **variables):
-    done = subprocess.run([SCRIPT, *arguments], env={**environment(), **variables}, capture_output=True, text=True,
-                          check=False, timeout=20)
+    done = subprocess.run(
+        [SCRIPT, *arguments],
+        env={**environment(), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
     return done.returncode, done.stderr
 
 
@@ -151,13 +184,16 @@ def test_a_rate_that_is_none_is_refused(hosts):
     assert code == 77 and "cannot be shaped to '10furlongs'" in said
 
 
-@pytest.mark.parametrize("arguments, said", [
-    (["--mpi", "openmpi"], "no program"),
-    (["--", "x"], "--mpi must be"),
-    (["--mpi", "lam", "--", "x"], "not 'lam'"),
-    (["--speed", "1", "--", "x"], "unknown option --speed"),
-    (["--rate"], "--rate"),
-])
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--mpi", "openmpi"], "no program"),
+        (["--", "x"], "--mpi must be"),
+        (["--mpi", "lam", "--", "x"], "not 'lam'"),
+        (["--speed", "1", "--", "x"], "unknown option --speed"),
+        (["--rate"], "--rate"),
+    ],
+)
 def test_a_wrong_command_line_is_explained(arguments, said):
     code, words_said = refused(arguments)
     assert code == 2 and said in words_said
@@ -169,28 +205,64 @@ SEVERAL = [name for name in NAMES if name != "mpich"]
 
 @pytest.mark.parametrize("name", SEVERAL)
 def test_broadcasts_cross_the_link_once(hosts, name):
-    """Of 4 + 4 ranks: so many bytes go from one host to the other as there are in the messages, and a little more."""
+    """Of 4 + 4 ranks: so many bytes go from one host to the other as there are in the messages, and
+    a little more."""
     path = BUILD / "mpi" / MPIS[name].programs / "bench_bcast"
     if not path.exists():
         pytest.skip(f"{path} is not built")
     bytes_each, rounds, most = 4 << 20, 2, 2
-    arguments = ["--bytes", str(bytes_each), "--ways", "dunnage", "--rounds", str(rounds), "--most", str(most), "--seconds", "100"]
+    arguments = [
+        "--bytes",
+        str(bytes_each),
+        "--ways",
+        "dunnage",
+        "--rounds",
+        str(rounds),
+        "--most",
+        str(most),
+        "--seconds",
+        "100",
+    ]
     options = ["--ranks-per-host", "4", "--env", "DUNNAGE_BCAST=window", "--env", "MPIR_CVAR_CH4_PROGRESS_THROTTLE=1"]
-    run = hosts([*words(name, "--rate", "none", "--dunnage", BUILD / "bin" / "dunnage", *options), "--", path, *arguments], 200)
+    run = hosts(
+        [*words(name, "--rate", "none", "--dunnage", BUILD / "bin" / "dunnage", *options), "--", path, *arguments], 200
+    )
     results = [json.loads(line) for line in run.output.splitlines() if line.startswith("{")]
     assert results[-1]["series"]["dunnage"]["verified"], run
     crossed = int(re.search(r"two-hosts: (\d+) bytes went", run.errors).group(1))
-    # Two to see that they are right, six to warm up, those that are measured; of the first three, which are the MPI's, each may cross four times.
+    # Two to see that they are right, six to warm up, those that are measured; of the first three,
+    # which are the MPI's, each may cross four times.
     broadcasts = 2 + 6 + 2 * rounds * most
     assert broadcasts * bytes_each <= crossed < (broadcasts + 3 * 3 + 0.5) * bytes_each, run
 
 
-@pytest.mark.parametrize("how", ["window", "on"])  # on: some of each size are the MPI's, and then one rank of all judges
+@pytest.mark.parametrize(
+    "how", ["window", "on"]
+)  # on: some of each size are the MPI's, and then one rank of all judges
 @pytest.mark.parametrize("name", SEVERAL)
 def test_broadcasts_on_two_hosts(hosts, name, how):
     path = BUILD / "mpi" / MPIS[name].programs / "contracts"
     if not path.exists():
         pytest.skip(f"{path} is not built")
-    run = hosts([*words(name, "--rate", "none", "--ranks-per-host", "2", "--env", f"LD_PRELOAD={PRELOAD}", "--env", f"DUNNAGE_BCAST={how}",
-                        "--env", "MPIR_CVAR_CH4_PROGRESS_THROTTLE=1"), "--", path, "bcast"], 200)
+    run = hosts(
+        [
+            *words(
+                name,
+                "--rate",
+                "none",
+                "--ranks-per-host",
+                "2",
+                "--env",
+                f"LD_PRELOAD={PRELOAD}",
+                "--env",
+                f"DUNNAGE_BCAST={how}",
+                "--env",
+                "MPIR_CVAR_CH4_PROGRESS_THROTTLE=1",
+            ),
+            "--",
+            path,
+            "bcast",
+        ],
+        200,
+    )
     assert run.code == 0 and ", 0 failed" in run.output, run

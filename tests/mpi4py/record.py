@@ -2,9 +2,9 @@
 
     record.py SUITE FOLDER [MODULE...]
 
-SUITE is the `test` folder of mpi4py's source distribution, MODULE a name like test_p2p_buf (all without any). Writes
-FOLDER/rank-N: one line `OUTCOME TEST` for each test, and first `started TEST`, so that after a crash or a hang it is
-known where.
+SUITE is the `test` folder of mpi4py's source distribution, MODULE a name like test_p2p_buf (all
+without any). Writes FOLDER/rank-N: one line `OUTCOME TEST` for each test, and first `started TEST`,
+so that after a crash or a hang it is known where.
 """
 import os
 import pathlib

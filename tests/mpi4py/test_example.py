@@ -1,4 +1,5 @@
-"""examples/python on this machine's kind of memory: NumPy's where there is no GPU, which is what they say then."""
+"""examples/python on this machine's kind of memory: NumPy's where there is no GPU, which is what
+they say then."""
 import pytest
 
 import suite

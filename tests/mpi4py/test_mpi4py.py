@@ -1,4 +1,6 @@
-"""The part of mpi4py's own tests that is about messages and datatypes, on two of the wheels. suite.py runs all of it."""
+"""The part of mpi4py's own tests that is about messages and datatypes, on two of the wheels.
+suite.py runs all of it."""
+
 import json
 
 import pytest
@@ -8,8 +10,12 @@ import suite
 # By the number of ranks: more ranks than cores make some of them slow.
 QUICK = ["test_p2p_buf_matched", "test_p2p_obj", "test_request", "test_status", "test_subclass"]
 SOME = [*QUICK, "test_cco_ngh_buf", "test_pack", "test_msgspec"]
-MODULES = {1: [*SOME, "test_p2p_buf", "test_cco_vec", "test_cco_nb_vec", "test_cco_pr_vec"], 2: [*SOME, "test_p2p_buf", "test_cco_vec"],
-           3: SOME, 5: QUICK}
+MODULES = {
+    1: [*SOME, "test_p2p_buf", "test_cco_vec", "test_cco_nb_vec", "test_cco_pr_vec"],
+    2: [*SOME, "test_p2p_buf", "test_cco_vec"],
+    3: SOME,
+    5: QUICK,
+}
 
 PROGRAM = """
 from mpi4py import MPI
@@ -45,8 +51,9 @@ def test_numpy_buffers_are_accelerated(mpi, tmp_path):
     """By the command that the guide names; or the comparison would prove nothing."""
     program, report = tmp_path / "program.py", tmp_path / "report.json"
     program.write_text(PROGRAM)
-    run = suite.launch(mpi, ["mpiexec", "-n", "2", "python", program], through=True,
-                       variables={"DUNNAGE_REPORT": str(report)})
+    run = suite.launch(
+        mpi, ["mpiexec", "-n", "2", "python", program], through=True, variables={"DUNNAGE_REPORT": str(report)}
+    )
     assert run.returncode == 0, run.stdout
     calls = json.loads(report.read_text())["calls"]
     sent = calls.get("MPI_Isend_c") or calls["MPI_Isend"]
@@ -56,11 +63,18 @@ def test_numpy_buffers_are_accelerated(mpi, tmp_path):
     assert broadcast["declined"] == {"this call is left to the MPI": 2}, calls
 
 
-@pytest.mark.parametrize("mpi, call, module", [
-    ("openmpi5", "MPI_Ibcast", "test_cco_nb_buf"), ("openmpi5", "MPI_Bcast_init", "test_cco_pr_buf"),
-    ("mpich5", "MPI_Ibcast", "test_cco_nb_buf"), ("impi", "MPI_Bcast_init", "test_cco_pr_buf")])
+@pytest.mark.parametrize(
+    "mpi, call, module",
+    [
+        ("openmpi5", "MPI_Ibcast", "test_cco_nb_buf"),
+        ("openmpi5", "MPI_Bcast_init", "test_cco_pr_buf"),
+        ("mpich5", "MPI_Ibcast", "test_cco_nb_buf"),
+        ("impi", "MPI_Bcast_init", "test_cco_pr_buf"),
+    ],
+)
 def test_broadcasts_by_dunnage(mpi, call, module, tmp_path):
-    """All of them, however small. On Open MPI 5 the persistent ones are in no header that the contract programs are compiled with."""
+    """All of them, however small. On Open MPI 5 the persistent ones are in no header that the
+    contract programs are compiled with."""
     report = tmp_path / "report.json"
     result = suite.compare(mpi, 3, [module], {"DUNNAGE_BCAST": "window", "DUNNAGE_REPORT": str(report)})
     assert not result["differ"], f"{result['differ']}\n{result['output']}"

@@ -1,4 +1,5 @@
-// Random types, counts and alignments: the engine against the brute-force typemap, whole and cut anywhere.
+// Random types, counts and alignments: the engine against the brute-force typemap, whole and cut
+// anywhere.
 #include <chrono>
 #include <iostream>
 
@@ -38,7 +39,8 @@ TEST(Random, AgainstTheTypemap) {
   EXPECT_GT(types, 100);
 }
 
-// Types with a story: seeds that failed once, TEMPI's wrong answers, and shapes that reach every kernel.
+// Types with a story: seeds that failed once, TEMPI's wrong answers, and shapes that reach every
+// kernel.
 class Chosen : public testing::TestWithParam<std::pair<const char*, std::int64_t>> {};
 
 TEST_P(Chosen, AgainstTheTypemap) {

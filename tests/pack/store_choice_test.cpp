@@ -5,7 +5,8 @@
 namespace dunnage::pack {
 namespace {
 
-/// How many of `pieces` are streamed where cached pieces cost `cached` and streamed ones `streamed`.
+/// How many of `pieces` are streamed where cached pieces cost `cached` and streamed ones
+/// `streamed`.
 int streamed_of(int pieces, double cached, double streamed) {
   StoreChoice choice;
   int n = 0;

@@ -19,7 +19,8 @@ TEST(Device, ShapesCountSectors) {
   EXPECT_EQ(device_shape(0, 0, 0).sectors, 0);
 }
 
-// Kernel times measured on an H200 (docs/measurements, pack-device): the model is within a third of them.
+// Kernel times measured on an H200 (docs/measurements, pack-device): the model is within a third of
+// them.
 TEST(Device, PredictionsAreNearWhatWasMeasured) {
   struct Row {
     std::int64_t size, blocks, span;

@@ -42,9 +42,9 @@ TEST(ModelFile, EveryFigureIsTaken) {
   std::int64_t n = 1;
   const auto flat = asked.flatten();
   for (const auto& figure : flat.items()) asked[json::json_pointer(figure.key())] = n++;
-  EXPECT_EQ(
-      n,
-      70);  // three prices, two sizes, three of GPUs and ten of broadcasts; of each of two classes a size, and of each side two prices and two figures
+  // Three prices, two sizes, three of GPUs and ten of broadcasts. Each of two classes has a size,
+  // and two prices and two figures for each side.
+  EXPECT_EQ(n, 70);
   EXPECT_EQ(figures(read(with(asked))), asked);
 }
 

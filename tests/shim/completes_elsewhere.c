@@ -1,5 +1,5 @@
-/* An operation that is started as MPI_Irecv and completed through PMPI_Wait, by the program or by a tool; types that are
-   freed that way, so that their handles come again. Sends to itself. */
+/* An operation that is started as MPI_Irecv and completed through PMPI_Wait, by the program or by a
+   tool; types that are freed that way, so that their handles come again. Sends to itself. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* A profiling tool of the smallest kind: counts MPI_Send and says at the end how many there were, and of what type. */
+/* A profiling tool of the smallest kind: counts MPI_Send and says at the end how many there were,
+   and of what type. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-! A strided message to itself through mpi_f08, as a function for others to call and, with -DPROGRAM, as a program.
+! A strided message to itself through mpi_f08, as a function for others to call and, with -DPROGRAM,
+! as a program.
 module loading
   use mpi_f08
   implicit none

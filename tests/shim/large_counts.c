@@ -1,5 +1,5 @@
-/* What mpi4py does: the large-count functions are used wherever their symbols exist. An MPI without them, preloaded
-   with a library that exports them, must still get what it is asked for. */
+/* What mpi4py does: the large-count functions are used wherever their symbols exist. An MPI without
+   them, preloaded with a library that exports them, must still get what it is asked for. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* Large-count collectives of two ranks on an MPI without them, with arguments that one side may not look at. */
+/* Large-count collectives of two ranks on an MPI without them, with arguments that one side may not
+   look at. */
 #include <mpi.h>
 #include <stdio.h>
 

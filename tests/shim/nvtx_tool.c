@@ -1,4 +1,5 @@
-/* A tool as NVTX loads it (NVTX_INJECTION64_PATH): writes the ranges that it is told of to the file in NVTX_TOOL_OUTPUT. */
+/* A tool as NVTX loads it (NVTX_INJECTION64_PATH): writes the ranges that it is told of to the file
+   in NVTX_TOOL_OUTPUT. */
 #include <nvtx3/nvToolsExt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* A profiling tool as small as they come: it counts completing calls and goes on to the MPI. That it wraps these and
-   not the calls that start an operation is what makes it a test: an operation begins in one library and ends in another. */
+/* A profiling tool as small as they come: it counts completing calls and goes on to the MPI. That
+   it wraps these and not the calls that start an operation is what makes it a test: an operation
+   begins in one library and ends in another. */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -38,14 +38,16 @@ def test_in_a_module_of_python(build, fortran, root_environment, tmp_path):
 
 
 def test_linked_with_the_program(build, fortran, root_environment, tmp_path):
-    """Nothing in the program refers to the library itself, so a linker that drops such libraries must be told."""
+    """Nothing in the program refers to the library itself, so a linker that drops such libraries
+    must be told."""
     program = fortran("program", "-DPROGRAM", "-Wl,--no-as-needed", f"-L{build / 'lib'}", "-ldunnage",
                       f"-Wl,-rpath,{build / 'lib'}")
     assert accelerated([program], root_environment, tmp_path / "report.json") == {"MPI_Isend": 1, "MPI_Irecv": 1}
 
 
 def test_the_wrappers_call_and_do_not_jump(build, flavour):
-    """A hook under a PMPI name knows its caller by the return address; a jump would leave that of the caller's caller."""
+    """A hook under a PMPI name knows its caller by the return address; a jump would leave that of
+    the caller's caller."""
     program = build / f"mpi/{flavour}/f90_contract_f08"
     if not program.exists():
         pytest.skip(f"{program} is not built")

@@ -1,4 +1,5 @@
 """The model file, as preloaded programs meet it."""
+
 import json
 import pathlib
 import subprocess
@@ -25,7 +26,10 @@ def mpi(request):
 
 def halo(build, mpi, **variables):
     """A halo exchange of two ranks; returns what the launcher gave."""
-    variables = {"LD_PRELOAD": str(build / "lib/libdunnage.so"), **{name: str(value) for name, value in variables.items()}}
+    variables = {
+        "LD_PRELOAD": str(build / "lib/libdunnage.so"),
+        **{name: str(value) for name, value in variables.items()},
+    }
     words = [*command(mpi, 2, variables), build / "mpi" / mpi.name / "halo3d", "16", "2"]
     done = subprocess.run([str(word) for word in words], env=environment(), capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -41,7 +45,8 @@ def sends(build, mpi, tmp_path, **variables):
 
 @pytest.fixture
 def opposite(build, mpi, tmp_path):
-    """What the built-in figures make of the sends, and prices by which all is the other way round."""
+    """What the built-in figures make of the sends, and prices by which all is the other way
+    round."""
     built_in = sends(build, mpi, tmp_path, DUNNAGE_MODEL="none")[1]
     return built_in["accelerated"], prices(1000, 0) if built_in["accelerated"] else prices(0, 1000)
 
@@ -63,9 +68,18 @@ def test_its_prices_decide(build, mpi, tmp_path, engine, price, reason):
 
 def test_it_is_found_at_its_usual_place(build, mpi, tmp_path, opposite):
     built_in, figures = opposite
-    info = subprocess.run([build / "bin/dunnage", "info"], env={**environment(), "XDG_CACHE_HOME": str(tmp_path)},
-                          capture_output=True, text=True, check=True).stdout
-    path = next(line for line in info.splitlines() if f"{tmp_path}/dunnage/model-" in line).split("there is no ")[1].split(";")[0]
+    info = subprocess.run(
+        [build / "bin/dunnage", "info"],
+        env={**environment(), "XDG_CACHE_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    path = (
+        next(line for line in info.splitlines() if f"{tmp_path}/dunnage/model-" in line)
+        .split("there is no ")[1]
+        .split(";")[0]
+    )
     write(pathlib.Path(path), [library(mpi)], **figures)
     assert bool(sends(build, mpi, tmp_path, XDG_CACHE_HOME=tmp_path)[1]["accelerated"]) != bool(built_in)
     assert sends(build, mpi, tmp_path, XDG_CACHE_HOME=tmp_path, DUNNAGE_MODEL="none")[1]["accelerated"] == built_in

@@ -1,4 +1,6 @@
-"""One preload library for every MPI: which backend it takes, by which launcher, beside which other tool."""
+"""One preload library for every MPI: which backend it takes, by which launcher, beside which other
+tool."""
+
 import json
 import pathlib
 import re
@@ -13,8 +15,9 @@ OWN_PROGRAMS = [name for name, mpi in MPIS.items() if not mpi.libraries]
 
 
 def run(words, **variables):
-    return subprocess.run([str(word) for word in words], env={**environment(), **variables}, capture_output=True,
-                          text=True, timeout=120)
+    return subprocess.run(
+        [str(word) for word in words], env={**environment(), **variables}, capture_output=True, text=True, timeout=120
+    )
 
 
 def checked(words, **variables):
@@ -36,7 +39,9 @@ def mpi(request):
 def column(mpi, build, tmp_path_factory):
     """The program, with its MPI found by rpath."""
     program = tmp_path_factory.mktemp(mpi.name) / "column"
-    folder = next(entry["libraries"] for entry in json.loads((build / "mpis.json").read_text()) if entry["name"] == mpi.name)
+    folder = next(
+        entry["libraries"] for entry in json.loads((build / "mpis.json").read_text()) if entry["name"] == mpi.name
+    )
     checked([compiler(build, mpi.name), HERE / "column.c", "-o", program, f"-Wl,-rpath,{folder}"])
     return program
 
@@ -49,13 +54,19 @@ def tool(mpi, build, tmp_path_factory):
 
 
 def right(result):
-    return sorted(line for line in result.stdout.splitlines() if line.startswith("rank")) == ["rank 0: 0 wrong", "rank 1: 0 wrong"]
+    return sorted(line for line in result.stdout.splitlines() if line.startswith("rank")) == [
+        "rank 0: 0 wrong",
+        "rank 1: 0 wrong",
+    ]
 
 
 def test_the_tool_preloads_the_launcher(build, mpi, column, tmp_path):
-    """`dunnage run` sets the variable for the launcher, which hands it on to the ranks of its host by itself."""
+    """`dunnage run` sets the variable for the launcher, which hands it on to the ranks of its host
+    by itself."""
     report = tmp_path / "report.json"
-    result = checked([build / "bin/dunnage", "run", f"--report={report}", "--force=always", "--", *command(mpi, 2, {}), column])
+    result = checked(
+        [build / "bin/dunnage", "run", f"--report={report}", "--force=always", "--", *command(mpi, 2, {}), column]
+    )
     assert right(result)
     found = json.loads(report.read_text())
     assert found["ranks"] == 2 and found["calls"]["MPI_Send"]["accelerated"] == 3
@@ -64,8 +75,18 @@ def test_the_tool_preloads_the_launcher(build, mpi, column, tmp_path):
 
 def test_linked_and_not_preloaded(build, mpi, tmp_path):
     program, report = tmp_path / "column", tmp_path / "report.json"
-    checked([compiler(build, mpi.name), HERE / "column.c", "-o", program, f"-L{build}/lib", "-Wl,--no-as-needed", "-ldunnage",
-             f"-Wl,-rpath,{build}/lib"])
+    checked(
+        [
+            compiler(build, mpi.name),
+            HERE / "column.c",
+            "-o",
+            program,
+            f"-L{build}/lib",
+            "-Wl,--no-as-needed",
+            "-ldunnage",
+            f"-Wl,-rpath,{build}/lib",
+        ]
+    )
     result = checked([*command(mpi, 2, {}), program], DUNNAGE_REPORT=str(report), DUNNAGE_FORCE="always")
     assert right(result)
     assert json.loads(report.read_text())["calls"]["MPI_Send"]["accelerated"] == 3
@@ -86,8 +107,9 @@ def test_beside_another_tool(build, mpi, column, tool, tmp_path, order):
         assert json.loads(report.read_text())["calls"]["MPI_Send"]["accelerated"] == 3
 
 
-@pytest.mark.parametrize("built_for, runs_on", [("openmpi", "openmpi5"), ("mpich5", "impi"), ("impi", "mpich5"),
-                                                ("mpi_abi", "impi")])
+@pytest.mark.parametrize(
+    "built_for, runs_on", [("openmpi", "openmpi5"), ("mpich5", "impi"), ("impi", "mpich5"), ("mpi_abi", "impi")]
+)
 def test_a_program_of_one_family_on_another_library(build, tmp_path, built_for, runs_on):
     """The backend is that of the family; how it behaves is that of the library which is there."""
     if not {built_for, runs_on} <= set(MPIS):
@@ -95,8 +117,12 @@ def test_a_program_of_one_family_on_another_library(build, tmp_path, built_for, 
     entry = next(mpi for mpi in json.loads((build / "mpis.json").read_text()) if mpi["name"] == runs_on)
     program, report = tmp_path / "column", tmp_path / "report.json"
     checked([compiler(build, built_for), HERE / "column.c", "-o", program, "-Wl,--enable-new-dtags"])
-    variables = {"LD_PRELOAD": str(build / "lib/libdunnage.so"), "DUNNAGE_REPORT": str(report), "DUNNAGE_FORCE": "always",
-                 "LD_LIBRARY_PATH": entry["libraries"]}
+    variables = {
+        "LD_PRELOAD": str(build / "lib/libdunnage.so"),
+        "DUNNAGE_REPORT": str(report),
+        "DUNNAGE_FORCE": "always",
+        "LD_LIBRARY_PATH": entry["libraries"],
+    }
     assert right(checked([*command(MPIS[runs_on], 2, variables), program]))
     found = json.loads(report.read_text())
     assert entry["version"] in found["mpi"] and found["calls"]["MPI_Send"]["accelerated"] == 3
@@ -112,33 +138,45 @@ int MPI_Send(const void* b, int n, void* t, int d, int g, void* c) { return 42; 
 
 @pytest.fixture
 def fake(build, tmp_path):
-    """fake("Some MPI 1.0", "libmpi.so"): a program that calls MPI_Send of an MPI of that version text and file name."""
+    """fake("Some MPI 1.0", "libmpi.so"): a program that calls MPI_Send of an MPI with
+    that version text and file name."""
+
     def make(version, name):
         (tmp_path / "mpi.c").write_text(FAKE)
         (tmp_path / "main.c").write_text(
             "int MPI_Send(const void*, int, void*, int, int, void*);\n"
-            "int main(void) { return MPI_Send(0, 0, 0, 0, 0, 0) == 42 && MPI_Send(0, 0, 0, 0, 0, 0) == 42 ? 0 : 1; }\n")
+            "int main(void) { return MPI_Send(0, 0, 0, 0, 0, 0) == 42 && MPI_Send(0, 0, 0, 0, 0, 0) == 42 ? 0 : 1; }\n"
+        )
         checked(["cc", "-shared", "-fPIC", f'-DVERSION="{version}"', tmp_path / "mpi.c", "-o", tmp_path / name])
         checked(["cc", tmp_path / "main.c", tmp_path / name, "-o", tmp_path / "main", f"-Wl,-rpath,{tmp_path}"])
         return checked([tmp_path / "main"], LD_PRELOAD=str(build / "lib/libdunnage.so")).stderr.splitlines()
+
     return make
 
 
 def test_an_unknown_mpi_is_passed_through_with_one_line(fake):
     [line] = fake("Some MPI 1.0\\nand more", "libmpi.so")
-    assert line == ("dunnage: unknown MPI 'Some MPI 1.0', of neither the Open MPI, the MPICH nor the standard ABI; "
-                    "calls are passed through")
+    assert line == (
+        "dunnage: unknown MPI 'Some MPI 1.0', of neither the Open MPI, the MPICH nor the standard ABI; "
+        "calls are passed through"
+    )
 
 
-@pytest.mark.parametrize("version, name", [("Open MPI v9.9", "libmpi.so"), ("MVAPICH2 Version: 2.3.7", "libmpi.so"),
-                                           ("Some MPI 1.0", "libmpi_abi.so.1")])
+@pytest.mark.parametrize(
+    "version, name",
+    [("Open MPI v9.9", "libmpi.so"), ("MVAPICH2 Version: 2.3.7", "libmpi.so"), ("Some MPI 1.0", "libmpi_abi.so.1")],
+)
 def test_an_mpi_that_lacks_what_we_need_is_passed_through_with_one_line(build, fake, version, name):
     """The backend is the right one, or the line would be another."""
     family = "abi" if "abi" in name else "openmpi" if "Open" in version else "mpich"
     if not (build / f"lib/dunnage/libdunnage-{family}.so").exists():
         pytest.skip(f"no backend {family}")
     [line] = fake(version, name)
-    assert line.startswith("dunnage: ") and line.endswith("; calls are passed through") or "cannot load the backend" in line
+    assert (
+        line.startswith("dunnage: ")
+        and line.endswith("; calls are passed through")
+        or "cannot load the backend" in line
+    )
     assert "unknown MPI" not in line
 
 
@@ -161,9 +199,13 @@ def test_a_wrong_prototype_does_not_conform(build, mpi, tmp_path):
 
 
 def test_large_counts_on_an_older_library_of_the_family(build, tmp_path):
-    """As MPICH 3 is, and what derives from it: the backend has large counts, the library's are taken away here."""
-    entries = [entry for entry in json.loads((build / "mpis.json").read_text())
-               if entry["kind"] == "mpich" and (pathlib.Path(entry["libraries"]) / "libmpi.so.12").exists()]
+    """As MPICH 3 is, and what derives from it: the backend has large counts, the library's are
+    taken away here."""
+    entries = [
+        entry
+        for entry in json.loads((build / "mpis.json").read_text())
+        if entry["kind"] == "mpich" and (pathlib.Path(entry["libraries"]) / "libmpi.so.12").exists()
+    ]
     if not entries:
         pytest.skip("no MPICH with a libmpi.so.12 here")
     libraries = pathlib.Path(entries[-1]["libraries"])
@@ -173,8 +215,12 @@ def test_large_counts_on_an_older_library_of_the_family(build, tmp_path):
     (tmp_path / "libmpi.so.12").write_bytes(old)
     program, report = tmp_path / "large_counts", tmp_path / "report.json"
     checked([entries[-1]["compiler"], HERE / "large_counts.c", "-o", program, "-Wl,--enable-new-dtags"])
-    variables = {"LD_LIBRARY_PATH": f"{tmp_path}:{libraries}:{libraries}/mpich", "LD_PRELOAD": str(build / "lib/libdunnage.so"),
-                 "DUNNAGE_REPORT": str(report), "DUNNAGE_FORCE": "always"}
+    variables = {
+        "LD_LIBRARY_PATH": f"{tmp_path}:{libraries}:{libraries}/mpich",
+        "LD_PRELOAD": str(build / "lib/libdunnage.so"),
+        "DUNNAGE_REPORT": str(report),
+        "DUNNAGE_FORCE": "always",
+    }
     assert checked([program], **variables).stdout == "0 failed\n"
     calls = json.loads(report.read_text())["calls"]
     assert calls["MPI_Pack"]["accelerated"] == 1 and "MPI_Pack_c" not in calls

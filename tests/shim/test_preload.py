@@ -1,4 +1,6 @@
-"""The preloaded library from outside: what it exports, what it costs to load, what it says and when it keeps quiet."""
+"""The preloaded library from outside: what it exports, what it costs to load, what it says and when
+it keeps quiet."""
+
 import json
 import re
 import shutil
@@ -36,7 +38,9 @@ def test_backend_exports_one_function(build, flavour):
 
 
 def test_needs_nothing_but_the_c_library(build):
-    out = subprocess.run(["readelf", "-d", build / "lib/libdunnage.so"], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run(
+        ["readelf", "-d", build / "lib/libdunnage.so"], capture_output=True, text=True, check=True
+    ).stdout
     needed = set(re.findall(r"NEEDED.*\[(.+)\]", out))
     assert all(name.startswith(("libc.so", "libdl.so", "libpthread.so", "ld-linux")) for name in needed), needed
 
@@ -50,7 +54,9 @@ def test_inert_without_mpi(build, root_environment):
 
 @pytest.mark.alone
 def test_loading_takes_well_under_a_millisecond(build, root_environment):
-    """A wide bound, so that a busy machine does not fail it: what it catches is a constructor or a big dependency."""
+    """A wide bound, so that a busy machine does not fail it: what it catches is a constructor or a
+    big dependency."""
+
     def seconds(environment):
         samples = []
         for _ in range(40):
@@ -58,6 +64,7 @@ def test_loading_takes_well_under_a_millisecond(build, root_environment):
             subprocess.run(["/bin/true"], env=environment, check=True)
             samples.append(time.perf_counter() - start)
         return statistics.median(samples)
+
     plain = seconds(root_environment)
     loaded = seconds({**root_environment, "LD_PRELOAD": str(build / "lib/libdunnage.so")})
     print(f"loading adds {1e6 * (loaded - plain):.0f} us")
@@ -120,17 +127,25 @@ def test_bad_setting_is_one_clear_line(build, program, root_environment):
 @pytest.mark.parametrize("simd", ["scalar", "sse4", "avx2", "avx512"])
 def test_every_instruction_set_gives_the_same_bytes(build, flavour, root_environment, simd):
     """One that this processor lacks falls back to what it has."""
-    run = preloaded(build, [build / f"mpi/{flavour}/contracts", "random", 2], root_environment, DUNNAGE_SIMD=simd,
-                    DUNNAGE_FORCE="always")
+    run = preloaded(
+        build,
+        [build / f"mpi/{flavour}/contracts", "random", 2],
+        root_environment,
+        DUNNAGE_SIMD=simd,
+        DUNNAGE_FORCE="always",
+    )
     assert run.returncode == 0, run.stdout + run.stderr
 
 
 def test_a_process_without_an_mpi_library_is_told_once(build, root_environment, tmp_path):
-    """A program that calls MPI_Send though no MPI is loaded: a clear line and an error, not a crash."""
+    """A program that calls MPI_Send though no MPI is loaded: a clear line and an error, not a
+    crash."""
     source = tmp_path / "lonely.c"
     source.write_text("int MPI_Send(void); int main(void) { return MPI_Send() == 0 || MPI_Send() == 0; }")
-    subprocess.run(["cc", source, "-o", tmp_path / "lonely", "-L", build / "lib", "-ldunnage",
-                    f"-Wl,-rpath,{build / 'lib'}"], check=True)
+    subprocess.run(
+        ["cc", source, "-o", tmp_path / "lonely", "-L", build / "lib", "-ldunnage", f"-Wl,-rpath,{build / 'lib'}"],
+        check=True,
+    )
     run = subprocess.run([tmp_path / "lonely"], env=root_environment, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0 and run.stderr.count("dunnage") == 1 and "no MPI library" in run.stderr
 
@@ -153,7 +168,9 @@ def test_large_counts_between_ranks_of_an_mpi_without_them(build, root, root_env
     compiler = next(mpi["compiler"] for mpi in compiler if mpi["name"] == name)
     subprocess.run([compiler, root / "tests/shim/large_counts_between.c", "-o", tmp_path / "program"], check=True)
     launch = command(MPIS[name], 2, {"LD_PRELOAD": str(build / "lib/libdunnage.so")})
-    run = subprocess.run([*launch, tmp_path / "program"], env=root_environment, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(
+        [*launch, tmp_path / "program"], env=root_environment, capture_output=True, text=True, timeout=120
+    )
     assert run.returncode == 0 and run.stdout.count("0 failed") == 2, run.stdout + run.stderr
 
 
@@ -162,7 +179,9 @@ def test_a_wildcard_receive_does_not_take_the_report(build, root, flavour, root_
     subprocess.run([wrapper, root / "tests/shim/wildcard.c", "-o", tmp_path / "program"], check=True)
     report = tmp_path / "report.json"
     launch = command(MPIS[flavour], 3, {"LD_PRELOAD": str(build / "lib/libdunnage.so"), "DUNNAGE_REPORT": str(report)})
-    run = subprocess.run([*launch, tmp_path / "program"], env=root_environment, capture_output=True, text=True, timeout=120)
+    run = subprocess.run(
+        [*launch, tmp_path / "program"], env=root_environment, capture_output=True, text=True, timeout=120
+    )
     assert run.returncode == 0 and "0 wrong" in run.stdout, run.stdout + run.stderr
     assert json.loads(report.read_text())["ranks"] == 3
 
@@ -172,8 +191,9 @@ def test_report_waits_for_nobody(build, flavour, root_environment, tmp_path):
     path = tmp_path / "report.json"
     launch = command(MPIS[flavour], 1, {})
     program = [build / f"mpi/{flavour}/halo3d", 16, 2]
-    run = preloaded(build, [*launch, "env", f"DUNNAGE_REPORT={path}", *program, ":", "-n", 1, *program],
-                    root_environment)
+    run = preloaded(
+        build, [*launch, "env", f"DUNNAGE_REPORT={path}", *program, ":", "-n", 1, *program], root_environment
+    )
     assert run.returncode == 0, run.stdout + run.stderr
     assert json.loads(path.read_text())["ranks"] == 1
 
@@ -181,8 +201,8 @@ def test_report_waits_for_nobody(build, flavour, root_environment, tmp_path):
 @pytest.mark.parametrize("order", ["none", "tool first", "tool last"])
 @pytest.mark.parametrize("force", ["auto", "always"])
 def test_what_others_complete_through_pmpi(build, root, flavour, root_environment, tmp_path, order, force):
-    """A tool that wraps only the calls that end something, before Dunnage and behind it; and a program that calls PMPI
-    itself. Nothing may be lost, and nothing be counted twice."""
+    """A tool that wraps only the calls that end something, before Dunnage and behind it; and a
+    program that calls PMPI itself. Nothing may be lost, and nothing be counted twice."""
     wrapper = shutil.which(f"mpicc.{flavour}") or pytest.skip(f"no mpicc.{flavour} here")
     folder = tmp_path / "mca_program"  # a name that sounds like a part of Open MPI
     folder.mkdir()
@@ -191,9 +211,18 @@ def test_what_others_complete_through_pmpi(build, root, flavour, root_environmen
     subprocess.run([wrapper, "-shared", "-fPIC", root / "tests/shim/partial_tool.c", "-o", tool], check=True)
     dunnage, report = build / "lib/libdunnage.so", tmp_path / "report.json"
     libraries = {"none": [dunnage], "tool first": [tool, dunnage], "tool last": [dunnage, tool]}[order]
-    run = subprocess.run([program], env={**root_environment, "LD_PRELOAD": ":".join(map(str, libraries)),
-                                         "DUNNAGE_FORCE": force, "DUNNAGE_REPORT": str(report)},
-                         capture_output=True, text=True, timeout=120)
+    run = subprocess.run(
+        [program],
+        env={
+            **root_environment,
+            "LD_PRELOAD": ":".join(map(str, libraries)),
+            "DUNNAGE_FORCE": force,
+            "DUNNAGE_REPORT": str(report),
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert run.returncode == 0 and run.stdout == "0 wrong\n", run.stdout + run.stderr
     assert ("tool: 8 waits, 4 frees" in run.stderr) == (order != "none"), run.stderr
     calls = json.loads(report.read_text())["calls"]

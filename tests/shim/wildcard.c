@@ -1,4 +1,5 @@
-/* A master that takes whatever comes, from workers that are at MPI_Finalize by then: it must get what they sent. */
+/* A master that takes whatever comes, from workers that are at MPI_Finalize by then: it must get
+   what they sent. */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -8,7 +8,8 @@
 
 namespace dunnage::tests {
 
-/// Room for `count` elements wherever their bytes lie; base() is the address that MPI would be given.
+/// Room for `count` elements wherever their bytes lie; base() is the address that MPI would be
+/// given.
 class Buffer {
  public:
   Buffer(const type::Layout& layout, std::int64_t count, unsigned char fill, std::int64_t misalign = 0) {

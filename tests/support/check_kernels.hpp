@@ -56,7 +56,8 @@ class EmulatedDevice {
   std::map<std::string, const pack::cuda::EmulatedKernel*> kernels_;
 };
 
-/// What is wrong, or nothing. Packs and unpacks whole and in ranges, on any alignment, between guards.
+/// What is wrong, or nothing. Packs and unpacks whole and in ranges, on any alignment, between
+/// guards.
 inline std::optional<std::string> check_kernels(EmulatedDevice& device, const type::Spec& spec, std::int64_t count,
                                                 const Between& between) {
   using pack::cuda::Direction;

@@ -1,4 +1,5 @@
-// One type, one count: the engine against the brute-force typemap. Shared by the random tests and the fuzz target.
+// One type, one count: the engine against the brute-force typemap. Shared by the random tests and
+// the fuzz target.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,8 @@ inline bool overlaps(const type::Spec& spec, std::int64_t count) {
   return false;
 }
 
-/// What is wrong, or nothing. Packs and unpacks whole and cut anywhere, with both kinds of stores, between guards.
+/// What is wrong, or nothing. Packs and unpacks whole and cut anywhere, with both kinds of stores,
+/// between guards.
 inline std::optional<std::string> check_program(const type::Spec& spec, std::int64_t count, const Between& between) {
   using Bytes = std::vector<unsigned char>;
   const auto layout = type::layout_of(spec);

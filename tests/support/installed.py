@@ -1,4 +1,5 @@
 """The MPIs that the build found, and how programs are run with each."""
+
 import dataclasses
 import json
 import os
@@ -9,7 +10,9 @@ BUILD = pathlib.Path(os.environ.get("DUNNAGE_HOME") or pathlib.Path(__file__).re
 
 @dataclasses.dataclass(frozen=True)
 class Mpi:
-    """One to run programs with: those built for `programs`, on the library and by the launcher of another perhaps."""
+    """One to run programs with: those built for `programs`, on the library and by the launcher of
+    another perhaps."""
+
     name: str
     programs: str
     kind: str
@@ -27,13 +30,16 @@ class Mpi:
 
 
 def installed():
-    """The MPIs that CMake found, and the programs of one with the library of another of its ABI family."""
+    """The MPIs that CMake found, and the programs of one with the library of another of its ABI
+    family."""
     path = BUILD / "mpis.json"
     found = {entry["name"]: entry for entry in json.loads(path.read_text())} if path.exists() else {}
     mpis = [Mpi(name, name, entry["kind"], entry["version"], entry["launcher"]) for name, entry in found.items()]
     if "mpi_abi" in found and "impi" in found:  # Intel's libmpi_abi.so stands beside its libmpi.so
         entry = found["impi"]
-        mpis.append(Mpi("mpi_abi_on_impi", "mpi_abi", entry["kind"], entry["version"], entry["launcher"], entry["libraries"]))
+        mpis.append(
+            Mpi("mpi_abi_on_impi", "mpi_abi", entry["kind"], entry["version"], entry["launcher"], entry["libraries"])
+        )
     return {mpi.name: mpi for mpi in mpis}
 
 
@@ -59,8 +65,7 @@ def command(mpi, ranks, variables):
 
 
 def environment():
-    env = {name: value for name, value in os.environ.items()
-           if not name.startswith("DUNNAGE") and name != "LD_PRELOAD"}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("DUNNAGE") and name != "LD_PRELOAD"}
     for launcher in ("OMPI", "PRTE"):  # containers, mostly
         env[f"{launcher}_ALLOW_RUN_AS_ROOT"] = env[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     env["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] = "1"  # MPICH waits without a pause, which more ranks than cores cannot bear

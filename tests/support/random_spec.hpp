@@ -15,7 +15,8 @@ class RandomSpec {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
   }
 
-  /// A random type of at most `depth` constructors above a predefined one, of at most `budget` elements.
+  /// A random type of at most `depth` constructors above a predefined one, of at most `budget`
+  /// elements.
   type::SpecPtr operator()(int depth, std::int64_t budget = 400) {
     if (depth == 0) return leaf();
     const auto pick = between(0, 11);

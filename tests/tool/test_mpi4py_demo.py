@@ -1,4 +1,6 @@
-"""scripts/gpu/mpi4py_demo.py with stand-ins for the launchers and for Dunnage: what it calls passed."""
+"""scripts/gpu/mpi4py_demo.py with stand-ins for the launchers and for Dunnage: what it calls
+passed."""
+
 import json
 import subprocess
 import sys
@@ -10,8 +12,11 @@ import pytest
 def bundle(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "demo").mkdir()
-    for name, text in {"mpirun.openmpi5": 'shift 2\nexec "$@"', "mpirun.mpich5": 'shift 2\nexec "$@"',
-                       "dunnage": 'shift 2\nTHROUGH=yes exec "$@"'}.items():
+    for name, text in {
+        "mpirun.openmpi5": 'shift 2\nexec "$@"',
+        "mpirun.mpich5": 'shift 2\nexec "$@"',
+        "dunnage": 'shift 2\nTHROUGH=yes exec "$@"',
+    }.items():
         script = tmp_path / "bin" / name
         script.write_text(f"#!/bin/sh\n{text}\n")
         script.chmod(0o755)
@@ -22,9 +27,17 @@ def run(root, bundle, program, example):
     (bundle / "demo" / "use_something.py").write_text(program)
     (bundle / "example.py").write_text(example)
     output = bundle / "result.json"
-    done = subprocess.run([sys.executable, root / "scripts" / "gpu" / "mpi4py_demo.py", bundle, bundle / "example.py", output],
-                          env={"PATH": f"{bundle}/bin:/usr/bin:/bin"}, capture_output=True, text=True, timeout=60)
-    return done, [(one["mpi"], one["program"], one["dunnage"], one["outcome"]) for one in json.loads(output.read_text())["results"]]
+    done = subprocess.run(
+        [sys.executable, root / "scripts" / "gpu" / "mpi4py_demo.py", bundle, bundle / "example.py", output],
+        env={"PATH": f"{bundle}/bin:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done, [
+        (one["mpi"], one["program"], one["dunnage"], one["outcome"])
+        for one in json.loads(output.read_text())["results"]
+    ]
 
 
 CRASHES_WITHOUT = "import os\nif 'THROUGH' not in os.environ: os.abort()\n"
@@ -33,9 +46,16 @@ CRASHES_WITHOUT = "import os\nif 'THROUGH' not in os.environ: os.abort()\n"
 def test_a_crash_without_and_none_with_is_success(root, bundle):
     done, outcomes = run(root, bundle, CRASHES_WITHOUT, "import os; assert os.environ['MPI4PY_LIBMPI'].startswith('/')")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert outcomes == [(mpi, *one) for mpi in ("openmpi5", "mpich5") for one in [
-        ("use_something.py", False, "crashed"), ("use_something.py", True, "passed"),
-        ("example.py", False, "passed"), ("example.py", True, "passed")]]
+    assert outcomes == [
+        (mpi, *one)
+        for mpi in ("openmpi5", "mpich5")
+        for one in [
+            ("use_something.py", False, "crashed"),
+            ("use_something.py", True, "passed"),
+            ("example.py", False, "passed"),
+            ("example.py", True, "passed"),
+        ]
+    ]
 
 
 @pytest.mark.parametrize("program", ["assert False, 'not right'", "import os; os.abort()"])

@@ -1,11 +1,20 @@
 """dunnage explain: what becomes of a datatype."""
+
 import re
 
 import pytest
 
 from model import prices, write
 
-NAMES = ("binomial", "scatter-ring", "scatter-open-ring", "scatter-doubling", "chain", "binary-tree", "circulant")  # of broadcasts
+NAMES = (
+    "binomial",
+    "scatter-ring",
+    "scatter-open-ring",
+    "scatter-doubling",
+    "chain",
+    "binary-tree",
+    "circulant",
+)  # of broadcasts
 
 
 def test_device_memory(dunnage):
@@ -21,7 +30,10 @@ def test_a_transpose_goes_through_tiles(dunnage):
 
 def test_equal_descriptions_have_equal_kernels(dunnage):
     texts = ["hvector(30,1,4096,vector(20,100,1024,byte))", "subarray([30,4,1024],[30,4,100],[0,0,0],C,byte)"]
-    lines = [[line for line in dunnage("explain", "--memory", "device", text).stdout.splitlines() if "kernel" in line] for text in texts]
+    lines = [
+        [line for line in dunnage("explain", "--memory", "device", text).stdout.splitlines() if "kernel" in line]
+        for text in texts
+    ]
     assert lines[0][0].split(":")[0] == "pack kernel      dense_pack_w4_v2_d3_t0_i32" and len(lines[1]) == 2
 
 
@@ -35,11 +47,16 @@ def test_who_predicts(dunnage, tmp_path):
         return [line for line in run.stdout.splitlines() if line.startswith("predicted")], run.stderr
 
     lines, errors = predictions(XDG_CACHE_HOME=tmp_path)
-    assert "built-in figures" in lines[0] and [line[17:33].strip() for line in lines[1:]] == ["Open MPI"] * 2 + ["MPICH"] * 2
+    assert (
+        "built-in figures" in lines[0]
+        and [line[17:33].strip() for line in lines[1:]] == ["Open MPI"] * 2 + ["MPICH"] * 2
+    )
     file = write(tmp_path / "m.json", [("Intel MPI", 2021, 18)], **prices(0, 1000))
     lines, errors = predictions(DUNNAGE_MODEL=file)
     assert lines[0] == f"predicted by     {file}, measured 2026-11-21T20:00:00+00:00"
-    assert [line.split() for line in lines[2:]] == ["predicted send Intel MPI 2021.18 Dunnage 0 s, the MPI 4.1 ms: accelerated".split()]
+    assert [line.split() for line in lines[2:]] == [
+        "predicted send Intel MPI 2021.18 Dunnage 0 s, the MPI 4.1 ms: accelerated".split()
+    ]
     file.write_text("{")
     lines, errors = predictions(DUNNAGE_MODEL=file)
     assert "built-in figures" in lines[0] and str(file) in errors
@@ -48,15 +65,23 @@ def test_who_predicts(dunnage, tmp_path):
 def test_ways_of_messages_in_host_memory(dunnage, tmp_path):
     def told(text, **variables):
         lines = dunnage("explain", text, **variables).stdout.splitlines()
-        return {line.split(": ")[0].split("  ")[-1].strip(): line.split(": ")[1] for line in lines if line.startswith("way ")}
+        return {
+            line.split(": ")[0].split("  ")[-1].strip(): line.split(": ")[1]
+            for line in lines
+            if line.startswith("way ")
+        }
 
     # Packing is free and the MPI slow, so that only the length decides.
     file = write(tmp_path / "m.json", [("Intel MPI", 2021, 18)], **prices(0, 1000))
     short = told("vector(100,1,2,double)", DUNNAGE_MODEL=file, DUNNAGE_TICKETS="always")
-    assert set(short) == {"within a host", "to the rank itself"} and set(short.values()) == {"packed by Dunnage, and sent by the MPI"}
+    assert set(short) == {"within a host", "to the rank itself"} and set(short.values()) == {
+        "packed by Dunnage, and sent by the MPI"
+    }
     large = told("vector(100000,1,2,double)", DUNNAGE_MODEL=file, DUNNAGE_TICKETS="always")
     assert large["within a host"].startswith("ticket") and large["to the rank itself"].startswith("self")
-    assert set(told("vector(100000,1,2,double)", DUNNAGE_MODEL=file, DUNNAGE_TICKETS="off").values()) == set(short.values())
+    assert set(told("vector(100000,1,2,double)", DUNNAGE_MODEL=file, DUNNAGE_TICKETS="off").values()) == set(
+        short.values()
+    )
 
 
 def test_unknown_memory(dunnage):
@@ -73,20 +98,33 @@ def ways(result):
 def test_ways_of_messages_on_device_memory(dunnage, build, tmp_path):
     if not (build / "lib/dunnage/sim/libcuda.so.1").exists():
         pytest.skip("built without CUDA")
-    direct, elsewhere, itself = "on one host, where `dunnage info` says direct", "on one host, elsewhere", "to the rank itself"
+    direct, elsewhere, itself = (
+        "on one host, where `dunnage info` says direct",
+        "on one host, elsewhere",
+        "to the rank itself",
+    )
     hosts, aware = "between hosts", "not direct, with an MPI that reaches GPUs"
     large = ways(dunnage("explain", "--memory", "device", "vector(100000,1,2,double)"))
     assert set(large) == {direct, elsewhere, itself, hosts, aware}
     assert large[itself].startswith("self:")
-    assert large[direct].startswith("direct:") and large[elsewhere].startswith("rings") and large[hosts].startswith("staged") and "packed in device" in large[aware]
+    assert (
+        large[direct].startswith("direct:")
+        and large[elsewhere].startswith("rings")
+        and large[hosts].startswith("staged")
+        and "packed in device" in large[aware]
+    )
     listed = ways(dunnage("explain", "--memory", "device", "indexed([9000,3,5000],[0,10000,20000],double)"))
     assert listed[direct].startswith("direct, from a packed copy")
     assert ways(dunnage("explain", "--memory", "device", "vector(10,1,2,double)"))[direct].startswith("direct:")
-    assert ways(dunnage("explain", "--memory", "device", "vector(1,1,2,int)"))[direct].startswith("staged in host memory: a short message")
+    assert ways(dunnage("explain", "--memory", "device", "vector(1,1,2,int)"))[direct].startswith(
+        "staged in host memory: a short message"
+    )
     staged = ways(dunnage("explain", "--memory", "device", "vector(100000,1,2,double)", DUNNAGE_GPU_PATH="staged"))
     assert "DUNNAGE_GPU_PATH=staged" in staged[direct] and staged[itself].startswith("staged") and aware not in staged
     model = write(tmp_path / "model.json", [("Open MPI", 4, 1)], gpu={"direct": 1 << 30, "shared": 1 << 30})
-    assert ways(dunnage("explain", "--memory", "device", "vector(100000,1,2,double)", DUNNAGE_MODEL=model))[direct].startswith("staged")
+    assert ways(dunnage("explain", "--memory", "device", "vector(100000,1,2,double)", DUNNAGE_MODEL=model))[
+        direct
+    ].startswith("staged")
 
 
 def test_a_broadcast_on_one_host(dunnage):
@@ -108,37 +146,60 @@ def test_why_a_broadcast_goes_as_it_does(dunnage, tmp_path):
         return [line.strip() for line in out.splitlines()]
 
     def predicted(rows):
-        return {row.split()[0]: float(row.split()[-2]) for row in rows if row.endswith(" us") and row.split()[0] in NAMES}
+        return {
+            row.split()[0]: float(row.split()[-2]) for row in rows if row.endswith(" us") and row.split()[0] in NAMES
+        }
 
     alone = lines("--ranks", "129", "--bytes", "1MiB")
     assert "figures built in; `dunnage tune --collective bcast` measures this machine's" in alone
     assert "the window: call 3.00 us + 1 MiB x (byte 0.1667 ns + 128 readers x 0 ns) = 177.8 us" in alone
     best = min((time, name) for name, time in predicted(alone).items())
-    assert f"reason: within a host Dunnage has one way; predicted {best[0] / 177.8:.2f} times faster than the best by messages, {best[1]} ({best[0]} us)" in alone
+    assert (
+        f"reason: within a host Dunnage has one way; predicted {best[0] / 177.8:.2f} times faster than "
+        f"the best by messages, {best[1]} ({best[0]} us)"
+        in alone
+    )
 
     several = lines("--ranks", "16", "--hosts", "16", "--bytes", "256K")
     times = predicted(several)
     times.pop("scatter-ring")  # never chosen
     [first, second] = sorted(times.items(), key=lambda one: one[1])[:2]
-    assert f"reason: {first[0]} is predicted {second[1] / first[1]:.2f} times faster than the next, {second[0]} ({second[1]} us)" in several
+    assert (
+        f"reason: {first[0]} is predicted {second[1] / first[1]:.2f} times faster "
+        f"than the next, {second[0]} ({second[1]} us)"
+        in several
+    )
     assert not [line for line in several if "window" in line], "a rank for each host needs none"
 
 
 def broadcasts(**changed):
     """Figures that nobody would build in."""
-    return {"window": {"call": 1000, "byte": 0.5, "reader": 0.125}, "least_window": 32768, "same_host": {"latency": 100, "overhead": 10, "byte": 0.01},
-            "other_host": {"latency": 1e6, "overhead": 1e5, "byte": 1e-6}, **changed}
+    return {
+        "window": {"call": 1000, "byte": 0.5, "reader": 0.125},
+        "least_window": 32768,
+        "same_host": {"latency": 100, "overhead": 10, "byte": 0.01},
+        "other_host": {"latency": 1e6, "overhead": 1e5, "byte": 1e-6},
+        **changed,
+    }
 
 
 def test_a_broadcast_by_measured_figures(dunnage, tmp_path):
     file = write(tmp_path / "m.json", [("Open MPI", 4, 1), ("MPICH", 4, 0)], bcast=broadcasts())
     out = dunnage("explain", "bcast", "--ranks", "9", "--bytes", "1M", DUNNAGE_MODEL=file).stdout
     for mpi in ("Open MPI 4.1", "MPICH 4.0"):
-        assert f"{mpi}: figures of the window and messages within a host measured: {file}, 2026-11-21T20:00:00+00:00" in out
-    assert out.count("call 1.00 us + 1 MiB x (byte 0.5 ns + 8 readers x 0.125 ns) = 1573.9 us") == out.count("times slower than the best by messages") == 2
+        assert (
+            f"{mpi}: figures of the window and messages within a host measured: {file}, 2026-11-21T20:00:00+00:00"
+            in out
+        )
+    assert (
+        out.count("call 1.00 us + 1 MiB x (byte 0.5 ns + 8 readers x 0.125 ns) = 1573.9 us")
+        == out.count("times slower than the best by messages")
+        == 2
+    )
     out = dunnage("explain", "bcast", "--ranks", "9", "--bytes", "16K", DUNNAGE_MODEL=file).stdout
     assert "left to the MPI, since it is less than 32 KiB" in out
-    # Where only messages cost, the whole message goes down a tree; by the built-in figures it does not.
+    # Where only messages cost, the whole message goes down a tree; by the built-in figures it does
+    # not.
     words = ["explain", "bcast", "--ranks", "32", "--hosts", "16", "--bytes", "1M"]
     out = dunnage(*words, DUNNAGE_MODEL=file).stdout
     assert "figures of the window and messages between hosts measured" in out and "Dunnage: binomial among" in out
@@ -149,9 +210,15 @@ def test_a_broadcast_by_measured_figures(dunnage, tmp_path):
 def test_a_broadcast_and_a_file_without_such_figures(dunnage, tmp_path):
     file = write(tmp_path / "m.json", [("Open MPI", 4, 1)], **prices(0, 1000))
     run = dunnage("explain", "bcast", "--ranks", "9", "--bytes", "1M", DUNNAGE_MODEL=file)
-    assert f"Open MPI 4.1: figures built in; {file} has none of these broadcasts" in run.stdout and "= 177.8 us" in run.stdout
+    assert (
+        f"Open MPI 4.1: figures built in; {file} has none of these broadcasts" in run.stdout
+        and "= 177.8 us" in run.stdout
+    )
     write(file, [("Open MPI", 4, 1)], bcast=broadcasts(least_window=1 << 40))
-    assert "left to the MPI, which was as fast" in dunnage("explain", "bcast", "--ranks", "9", "--bytes", "1M", DUNNAGE_MODEL=file).stdout
+    assert (
+        "left to the MPI, which was as fast"
+        in dunnage("explain", "bcast", "--ranks", "9", "--bytes", "1M", DUNNAGE_MODEL=file).stdout
+    )
     file.write_text("{")
     run = dunnage("explain", "bcast", "--ranks", "9", "--bytes", "1M", DUNNAGE_MODEL=file)
     assert "figures built in" in run.stdout and str(file) in run.stderr
@@ -160,18 +227,32 @@ def test_a_broadcast_and_a_file_without_such_figures(dunnage, tmp_path):
 def test_a_broadcast_on_several_hosts(dunnage):
     out = dunnage("explain", "bcast", "--ranks", "64", "--hosts", "8", "--bytes", "16M").stdout
     assert "among one rank of each host" in out
-    assert int({line.split()[0]: line.split() for line in out.splitlines() if line.startswith("  ")}["binomial"][1]) == 7
-    assert "left to the MPI, since it is less than 4 KiB" in dunnage("explain", "bcast", "--ranks", "64", "--bytes", "1K").stdout
-    assert "left to the MPI, since it is more than 1 GiB" in dunnage("explain", "bcast", "--ranks", "4", "--bytes", "2G").stdout
-    assert "left to the MPI, since it is less than 64 KiB" in dunnage("explain", "bcast", "--ranks", "64", "--hosts", "8", "--bytes", "1K").stdout
+    assert (
+        int({line.split()[0]: line.split() for line in out.splitlines() if line.startswith("  ")}["binomial"][1]) == 7
+    )
+    assert (
+        "left to the MPI, since it is less than 4 KiB"
+        in dunnage("explain", "bcast", "--ranks", "64", "--bytes", "1K").stdout
+    )
+    assert (
+        "left to the MPI, since it is more than 1 GiB"
+        in dunnage("explain", "bcast", "--ranks", "4", "--bytes", "2G").stdout
+    )
+    assert (
+        "left to the MPI, since it is less than 64 KiB"
+        in dunnage("explain", "bcast", "--ranks", "64", "--hosts", "8", "--bytes", "1K").stdout
+    )
 
 
-@pytest.mark.parametrize("words, said", [
-    (("--ranks", "2", "--hosts", "3"), "2 ranks cannot be on 3 hosts"),
-    (("--bytes", "much"), "much"),
-    (("--bytes", "2000TiB"), "at most 1 TiB"),
-    (("--ranks", "0"), "0"),
-])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (("--ranks", "2", "--hosts", "3"), "2 ranks cannot be on 3 hosts"),
+        (("--bytes", "much"), "much"),
+        (("--bytes", "2000TiB"), "at most 1 TiB"),
+        (("--ranks", "0"), "0"),
+    ],
+)
 def test_broadcasts_that_cannot_be(dunnage, words, said):
     done = dunnage("explain", "bcast", *words)
     assert done.returncode == 2 and said in done.stderr

@@ -1,4 +1,5 @@
 """dunnage info: parts, MPIs, processor, devices, settings."""
+
 import stat
 
 import pytest
@@ -68,20 +69,29 @@ def test_devices(dunnage, simulator):
 
 def test_paths_between_devices(dunnage, simulator):
     """Each was tried between processes. Where one fails the reason is the driver's."""
+
     def paths(**variables):
         result = dunnage("info", DUNNAGE_TEST="sim", DUNNAGE_SIM_DEVICES="2", **variables)
         assert result.returncode == 0, result.stderr
         text = result.stdout.split("paths of messages between GPUs")[1].split("model\n")[0].splitlines()
-        return {words[0] + words[1] + words[2] + words[3]: " ".join(words[4:]) for words in map(str.split, text) if words[:1] == ["from"]}, "\n".join(text)
+        return {
+            words[0] + words[1] + words[2] + words[3]: " ".join(words[4:])
+            for words in map(str.split, text)
+            if words[:1] == ["from"]
+        }, "\n".join(text)
 
     every = {"from0to0", "from0to1", "from1to0", "from1to1"}
     good, _ = paths()
     assert set(good) == every and all(text.startswith("direct:") for text in good.values())
     for function in ("cuIpcGetMemHandle", "cuIpcOpenMemHandle"):
         bad, _ = paths(DUNNAGE_SIM_FAIL=f"{function}:0:999")
-        assert set(bad) == every and any(text.startswith("rings") and f"{function}: CUDA_ERROR_UNKNOWN" in text for text in bad.values()), bad
+        assert set(bad) == every and any(
+            text.startswith("rings") and f"{function}: CUDA_ERROR_UNKNOWN" in text for text in bad.values()
+        ), bad
     worse, text = paths(DUNNAGE_SIM_FAIL="cuIpcOpenMemHandle:0:999,cuMemHostRegister:0:999")
-    assert any(text.startswith("staged") for text in worse.values()) and "cannot be page-locked: cuMemHostRegister" in text
+    assert (
+        any(text.startswith("staged") for text in worse.values()) and "cannot be page-locked: cuMemHostRegister" in text
+    )
     none = dunnage("info", DUNNAGE_TEST="sim", DUNNAGE_SIM_FAIL="cuInit:0:999")
     assert none.returncode == 0 and "CUDA_ERROR_UNKNOWN" in line(none, "driver") and "paths of" not in none.stdout
 

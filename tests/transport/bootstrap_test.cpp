@@ -1,4 +1,5 @@
-// The server runs in a thread, and each rank in another. The tests wait for answers, and measure no times.
+// The server runs in a thread, and each rank in another. The tests wait for answers, and measure no
+// times.
 #include "transport/bootstrap.hpp"
 
 #include <arpa/inet.h>

@@ -17,9 +17,9 @@ unsigned char byte_of(unsigned operation, std::int64_t at) {
   return static_cast<unsigned char>(operation * 131u + static_cast<unsigned>(at) * 7u + static_cast<unsigned>(at >> 8));
 }
 
-/// In some operations every second process offers something to the process after it. Checks that each process
-/// sees what the process before it offers, and ends the process if not. Returns whether this process offers
-/// something.
+/// In some operations every second process offers something to the process after it. Checks that
+/// each process sees what the process before it offers, and ends the process if not. Returns
+/// whether this process offers something.
 bool ask_the_next(BroadcastRing& ring, std::uint32_t root, std::uint64_t at, unsigned operation) {
   const auto self = ring.self(), before = (self + ring.processes() - 1) % ring.processes();
   const auto offers = [&](std::uint32_t process) { return (operation + process) % 2 == 0; };
@@ -37,8 +37,8 @@ bool ask_the_next(BroadcastRing& ring, std::uint32_t root, std::uint64_t at, uns
   return offers(self);
 }
 
-/// Takes part in operations that are random, and the same in all processes. Some data are longer than the
-/// ring, and some readers come late. Returns 0, or which operation went wrong.
+/// Takes part in operations that are random, and the same in all processes. Some data are longer
+/// than the ring, and some readers come late. Returns 0, or which operation went wrong.
 int take_part(BroadcastRing& ring, std::uint32_t self, std::uint32_t processes, unsigned seed, int operations,
               std::int64_t most) {
   std::mt19937 random(seed), own(seed + self + 1);

@@ -153,7 +153,8 @@ TEST(DescriptorSocket, AProgramMayCloseItsSocketAndTakeTheNumber) {
 
 constexpr std::int64_t size = 1 << 20;
 
-/// The child looks whenever it is told to, and takes what is passed to it, except memory with an odd number.
+/// The child looks whenever it is told to, and takes what is passed to it, except memory with an
+/// odd number.
 bool take_all(World& world, int from, int to) {
   int taken = 0;
   world.passing.take_with([&](std::uint32_t rank, std::uint32_t place, DescriptorSocket::Message message) {
@@ -296,7 +297,8 @@ TEST(Passing, ToOneWhoHasDied) {
   for (int i = 0; i < 20; ++i) EXPECT_FALSE(world->holds(1, {0, 10, 1}, {}, [] { return file_with(2); }));
 }
 
-// make() may work on a device. It may wait for another thread there, which waits for the same World.
+// make() may work on a device. It may wait for another thread there, which waits for the same
+// World.
 TEST(Passing, NoLockIsHeldWhileADescriptorIsMade) {
   Holder other;
   const Allocation memory{0, 4096, 1}, next{4096, 4096, 2};

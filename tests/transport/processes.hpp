@@ -1,4 +1,5 @@
-// A second process beside that of the test. Its exit status tells the test that something went wrong in it.
+// A second process beside that of the test. Its exit status tells the test that something went
+// wrong in it.
 #pragma once
 
 #include <sys/wait.h>

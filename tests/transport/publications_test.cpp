@@ -62,7 +62,8 @@ TEST(Publications, ReadersFollowTheWriter) {
   EXPECT_FALSE(reading.more_than(0));
 }
 
-// A reader may be done before the publisher has written all. The room is still the publisher's then.
+// A reader may be done before the publisher has written all. The room is still the publisher's
+// then.
 TEST(Publications, RoomIsTheWritersUntilItHasWritten) {
   Host host;
   const auto first = host.publications.publish(100, 1);
@@ -72,7 +73,8 @@ TEST(Publications, RoomIsTheWritersUntilItHasWritten) {
   EXPECT_TRUE(host.publications.collect());
 }
 
-// The root of a broadcast must not wait for memory, because others may wait for what the root does next.
+// The root of a broadcast must not wait for memory, because others may wait for what the root does
+// next.
 TEST(Publications, MayExceedWhatIsAllowed) {
   Host host;
   for (int i = 0; i < 8; ++i) EXPECT_TRUE(host.publications.publish(3 << 20, 1));

@@ -13,23 +13,51 @@ def cost(call, block, byte, far_byte):
 
 
 def side(engine, library, engine_eager_byte, library_eager_block):
-    return {"engine": engine, "library": library, "engine_eager_byte": engine_eager_byte, "library_eager_block": library_eager_block}
+    return {
+        "engine": engine,
+        "library": library,
+        "engine_eager_byte": engine_eager_byte,
+        "library_eager_block": library_eager_block,
+    }
 
 
 def figures():
     """Built-in ones, of an MPI that there is not."""
     one = side(cost(60, 0.3, 0.012, 0.03), cost(0, 1.35, 0, 0), 0.01, 2.2)
     messages = {"send": one, "receive": one, "eager_limit": 4096}
-    return {"engine_pack": cost(45, 1, 0.018, 0.075), "library_pack": cost(25, 1.7, 0.018, 0.13), "far_message": 512 << 10,
-            "least_ticket": 128 << 10, "ticket": cost(0, 0, 0, 0), "messages": {"same_host": messages, "other_host": messages},
-            "bcast": {"window": {"call": 3000, "byte": 1 / 6, "reader": 0}, "least_window": 4096,
-                      "same_host": {"latency": 600, "overhead": 300, "byte": 0.2}, "other_host": {"latency": 20000, "overhead": 3000, "byte": 1 / 1.2}}}
+    return {
+        "engine_pack": cost(45, 1, 0.018, 0.075),
+        "library_pack": cost(25, 1.7, 0.018, 0.13),
+        "far_message": 512 << 10,
+        "least_ticket": 128 << 10,
+        "ticket": cost(0, 0, 0, 0),
+        "messages": {"same_host": messages, "other_host": messages},
+        "bcast": {
+            "window": {"call": 3000, "byte": 1 / 6, "reader": 0},
+            "least_window": 4096,
+            "same_host": {"latency": 600, "overhead": 300, "byte": 0.2},
+            "other_host": {"latency": 20000, "overhead": 3000, "byte": 1 / 1.2},
+        },
+    }
 
 
 def header(**changes):
-    return {"record": "header", "library": "Open MPI", "major": 4, "minor": 1, "dunnage": True, "peers": "same_host", "margin": 1.1,
-            "hosts": ["a", "a"], "cores": ["0", "1"], "machines": ["m", "m"], "built_in": figures(),
-            "machine": {"processor": "P", "cores": 2, "second_level_cache": 1 << 20}, "model_file": "", **changes}
+    return {
+        "record": "header",
+        "library": "Open MPI",
+        "major": 4,
+        "minor": 1,
+        "dunnage": True,
+        "peers": "same_host",
+        "margin": 1.1,
+        "hosts": ["a", "a"],
+        "cores": ["0", "1"],
+        "machines": ["m", "m"],
+        "built_in": figures(),
+        "machine": {"processor": "P", "cores": 2, "second_level_cache": 1 << 20},
+        "model_file": "",
+        **changes,
+    }
 
 
 def series(time, noise=0.0):
@@ -40,8 +68,14 @@ def series(time, noise=0.0):
 
 def record(kind, size, block, far, noise, direction=None, **times):
     """Times in nanoseconds, each disturbed by a factor of 1 +- noise."""
-    found = {"record": "result", "kind": kind, "bytes": size, "block": block, "far": far,
-             "series": {name: series(time, noise) for name, time in times.items()}}
+    found = {
+        "record": "result",
+        "kind": kind,
+        "bytes": size,
+        "block": block,
+        "far": far,
+        "series": {name: series(time, noise) for name, time in times.items()},
+    }
     return {**found, "direction": direction} if direction else found
 
 
@@ -50,10 +84,22 @@ def time_of(prices, row):
 
 
 def packs(engine, library, noise=0.0):
-    return [record("pack", size, block, far, noise, direction, dunnage=time_of(engine, pack_row(size / block, size, far)),
-                   plain=time_of(library, pack_row(size / block, size, far)))
-            for size, far in ((1 << 10, False), (8 << 10, False), (64 << 10, False), (4 << 20, True))
-            for block in BLOCKS if 2 * block <= size for direction in ("pack", "unpack")]
+    return [
+        record(
+            "pack",
+            size,
+            block,
+            far,
+            noise,
+            direction,
+            dunnage=time_of(engine, pack_row(size / block, size, far)),
+            plain=time_of(library, pack_row(size / block, size, far)),
+        )
+        for size, far in ((1 << 10, False), (8 << 10, False), (64 << 10, False), (4 << 20, True))
+        for block in BLOCKS
+        if 2 * block <= size
+        for direction in ("pack", "unpack")
+    ]
 
 
 def contiguous(size):
@@ -61,7 +107,8 @@ def contiguous(size):
 
 
 def messages(direction, prices, noise=0.0, ticket=None):
-    """By prices as they stand in a file; `ticket` in the place of the engine's where it is given."""
+    """By prices as they stand in a file; `ticket` in the place of the engine's where it is
+    given."""
     costs = {direction: prices, "eager_limit": 4096}
     ways = side_fits(prices)
     found = []
@@ -69,14 +116,27 @@ def messages(direction, prices, noise=0.0, ticket=None):
         for block in BLOCKS:
             if 2 * block > size or (ticket and size < 16384):
                 continue
-            engine, library = (way.time(row) for way, row in zip(ways, message_rows(size / block, size, costs, 512 << 10)))
+            engine, library = (
+                way.time(row) for way, row in zip(ways, message_rows(size / block, size, costs, 512 << 10))
+            )
             if ticket:
                 engine = time_of(ticket, pack_row(size / block, size, size >= 512 << 10))
-            found.append(record("message", size, block, False, noise, direction, dunnage=contiguous(size) + engine,
-                                plain=contiguous(size) + library))
+            found.append(
+                record(
+                    "message",
+                    size,
+                    block,
+                    False,
+                    noise,
+                    direction,
+                    dunnage=contiguous(size) + engine,
+                    plain=contiguous(size) + library,
+                )
+            )
     return found
 
 
 def references(noise=0.0):
     return [record("message", size, size, False, noise, "contiguous", plain=contiguous(size)) for size in SIZES] + [
-        record("copy", 4096, 4096, False, noise, plain=100)]
+        record("copy", 4096, 4096, False, noise, plain=100)
+    ]

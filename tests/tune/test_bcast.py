@@ -1,4 +1,5 @@
-"""`dunnage tune --collective bcast`: figures from times, the file, and the command on a real MPI."""
+"""`dunnage tune --collective bcast`: figures from times, the file, and the command on a real
+MPI."""
 
 import csv
 import json
@@ -21,7 +22,9 @@ from test_evaluate import tuned
 ROOT = Path(__file__).resolve().parents[2]
 home = find_home()
 built = [mpi for mpi in home.mpis(bcast_measure.PROGRAM) if home.launcher(mpi) and mpi in ("openmpi", "mpich")]
-real = pytest.mark.skipif(not built or not home.library.exists(), reason=f"{bcast_measure.PROGRAM} or the library is not built in {home.path}")
+real = pytest.mark.skipif(
+    not built or not home.library.exists(), reason=f"{bcast_measure.PROGRAM} or the library is not built in {home.path}"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -44,23 +47,38 @@ def window_time(length, readers):
 
 
 def broadcasts(counts=(2, 8, 16), noise=0.0, plain=lambda length, ranks: 3 * window_time(length, ranks - 1)):
-    return [{"kind": "bcast", "ranks": ranks, "bytes": length,
-             "series": {"plain": series(plain(length, ranks)), "dunnage": series(window_time(length, ranks - 1), noise)}}
-            for ranks in counts for length in bcast_measure.SIZES]
+    return [
+        {
+            "kind": "bcast",
+            "ranks": ranks,
+            "bytes": length,
+            "series": {"plain": series(plain(length, ranks)), "dunnage": series(window_time(length, ranks - 1), noise)},
+        }
+        for ranks in counts
+        for length in bcast_measure.SIZES
+    ]
 
 
 NETWORK = {"latency": 700.0, "overhead": 150.0, "byte": 0.125}
 
 
 def found(timed=None, cores=64, messages=None, **changes):
-    return bcast.evaluate(header(**changes), exchanges(**NETWORK) if messages is None else messages, broadcasts() if timed is None else timed, cores)
+    return bcast.evaluate(
+        header(**changes),
+        exchanges(**NETWORK) if messages is None else messages,
+        broadcasts() if timed is None else timed,
+        cores,
+    )
 
 
 def test_prices_that_are_known_are_found():
     one = found(messages=exchanges(0.05, **NETWORK), timed=broadcasts(noise=0.05))
     assert [part.name for part in [*one.window, one.network]] == ["window", "same_host"] and not one.disturbed
     assert one.network.fit.prices == pytest.approx(NETWORK, rel=0.15) and not one.network.refused
-    assert one.window[0].fit.prices == pytest.approx({"call": 2000, "byte": 0.25, "reader": 0.03125}, rel=0.15) and not one.window[0].refused
+    assert (
+        one.window[0].fit.prices == pytest.approx({"call": 2000, "byte": 0.25, "reader": 0.03125}, rel=0.15)
+        and not one.window[0].refused
+    )
 
 
 def test_with_one_number_of_ranks_readers_are_in_the_price_of_the_byte():
@@ -74,48 +92,68 @@ def test_with_one_number_of_ranks_readers_are_in_the_price_of_the_byte():
 def test_what_64_cores_were_measured_to_take(mpi):
     """9 to 48 ranks, 12 KiB to 32 MiB: such prices explain it, and every reader costs something."""
     points = {}
-    with open(ROOT / "tests/tune/bcast_64_cores.csv", newline="") as file:  # docs/measurements/2026-11-22/bcast, root 0, one buffer
+    with open(
+        ROOT / "tests/tune/bcast_64_cores.csv", newline=""
+    ) as file:  # docs/measurements/2026-11-22/bcast, root 0, one buffer
         for row in csv.DictReader(file):
             if row["mpi"] == mpi:
                 times = [float(row[name]) for name in ("p10", "median", "p90")]
-                points.setdefault((int(row["ranks"]), int(row["bytes"])), {})[row["way"]] = {"samples": times, "median": times[1]}
+                points.setdefault((int(row["ranks"]), int(row["bytes"])), {})[row["way"]] = {
+                    "samples": times,
+                    "median": times[1],
+                }
     timed = [{"ranks": ranks, "bytes": size, "series": ways} for (ranks, size), ways in points.items()]
     [window] = found([{**one, "kind": "bcast"} for one in timed]).window
     assert not window.refused and window.fit.error < 0.1
-    assert 2000 < window.fit.prices["call"] < 3000 and 0.12 < window.fit.prices["byte"] < 0.16 and 0.001 < window.fit.prices["reader"] < 0.002
+    assert (
+        2000 < window.fit.prices["call"] < 3000
+        and 0.12 < window.fit.prices["byte"] < 0.16
+        and 0.001 < window.fit.prices["reader"] < 0.002
+    )
 
 
 def test_messages_cost_what_the_formulas_of_broadcasts_say():
-    # One message and the empty answer have a latency and two sides each; each more has one side, as in collective::cost of a chain with one send.
+    # One message and the empty answer have a latency and two sides each; each more has one side, as
+    # in collective::cost of a chain with one send.
     assert bcast.network_row({"messages": 1, "bytes": 100}) == {"latency": 2, "overhead": 4, "byte": 100}
     assert bcast.network_row({"messages": 10, "bytes": 100}) == {"latency": 2, "overhead": 13, "byte": 1000}
 
 
 def gains(*factors, ranks=2):
     """Broadcasts of 1 KiB, 2 KiB and so on that are faster by so much."""
-    return [{"ranks": ranks, "bytes": 1024 << place, "series": {"plain": series(1000 * factor), "dunnage": series(1000)}} for place, factor in enumerate(factors)]
+    return [
+        {"ranks": ranks, "bytes": 1024 << place, "series": {"plain": series(1000 * factor), "dunnage": series(1000)}}
+        for place, factor in enumerate(factors)
+    ]
 
 
-@pytest.mark.parametrize("timed, least", [
-    (gains(2, 2, 2), 1024),
-    (gains(1, 1.04, 2, 2), 4096),
-    (gains(1, 1, 2), 4096),
-    (gains(1, 2, 1, 2, 2), 8192),  # one alone is chance
-    (gains(1, 2, 2, 1, 1), 2048),  # beyond, each communicator compares for itself
-    (gains(1, 1, 1), bcast.NEVER),
-    (gains(2, 1, 2, 1), bcast.NEVER),
-    (gains(1, 1, 1) + gains(1, 2, 2, ranks=8), 2048),  # so does each number of ranks
-    (gains(0.5, 0.5) + gains(2, 2, ranks=8), 1024),
-    (gains(0.5, 0.5) + gains(1, 1, ranks=8), bcast.NEVER),
-    ([], bcast.NEVER),
-])
+@pytest.mark.parametrize(
+    "timed, least",
+    [
+        (gains(2, 2, 2), 1024),
+        (gains(1, 1.04, 2, 2), 4096),
+        (gains(1, 1, 2), 4096),
+        (gains(1, 2, 1, 2, 2), 8192),  # one alone is chance
+        (gains(1, 2, 2, 1, 1), 2048),  # beyond, each communicator compares for itself
+        (gains(1, 1, 1), bcast.NEVER),
+        (gains(2, 1, 2, 1), bcast.NEVER),
+        (gains(1, 1, 1) + gains(1, 2, 2, ranks=8), 2048),  # so does each number of ranks
+        (gains(0.5, 0.5) + gains(2, 2, ranks=8), 1024),
+        (gains(0.5, 0.5) + gains(1, 1, ranks=8), bcast.NEVER),
+        ([], bcast.NEVER),
+    ],
+)
 def test_from_where_on_broadcasts_gain(timed, least):
     assert bcast.least_window(timed) == least
 
 
 def noisy(records, which):
     for one in records:
-        one["series"][which]["samples"] = [0.5 * one["series"][which]["median"], one["series"][which]["median"], 2 * one["series"][which]["median"]]
+        one["series"][which]["samples"] = [
+            0.5 * one["series"][which]["median"],
+            one["series"][which]["median"],
+            2 * one["series"][which]["median"],
+        ]
     return records
 
 
@@ -129,8 +167,12 @@ def test_what_is_senseless_is_refused():
     for one in chance:
         one["series"]["dunnage"] = series(10 ** random.uniform(3, 9))
     assert "wrong by" in found(chance).window[0].refused
-    assert "no machine" in found(messages=exchanges(latency=1.0, overhead=1.0, byte=0.0)).network.refused  # bytes that cost nothing
-    assert "no machine" in found(messages=exchanges(latency=1e8, overhead=1.0, byte=1.0)).network.refused  # more than a file may say
+    assert (
+        "no machine" in found(messages=exchanges(latency=1.0, overhead=1.0, byte=0.0)).network.refused
+    )  # bytes that cost nothing
+    assert (
+        "no machine" in found(messages=exchanges(latency=1e8, overhead=1.0, byte=1.0)).network.refused
+    )  # more than a file may say
     assert not found(messages=exchanges(latency=9e5, overhead=1e5, byte=1.0)).network.refused
 
 
@@ -151,30 +193,58 @@ def test_the_file():
     one = entries([], found())["Open MPI"]
     assert set(one) == {"library", "major", "minor", "date", "messages", "curves", "bcast"}
     assert set(one["bcast"]) == {"window", "least_window", "same_host", "date"}
-    assert one["bcast"]["window"] == {"call": 2000, "byte": 0.25, "reader": 0.03125} and one["bcast"]["least_window"] == 1024
+    assert (
+        one["bcast"]["window"] == {"call": 2000, "byte": 0.25, "reader": 0.03125}
+        and one["bcast"]["least_window"] == 1024
+    )
     assert set(one["curves"]["bcast"]) == {"same_host", "2 ranks", "8 ranks", "16 ranks"}
     assert one["curves"]["bcast"]["2 ranks"].startswith("1024 6864 2288; ")
 
 
 def test_what_else_the_file_has_stays():
-    before = [{"library": "Open MPI", "major": 4, "minor": 1, "date": "before", "least_ticket": 5, "gpu": {"direct": 1}, "messages": {"same_host": {}},
-               "curves": {"same_host": {"send": "1"}, "bcast": {"other_host": "1 1 1"}}, "bcast": {"other_host": {"latency": 7}, "least_window": 9, "date": "before"}}]
+    before = [
+        {
+            "library": "Open MPI",
+            "major": 4,
+            "minor": 1,
+            "date": "before",
+            "least_ticket": 5,
+            "gpu": {"direct": 1},
+            "messages": {"same_host": {}},
+            "curves": {"same_host": {"send": "1"}, "bcast": {"other_host": "1 1 1"}},
+            "bcast": {"other_host": {"latency": 7}, "least_window": 9, "date": "before"},
+        }
+    ]
     one = entries(before, found(), found(library="MPICH"))
     assert set(one) == {"Open MPI", "MPICH"}
     ours = one["Open MPI"]
-    assert ours["date"] == "before" and ours["least_ticket"] == 5 and ours["gpu"] == {"direct": 1} and ours["messages"] == {"same_host": {}}
-    assert ours["bcast"]["other_host"] == {"latency": 7} and ours["bcast"]["least_window"] == 1024 and ours["bcast"]["date"] == "today"
+    assert (
+        ours["date"] == "before"
+        and ours["least_ticket"] == 5
+        and ours["gpu"] == {"direct": 1}
+        and ours["messages"] == {"same_host": {}}
+    )
+    assert (
+        ours["bcast"]["other_host"] == {"latency": 7}
+        and ours["bcast"]["least_window"] == 1024
+        and ours["bcast"]["date"] == "today"
+    )
     assert set(ours["curves"]) == {"same_host", "bcast"} and ours["curves"]["bcast"]["other_host"] == "1 1 1"
     # Between hosts only the messages are measured.
     apart = entries(list(one.values()), found([], peers="other_host", hosts=["a", "b"]))["Open MPI"]["bcast"]
     assert apart["other_host"] == NETWORK and {key: apart[key] for key in ("window", "same_host", "least_window")} == {
-        key: ours["bcast"][key] for key in ("window", "same_host", "least_window")}
+        key: ours["bcast"][key] for key in ("window", "same_host", "least_window")
+    }
 
 
 def test_other_measurements_leave_these_figures():
     entry = next(iter(entries([], found()).values()))
     [after] = model_file.merge([entry], [tuned()], "later")
-    assert after["bcast"] == entry["bcast"] and after["curves"]["bcast"] == entry["curves"]["bcast"] and "engine_pack" in after
+    assert (
+        after["bcast"] == entry["bcast"]
+        and after["curves"]["bcast"] == entry["curves"]["bcast"]
+        and "engine_pack" in after
+    )
 
 
 def test_what_was_refused_is_left_to_the_built_in_figures():
@@ -186,7 +256,11 @@ def test_what_was_refused_is_left_to_the_built_in_figures():
 def test_what_is_said():
     text = bcast.report(found(cores=8))
     assert text.startswith("Open MPI 4.1, broadcasts on one host (built-in figures in parentheses)")
-    assert "the MPI, 16 ranks" in text and "16 MiB" in text and "call 2000 (3000), byte 0.25 (0.1667), reader 0.03125 (0); wrong by 0%" in text
+    assert (
+        "the MPI, 16 ranks" in text
+        and "16 MiB" in text
+        and "call 2000 (3000), byte 0.25 (0.1667), reader 0.03125 (0); wrong by 0%" in text
+    )
     assert "latency 700 (600), overhead 150 (300), byte 0.125 (0.2)" in text
     assert "window: the built-in figures stay: 16 ranks on 8 cores" in text and "may take over" not in text
     assert "Dunnage may take over: from 1 KiB (from 4 KiB)" in bcast.report(found())
@@ -194,8 +268,18 @@ def test_what_is_said():
     assert "between a and b" in bcast.report(found([], peers="other_host", hosts=["a", "b"]))
 
 
-@pytest.mark.parametrize("asked, here, counts", [(None, 64, [2, 31, 63]), (None, 2, [2]), (None, 4, [2, 3]), (None, 1, [2]), (None, 256, [2, 32, 64]),
-                                                 (4, 2, [2, 4]), (96, 2, [2, 48, 96])])
+@pytest.mark.parametrize(
+    "asked, here, counts",
+    [
+        (None, 64, [2, 31, 63]),
+        (None, 2, [2]),
+        (None, 4, [2, 3]),
+        (None, 1, [2]),
+        (None, 256, [2, 32, 64]),
+        (4, 2, [2, 4]),
+        (96, 2, [2, 48, 96]),
+    ],
+)
 def test_numbers_of_ranks(asked, here, counts):
     assert bcast_measure.rank_counts(asked, here) == counts
 
@@ -217,7 +301,9 @@ class Lab:
         assert settings["DUNNAGE_BCAST"] == "window" and arguments(15.0)[5] == "1.0000"
         found = [{"record": "header"}]
         for one in broadcasts((ranks,)):
-            ways = {name: {"synchronised": times, "verified": self.verified[name]} for name, times in one["series"].items()}
+            ways = {
+                name: {"synchronised": times, "verified": self.verified[name]} for name, times in one["series"].items()
+            }
             found.append({"record": "result", "ranks": ranks, "bytes": one["bytes"], "series": ways})
         del found[3]["series"]["dunnage"]["synchronised"]  # rank after rank came late
         return found
@@ -242,8 +328,16 @@ def test_what_cannot_be_used():
         bcast_measure.measure(Lab(accelerated=0), "openmpi", [2])
 
 
-@pytest.mark.parametrize("words", [["--ranks", "4"], ["--collective", "bcast", "--ranks", "1"], ["--collective", "bcast", "--memory", "device"],
-                                   ["--collective", "bcast", "--mpi", "a", "--launch", "x", "--ranks", "4"], ["--collective", "reduce"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--ranks", "4"],
+        ["--collective", "bcast", "--ranks", "1"],
+        ["--collective", "bcast", "--memory", "device"],
+        ["--collective", "bcast", "--mpi", "a", "--launch", "x", "--ranks", "4"],
+        ["--collective", "reduce"],
+    ],
+)
 def test_options_that_do_not_go_together(words, capsys):
     with pytest.raises(SystemExit) as stopped:
         command.parse(words)
@@ -251,8 +345,13 @@ def test_options_that_do_not_go_together(words, capsys):
 
 
 def explain(file):
-    return subprocess.run([home.path / "bin" / "dunnage", "explain", "bcast", "--ranks", "9", "--bytes", "16MiB"], env={**environment(), "DUNNAGE_MODEL": str(file)},
-                          capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [home.path / "bin" / "dunnage", "explain", "bcast", "--ranks", "9", "--bytes", "16MiB"],
+        env={**environment(), "DUNNAGE_MODEL": str(file)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
 
 
 @real
@@ -266,7 +365,10 @@ def test_on_a_real_mpi(tmp_path, monkeypatch, capsys):
     text = capsys.readouterr().out
     assert "broadcasts on one host" in text and "Dunnage, 2 ranks" in text and f"Written: {file}" in text
     [entry] = json.loads(file.read_text())["mpis"]
-    assert {"window", "least_window", "same_host", "date"} == set(entry["bcast"]) and set(entry["curves"]["bcast"]) == {"same_host", "2 ranks"}
+    assert {"window", "least_window", "same_host", "date"} == set(entry["bcast"]) and set(entry["curves"]["bcast"]) == {
+        "same_host",
+        "2 ranks",
+    }
     window = entry["bcast"]["window"]
     assert 0 < window["byte"] < 100 and window["reader"] == 0
     said = explain(file)
@@ -278,5 +380,10 @@ def test_on_a_real_mpi(tmp_path, monkeypatch, capsys):
 
 @real
 def test_no_file_where_nothing_runs(tmp_path, capsys):
-    assert command.main(["--collective", "bcast", "--mpi", built[0], "--launch", "false", "--output", str(tmp_path / "m.json")]) == 2
+    assert (
+        command.main(
+            ["--collective", "bcast", "--mpi", built[0], "--launch", "false", "--output", str(tmp_path / "m.json")]
+        )
+        == 2
+    )
     assert "nothing was measured" in capsys.readouterr().err and not (tmp_path / "m.json").exists()

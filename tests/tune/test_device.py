@@ -1,4 +1,5 @@
-"""`dunnage tune --memory device`: choices from times, the file, and the command on the simulated device."""
+"""`dunnage tune --memory device`: choices from times, the file, and the command on the simulated
+device."""
 
 import json
 
@@ -11,8 +12,10 @@ from synthetic import header
 
 home = find_home()
 built = [mpi for mpi in home.mpis(device.PROGRAM) if home.launcher(mpi) and mpi in ("openmpi", "mpich")]
-simulated = pytest.mark.skipif(not built or not home.library.exists() or not (home.simulator / "libcuda.so.1").exists(),
-                               reason=f"{device.PROGRAM}, the library or the simulated device is not built in {home.path}")
+simulated = pytest.mark.skipif(
+    not built or not home.library.exists() or not (home.simulator / "libcuda.so.1").exists(),
+    reason=f"{device.PROGRAM}, the library or the simulated device is not built in {home.path}",
+)
 
 
 def times(*microseconds):
@@ -36,11 +39,25 @@ def test_choices():
 
 
 def found(**changes):
-    return device.Gpu({**header(), **changes}, "a GPU", {"direct": times(1, 2), "rings": times(3, 4), "staged": times(5, 6)}, {"direct": 0, "shared": 16384})
+    return device.Gpu(
+        {**header(), **changes},
+        "a GPU",
+        {"direct": times(1, 2), "rings": times(3, 4), "staged": times(5, 6)},
+        {"direct": 0, "shared": 16384},
+    )
 
 
 def test_the_rest_of_the_file_stays():
-    old = [{"library": "Open MPI", "major": 4, "minor": 1, "least_ticket": 5, "messages": {"a": {}}, "curves": {"same_host": {"send": "1"}}}]
+    old = [
+        {
+            "library": "Open MPI",
+            "major": 4,
+            "minor": 1,
+            "least_ticket": 5,
+            "messages": {"a": {}},
+            "curves": {"same_host": {"send": "1"}},
+        }
+    ]
     entries = {one["library"]: one for one in device.merge(old, [found(), found(library="MPICH")], "today")}
     assert entries["Open MPI"]["least_ticket"] == 5 and set(entries["Open MPI"]["curves"]) == {"same_host", "gpu"}
     assert entries["Open MPI"]["curves"]["gpu"]["rings"] == "8192 3000; 16384 4000"
@@ -62,7 +79,11 @@ def test_on_the_simulated_device(tmp_path, monkeypatch, capsys):
     file = tmp_path / "model.json"
     assert command.main(["--memory", "device", "--mpi", built[0], "--output", str(file)]) == 0
     [entry] = json.loads(file.read_text())["mpis"]
-    assert {"direct", "shared", "device", "date"} == set(entry["gpu"]) and set(entry["curves"]["gpu"]) == {"direct", "rings", "staged"}
+    assert {"direct", "shared", "device", "date"} == set(entry["gpu"]) and set(entry["curves"]["gpu"]) == {
+        "direct",
+        "rings",
+        "staged",
+    }
     assert "simulated" in capsys.readouterr().out
 
 

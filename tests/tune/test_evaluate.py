@@ -15,7 +15,9 @@ TICKET = cost(600, 0.01, 0.001, 0.002)
 
 def tuned(noise=0.0, send=SEND, ticket=TICKET, taken=10, **changes):
     random.seed(2)
-    records = packs(*PACK, noise) + references(noise) + messages("send", send, noise) + messages("receive", RECEIVE, noise)
+    records = (
+        packs(*PACK, noise) + references(noise) + messages("send", send, noise) + messages("receive", RECEIVE, noise)
+    )
     return evaluate(header(**changes), records, messages("send", send, noise, ticket), taken)
 
 
@@ -46,10 +48,24 @@ def test_noise_does_not_make_choices_worse():
 
 def test_times_without_a_law_leave_the_built_in_figures():
     random.seed(3)
+
     def noise():
-        return [record("message", size, block, False, 0, direction, dunnage=contiguous(size) + 10 ** random.uniform(0, 6),
-                       plain=contiguous(size) + 10 ** random.uniform(0, 6))
-                for direction in ("send", "receive") for size in (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20) for block in (8, 64, 512, 2048)]
+        return [
+            record(
+                "message",
+                size,
+                block,
+                False,
+                0,
+                direction,
+                dunnage=contiguous(size) + 10 ** random.uniform(0, 6),
+                plain=contiguous(size) + 10 ** random.uniform(0, 6),
+            )
+            for direction in ("send", "receive")
+            for size in (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20)
+            for block in (8, 64, 512, 2048)
+        ]
+
     found = evaluate(header(), packs(*PACK) + references() + noise(), [], 0)
     assert not found.part("pack").refused
     assert all(part.refused for part in found.parts if part.name != "pack")
@@ -62,7 +78,8 @@ def test_too_few_leave_them_too():
 
 
 def test_choices_that_would_be_worse_are_refused():
-    """Dunnage is faster by 5 %, which is less than prices can be trusted for; the built-in ones happen to be right."""
+    """Dunnage is faster by 5 %, which is less than prices can be trusted for; the built-in ones
+    happen to be right."""
     built_in = {**figures(), "library_pack": cost(1e6, 1e6, 1, 1)}
     slower = {name: 1.05 * price for name, price in PACK[0].items()}
     found = evaluate(header(built_in=built_in), packs(PACK[0], slower) + references(), [], 0)
@@ -77,7 +94,9 @@ def test_tickets_that_never_gain_are_never_taken():
 
 def test_tickets_are_taken_from_where_they_gain():
     """A call of 20 us: not worth it where the MPI itself needs less."""
-    part = tuned(ticket=cost(20_000, 0, 0, 0), send=side(cost(90, 9, 0.01, 0.03), cost(10, 9, 0, 0), 0.005, 9)).part("ticket")
+    part = tuned(ticket=cost(20_000, 0, 0, 0), send=side(cost(90, 9, 0.01, 0.03), cost(10, 9, 0, 0), 0.005, 9)).part(
+        "ticket"
+    )
     assert part.lost[0] < 0.01 and not part.refused
     assert part.fits[0].prices["call"] == pytest.approx(20_000, rel=0.05)
 
@@ -113,7 +132,12 @@ def test_disturbances_are_named():
 def test_too_many_disturbed_times_leave_the_built_in_figures(share, refused):
     records = packs(*PACK) + references() + spread(messages("send", SEND) + messages("receive", RECEIVE), share)
     found = evaluate(header(), records, messages("send", SEND, 0, TICKET), 10)
-    assert [bool(found.part(name).refused) for name in ("pack", "send", "receive", "ticket")] == [False, refused, refused, refused]
+    assert [bool(found.part(name).refused) for name in ("pack", "send", "receive", "ticket")] == [
+        False,
+        refused,
+        refused,
+        refused,
+    ]
     assert any("of the message times spread" in line for line in found.disturbed)
 
 

@@ -33,8 +33,11 @@ def launches(monkeypatch, make):
 
 
 def records(settings, right=True, **changes):
-    results = messages("send", SEND) if settings["DUNNAGE_TICKETS"] == "always" else (
-        packs(*PACK) + references() + messages("send", SEND) + messages("receive", RECEIVE))
+    results = (
+        messages("send", SEND)
+        if settings["DUNNAGE_TICKETS"] == "always"
+        else (packs(*PACK) + references() + messages("send", SEND) + messages("receive", RECEIVE))
+    )
     return [header(**changes), {"record": "progress", "share": 0.5}, *results, {"record": "end", "right": right}]
 
 
@@ -55,8 +58,10 @@ def test_wrong_bytes_are_an_error_of_all(monkeypatch):
         run(["a"])
 
 
-@pytest.mark.parametrize("damage, says", [(lambda all: all[:-1], "did not finish"),
-                                          (lambda all: [{**all[0], "dunnage": False}, *all[1:]], "not loaded")])
+@pytest.mark.parametrize(
+    "damage, says",
+    [(lambda all: all[:-1], "did not finish"), (lambda all: [{**all[0], "dunnage": False}, *all[1:]], "not loaded")],
+)
 def test_a_launch_that_says_too_little_is_left_out(monkeypatch, damage, says):
     said, run = launches(monkeypatch, lambda *_, settings, **__: damage(records(settings)))
     assert run(["a"]) == [] and says in said[0]
@@ -72,11 +77,15 @@ def test_no_launch_asks_a_model_file(monkeypatch):
 
 def test_between_hosts_there_is_one_launch(monkeypatch):
     asked = []
-    said, run = launches(monkeypatch, lambda *_, settings, **__: asked.append(settings) or records(settings, peers="other_host"))
+    said, run = launches(
+        monkeypatch, lambda *_, settings, **__: asked.append(settings) or records(settings, peers="other_host")
+    )
     assert len(run(["a", "b"])) == 2 and len(asked) == 2
 
 
-@pytest.mark.parametrize("words", [["--seconds", "0"], ["--launch", "mpirun -n 2"], ["--launch", "mpirun", "--mpi", "a,b"], ["x"]])
+@pytest.mark.parametrize(
+    "words", [["--seconds", "0"], ["--launch", "mpirun -n 2"], ["--launch", "mpirun", "--mpi", "a,b"], ["x"]]
+)
 def test_wrong_command_lines(words):
     with pytest.raises(SystemExit) as end:
         parse(words)
@@ -84,7 +93,13 @@ def test_wrong_command_lines(words):
 
 
 def test_launch_is_words():
-    assert parse(["--mpi", "mpich", "--launch", "mpirun -n 2 --host 'a b'"]).launch == ["mpirun", "-n", "2", "--host", "a b"]
+    assert parse(["--mpi", "mpich", "--launch", "mpirun -n 2 --host 'a b'"]).launch == [
+        "mpirun",
+        "-n",
+        "2",
+        "--host",
+        "a b",
+    ]
 
 
 def test_mpis_that_are_not_built(tmp_path):

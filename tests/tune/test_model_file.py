@@ -19,7 +19,18 @@ def entries(old, *found):
 def test_what_was_found_is_in_it():
     one = entries([], tuned())["Open MPI", 4]
     assert one["minor"] == 1 and one["date"] == "today"
-    assert set(one) == {"library", "major", "minor", "date", "engine_pack", "library_pack", "least_ticket", "ticket", "messages", "curves"}
+    assert set(one) == {
+        "library",
+        "major",
+        "minor",
+        "date",
+        "engine_pack",
+        "library_pack",
+        "least_ticket",
+        "ticket",
+        "messages",
+        "curves",
+    }
     assert set(one["messages"]) == {"same_host"}
     side = one["messages"]["same_host"]["send"]
     assert set(side) == {"engine", "library", "engine_eager_byte", "library_eager_block"}
@@ -60,12 +71,18 @@ def test_written_and_read_again(tmp_path):
     assert (document["format"], document["version"], document["machine"]) == ("dunnage model", 1, MACHINE)
 
 
-@pytest.mark.parametrize("text, says", [
-    ("{", "damaged"), ("[]", "damaged"), ("{}", "damaged"), ('"text"', "damaged"),
-    (json.dumps({"format": "dunnage model", "version": 2}), "another format or version"),
-    (json.dumps({"format": "dunnage model", "version": 1, "machine": {}, "mpis": []}), "another machine"),
-    (json.dumps({"format": "dunnage model", "version": 1, "machine": MACHINE, "mpis": [1]}), "damaged"),
-])
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("{", "damaged"),
+        ("[]", "damaged"),
+        ("{}", "damaged"),
+        ('"text"', "damaged"),
+        (json.dumps({"format": "dunnage model", "version": 2}), "another format or version"),
+        (json.dumps({"format": "dunnage model", "version": 1, "machine": {}, "mpis": []}), "another machine"),
+        (json.dumps({"format": "dunnage model", "version": 1, "machine": MACHINE, "mpis": [1]}), "damaged"),
+    ],
+)
 def test_a_file_that_cannot_stay_is_said(tmp_path, text, says):
     path = tmp_path / "model.json"
     path.write_text(text)

@@ -11,7 +11,11 @@ TRUE = {"call": 40.0, "block": 1.5, "byte": 0.02}
 
 
 def rows():
-    return [{"call": 1, "block": size / block, "byte": size} for size in (512, 4096, 32768, 262144) for block in (8, 64, 512)]
+    return [
+        {"call": 1, "block": size / block, "byte": size}
+        for size in (512, 4096, 32768, 262144)
+        for block in (8, 64, 512)
+    ]
 
 
 def times(noise=0.0, prices=TRUE):
@@ -71,4 +75,6 @@ def test_what_choices_lose():
     right = (Fit({"call": 100, "block": 0}, 0), Fit({"call": 50, "block": 1.5}, 0))
     wrong = (Fit({"call": 0, "block": 0}, 0), Fit({"call": 1, "block": 0}, 0))
     assert ratio_lost(right, engine, library, measured, 1.1) == 0
-    assert ratio_lost(wrong, engine, library, measured, 1.1) == pytest.approx(0.5)  # the first took twice as long, the other not
+    assert ratio_lost(wrong, engine, library, measured, 1.1) == pytest.approx(
+        0.5
+    )  # the first took twice as long, the other not

@@ -21,11 +21,13 @@ namespace {
 using collective::Trial;
 using transport::shm::BroadcastRing;
 
-/// DUNNAGE_BCAST=window: of a communicator's broadcasts so many are left to the MPI, communicators that live for a few need no window.
+/// DUNNAGE_BCAST=window: of a communicator's broadcasts so many are left to the MPI, communicators
+/// that live for a few need no window.
 constexpr int left_alone = 3;
 enum Tag : int { data_tag, word_tag, note_tag };
 
-/// Of a communicator's first size so many are not measured when they are ours: ranks meet, and GPUs find out whose memory they can read.
+/// Of a communicator's first size so many are not measured when they are ours: ranks meet, and GPUs
+/// find out whose memory they can read.
 constexpr int first_warm_ups = 8;
 
 /// One broadcast, on one rank.
@@ -96,7 +98,8 @@ struct Word {
   std::int64_t verdict;  // a Trial::Verdict
 };
 
-/// The rank of a host that sends and receives for it gives to the others of its host what has come. While nobody has judged, what the hosts have measured comes to the root up the tree that the
+/// The rank of a host that sends and receives for it gives to the others of its host what has come.
+/// While nobody has judged, what the hosts have measured comes to the root up the tree that the
 /// word goes down.
 int on_several_hosts(Part& part) {
   auto& group = part.group;

@@ -1,7 +1,9 @@
-// MPI_Bcast by a window that the ranks of a host share (transport/shm/broadcast_ring.hpp), and between hosts by a schedule over the MPI's messages among one rank of each.
+// MPI_Bcast by a window that the ranks of a host share (transport/shm/broadcast_ring.hpp), and
+// between hosts by a schedule over the MPI's messages among one rank of each.
 //
-// Whether a broadcast is ours is decided alike by all ranks, without a message: by the setting, the communicator and the packed bytes, and by how many broadcasts of that size the
-// communicator has had (collective/trial.hpp). Buffers and datatypes may differ from rank to rank.
+// Whether a broadcast is ours is decided alike by all ranks, without a message: by the setting, the
+// communicator and the packed bytes, and by how many broadcasts of that size the communicator has
+// had (collective/trial.hpp). Buffers and datatypes may differ from rank to rank.
 #pragma once
 
 #include <chrono>

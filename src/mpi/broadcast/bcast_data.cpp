@@ -14,7 +14,8 @@ constexpr std::int64_t least_streamed = 256 << 10;
 
 namespace {
 
-/// What is somewhere else than the host can go, and that no kernel of ours packs: the MPI packs all of it, whatever is asked for.
+/// What is somewhere else than the host can go, and that no kernel of ours packs: the MPI packs all
+/// of it, whatever is asked for.
 bool all_at_once(const memory::Landing& landing) { return landing.buffer.packer() && !landing.buffer.device(); }
 
 }  // namespace

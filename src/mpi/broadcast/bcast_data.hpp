@@ -1,4 +1,5 @@
-// A broadcast's data between the program's buffer and memory that ranks share, a range after the other.
+// A broadcast's data between the program's buffer and memory that ranks share, a range after the
+// other.
 #pragma once
 
 #include <vector>
@@ -8,7 +9,8 @@
 
 namespace dunnage::mpi {
 
-/// Ranges of the data where they lie, packed. What goes wrong is told in `code`; after that nothing is done.
+/// Ranges of the data where they lie, packed. What goes wrong is told in `code`; after that nothing
+/// is done.
 class Reader {
  public:
   Reader(const memory::Landing& landing, std::int64_t bytes, int& code)
@@ -23,7 +25,8 @@ class Reader {
   std::vector<char> packed_;
 };
 
-/// Ranges of the data, in order, into the program's buffer. The same for what goes wrong. `stores`: how this rank puts data of such a size in place.
+/// Ranges of the data, in order, into the program's buffer. The same for what goes wrong. `stores`:
+/// how this rank puts data of such a size in place.
 class Placer {
  public:
   Placer(const memory::Landing& landing, std::int64_t bytes, pack::StoreChoice& stores, int& code);

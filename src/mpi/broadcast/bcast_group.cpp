@@ -17,7 +17,8 @@ using transport::shm::BroadcastRing;
 
 constexpr std::uint32_t cells = 32;
 constexpr std::uint64_t cell = 64 << 10;
-/// Communicators of a process that have what it takes: programs with more communicators than that broadcast on the others as the MPI does.
+/// Communicators of a process that have what it takes: programs with more communicators than that
+/// broadcast on the others as the MPI does.
 constexpr int most_windows = 64;
 std::atomic<int> windows{0};
 
@@ -84,7 +85,8 @@ BcastGroup* bcast_group(MPI_Comm comm) {
 }
 
 bool foreign_gpus() {
-  // What was loaded when last looked at, how many objects had been by then, and whether one of them was such a runtime.
+  // What was loaded when last looked at, how many objects had been by then, and whether one of them
+  // was such a runtime.
   static std::atomic<unsigned long long> looked_at{0};
   static std::atomic<bool> found{false};
   unsigned long long now = 0;

@@ -49,13 +49,17 @@ struct BcastGroup {
   ~BcastGroup();
 };
 
-/// The packed bytes of a broadcast; 0 where there are none, more than an integer has, or the arguments are wrong.
+/// The packed bytes of a broadcast; 0 where there are none, more than an integer has, or the
+/// arguments are wrong.
 std::int64_t broadcast_bytes(std::int64_t count, MPI_Datatype type, MPI_Comm comm);
-/// That of a communicator. Null where there can be none. A communicator's broadcasts come one at a time.
+/// That of a communicator. Null where there can be none. A communicator's broadcasts come one at a
+/// time.
 BcastGroup* bcast_group(MPI_Comm comm);
-/// Whether all of its ranks are on one host, as MPI_Init has found out: to be asked where process->shares. The same on all ranks.
+/// Whether all of its ranks are on one host, as MPI_Init has found out: to be asked where
+/// process->shares. The same on all ranks.
 bool on_one_host(BcastGroup& group, MPI_Comm comm);
-/// By all ranks at once, inside a broadcast that all are in: with collective calls on the communicator itself. Afterwards broadcasts are possible for all, or for none.
+/// By all ranks at once, inside a broadcast that all are in: with collective calls on the
+/// communicator itself. Afterwards broadcasts are possible for all, or for none.
 void set_up(BcastGroup& group, MPI_Comm comm);
 /// Whether buffers may be in memory of GPUs that nobody here knows of, where the host cannot go.
 bool foreign_gpus();

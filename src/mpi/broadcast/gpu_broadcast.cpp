@@ -49,7 +49,8 @@ std::optional<std::uintptr_t> contiguous(const pack::gpu::Described& to, std::in
             : std::nullopt;
 }
 
-/// Brings the data from `begun` on to device memory, in pieces of `segment` bytes where both sides are contiguous, else at once. `came` hears how many are there. Returns that: fewer than all
+/// Brings the data from `begun` on to device memory, in pieces of `segment` bytes where both sides
+/// are contiguous, else at once. `came` hears how many are there. Returns that: fewer than all
 /// where their source has lost them. Throws device::Error.
 template <class Came>
 std::int64_t read(const From& from, const Destination& destination, std::int64_t begun, std::int64_t segment,

@@ -1,7 +1,10 @@
-// Broadcasts of data in a GPU's memory among ranks of one host: everyone's GPU reads them where they are, or where another rank already has them.
+// Broadcasts of data in a GPU's memory among ranks of one host: everyone's GPU reads them where
+// they are, or where another rank already has them.
 //
-// The root tells where its data are, and who reads from whom (collective/readers.hpp). A rank that others read from says where its own buffer is, and how much of the data is there, piece by piece
-// as it gets them (transport/shm/broadcast_ring.hpp); those whose source cannot be read, or has failed, read from the root.
+// The root tells where its data are, and who reads from whom (collective/readers.hpp). A rank that
+// others read from says where its own buffer is, and how much of the data is there, piece by piece
+// as it gets them (transport/shm/broadcast_ring.hpp); those whose source cannot be read, or has
+// failed, read from the root.
 #pragma once
 
 #include <functional>
@@ -38,13 +41,16 @@ struct Fetched {
   bool along = false;      // whether this rank has read from another one's than the root's
 };
 
-/// For several receivers of one content, who all read the data where they are: what gpu_read_published() needs, and what must live until all have them. Nothing where the data are not in
-/// a GPU's memory that all can read, as far as that is known; goes a step towards it.
+/// For several receivers of one content, who all read the data where they are: what
+/// gpu_read_published() needs, and what must live until all have them. Nothing where the data are
+/// not in a GPU's memory that all can read, as far as that is known; goes a step towards it.
 std::optional<GpuOffer> gpu_publish(const memory::Buffer& content, std::span<const std::uint32_t> receivers,
                                     Publish how);
-/// Brings such data to their place, wherever that is. Calls let_go_on() while it waits. Returns an error code of the MPI.
+/// Brings such data to their place, wherever that is. Calls let_go_on() while it waits. Returns an
+/// error code of the MPI.
 int gpu_read_published(const char* head, const memory::Landing& landing, const LetGoOn& let_go_on);
-/// What the root of a window's broadcast tells the others of its offer; nothing where there is no memory for it.
+/// What the root of a window's broadcast tells the others of its offer; nothing where there is no
+/// memory for it.
 std::vector<char> gpu_tell(const memory::Buffer& content, const GpuOffer& offer, const WindowRanks& ranks);
 /// The part of one of the others, in operation `at` of the window.
 Fetched gpu_receive_told(const char* head, std::uint64_t at, const WindowRanks& ranks, const memory::Landing& landing,

@@ -24,11 +24,13 @@ struct Bulletin {
   std::int32_t on_gpu = 0;      // what stands there tells of a copy in its GPU's memory; how many bytes, else 0
 };
 
-/// Bytes that the root writes before it says so: the others read them while they are in a cache. What goes to and from devices goes in longer pieces, each of which is waited for.
+/// Bytes that the root writes before it says so: the others read them while they are in a cache.
+/// What goes to and from devices goes in longer pieces, each of which is waited for.
 constexpr std::int64_t near_piece = 128 << 10, far_piece = 8 << 20;
 std::int64_t piece_of(const memory::Landing& landing) { return landing.buffer.packer() ? far_piece : near_piece; }
 
-/// One rank's part. What fails here is told when the operation ends: the others wait for the bulletin, and for this rank to pass it on.
+/// One rank's part. What fails here is told when the operation ends: the others wait for the
+/// bulletin, and for this rank to pass it on.
 class Published : public Copies {
  public:
   Published(const BcastGroup& group, int root, std::int64_t bytes)

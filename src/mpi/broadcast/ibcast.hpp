@@ -1,8 +1,11 @@
-// MPI_Ibcast and MPI_Bcast_init among ranks of one host: the root puts a copy of the data into its shared memory (transport/shm/publications.hpp) and is done, whatever the others do; the
-// MPI's own operation, with a few bytes in place of the data, says where it is, in its order and with its progress. When that has completed on a rank, the rank reads the data.
+// MPI_Ibcast and MPI_Bcast_init among ranks of one host: the root puts a copy of the data into its
+// shared memory (transport/shm/publications.hpp) and is done, whatever the others do; the MPI's own
+// operation, with a few bytes in place of the data, says where it is, in its order and with its
+// progress. When that has completed on a rank, the rank reads the data.
 //
-// Whether a broadcast is ours is decided alike by all ranks, without a message and without waiting: by what they agreed on in MPI_Init (calls/tickets.cpp), the communicator, the packed bytes,
-// and what the communicator's blocking broadcasts have found out. Nothing else may be asked there.
+// Whether a broadcast is ours is decided alike by all ranks, without a message and without waiting:
+// by what they agreed on in MPI_Init (calls/tickets.cpp), the communicator, the packed bytes, and
+// what the communicator's blocking broadcasts have found out. Nothing else may be asked there.
 #pragma once
 
 #include <optional>
@@ -11,8 +14,9 @@
 
 namespace dunnage::mpi {
 
-/// In MPI_Init, by all ranks at once, where broadcasts are possible: finds out who is where and whether all have shared memory that others can read, and agrees on what broadcasts
-/// cost (process->bcast).
+/// In MPI_Init, by all ranks at once, where broadcasts are possible: finds out who is where and
+/// whether all have shared memory that others can read, and agrees on what broadcasts cost
+/// (process->bcast).
 void share_memory(int ranks);
 
 /// One call.

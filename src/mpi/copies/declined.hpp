@@ -7,8 +7,8 @@
 
 namespace dunnage::mpi {
 
-/// Counts one such call at its end. Lives as long as the call, so that what an MPI does by its own functions is not counted again
-/// (its file access calls its collectives). Thread-safe.
+/// Counts one such call at its end. Lives as long as the call, so that what an MPI does by its own
+/// functions is not counted again (its file access calls its collectives). Thread-safe.
 class Declined {
  public:
   /// `types`: the datatype arguments; none where they are arrays. `counted`: whether at all.

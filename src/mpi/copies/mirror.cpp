@@ -10,7 +10,8 @@ namespace {
 using pack::gpu::Direction;
 using plan::Reason;
 
-// Addresses may be far apart (MPI_BOTTOM): a copy that is so much larger than its data is made of pages that come when they are touched.
+// Addresses may be far apart (MPI_BOTTOM): a copy that is so much larger than its data is made of
+// pages that come when they are touched.
 constexpr std::int64_t sparse_from = 64 << 20, sparse_ratio = 16;
 constexpr std::int64_t line = 64;
 
@@ -75,7 +76,8 @@ void Mirror::plan(std::span<const Segment> segments) {
       exact_ = false;
       low_ = std::min(low_, segment.offset + extent->low);
       high_ = std::max(high_, segment.offset + extent->high);
-      // Open MPI takes blocks that fall and overlap for contiguous ones, and reaches further than it should.
+      // Open MPI takes blocks that fall and overlap for contiguous ones, and reaches further than
+      // it should.
       margin_ = std::max({margin_, extent->high - extent->low, extent->size});
       look_at(segment.offset + extent->first);
     }

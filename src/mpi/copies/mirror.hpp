@@ -1,5 +1,5 @@
-// A copy in host memory of a program's buffer in a GPU's memory, at the same places relative to the buffer's address: for calls that the MPI
-// does by itself.
+// A copy in host memory of a program's buffer in a GPU's memory, at the same places relative to the
+// buffer's address: for calls that the MPI does by itself.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ struct Segment {
 
 class Mirror {
  public:
-  /// Nothing where all segments are in host memory, or have no bytes. Throws device::Error, type::SpecError, std::bad_alloc.
+  /// Nothing where all segments are in host memory, or have no bytes. Throws device::Error,
+  /// type::SpecError, std::bad_alloc.
   static std::unique_ptr<Mirror> of(const device::Driver& driver, Role role, const void* buffer,
                                     std::span<const Segment> segments);
 

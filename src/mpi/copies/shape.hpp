@@ -1,5 +1,5 @@
-// Where the elements of a collective's buffer are, as its arguments say. Nothing is looked at before it is known to matter: arguments that
-// are not significant may hold anything.
+// Where the elements of a collective's buffer are, as its arguments say. Nothing is looked at
+// before it is known to matter: arguments that are not significant may hold anything.
 #pragma once
 
 #include <cstdint>

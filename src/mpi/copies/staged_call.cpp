@@ -39,7 +39,8 @@ const device::Driver* driver_for(const void* buffer) {
   return device::driver();
 }
 
-/// Whether MPIs that reach GPUs do so in that call: Open MPI, for one, only in blocking collectives (its list in docs/tuning-apps/networking/cuda.rst).
+/// Whether MPIs that reach GPUs do so in that call: Open MPI, for one, only in blocking collectives
+/// (its list in docs/tuning-apps/networking/cuda.rst).
 bool reaches_gpus(Hook hook) {
   constexpr std::string_view blocking[] = {"Allgather",
                                            "Allgatherv",

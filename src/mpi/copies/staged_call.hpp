@@ -1,5 +1,6 @@
-// One call that the MPI does by itself, on buffers that may be in a GPU's memory: it gets copies of these in host memory.
-// generate/hooks.py makes a function of these steps for each call, by api/buffers.toml.
+// One call that the MPI does by itself, on buffers that may be in a GPU's memory: it gets copies of
+// these in host memory. generate/hooks.py makes a function of these steps for each call, by
+// api/buffers.toml.
 #pragma once
 
 #include <initializer_list>
@@ -18,7 +19,8 @@ inline bool left_to_mpi() { return !process->reporting && !device::driver(); }
 
 class StagedCall {
  public:
-  /// `comm`: that the shapes are about, or MPI_COMM_NULL. `counted`: in the report; `types` is for that.
+  /// `comm`: that the shapes are about, or MPI_COMM_NULL. `counted`: in the report; `types` is for
+  /// that.
   StagedCall(Hook hook, const ErrorsOf& errors, MPI_Comm comm, bool counted, std::initializer_list<MPI_Datatype> types)
       : hook_(hook), errors_(errors), comm_(comm), counted_(hook, types, counted) {}
 
@@ -34,8 +36,8 @@ class StagedCall {
     return buffer;
   }
 
-  /// Before the call: gets what is to be read, unless that is for MPI_Start. False where something failed: error() is then what the
-  /// call returns.
+  /// Before the call: gets what is to be read, unless that is for MPI_Start. False where something
+  /// failed: error() is then what the call returns.
   bool ready(bool persistent = false);
   int error();
   bool staged() const { return static_cast<bool>(copies_); }

@@ -15,7 +15,8 @@ inline constexpr int every_target = -1;
 void keep_until_synchronized(MPI_Win win, int target, std::shared_ptr<Copies> copies);
 extern std::atomic<std::size_t> kept_copies;
 
-/// `call()` calls the MPI. What it completes goes where the program wants it. Returns what the call is to return.
+/// `call()` calls the MPI. What it completes goes where the program wants it. Returns what the call
+/// is to return.
 int synchronize_kept(MPI_Win win, int target, int (*call)(void*), void* argument);
 template <class Call>
 int synchronizing(MPI_Win win, int target, Call&& call) {

@@ -109,8 +109,8 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
                      int source, int recvtag, MPI_Comm comm, MPI_Status* users) {
   progress_orphans();
   answer_letters();
-  // With a null process on one side there is one message, and the MPI knows what that means. With two
-  // messages both directions must be trusted with packed bytes.
+  // With a null process on one side there is one message, and the MPI knows what that means. With
+  // two messages both directions must be trusted with packed bytes.
   const bool receives = source != MPI_PROC_NULL;
   avoid_length(count, datatype, dest, comm);
   const auto accept_as = [&](plan::Operation operation, int peer) {

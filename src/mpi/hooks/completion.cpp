@@ -64,8 +64,9 @@ class Ours {
   }
   Request* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
 
-  /// The MPI has completed request i. `status` is null if the request ended in an error; then nothing
-  /// is delivered. Returns an error of our own; failed_ then names whose handler is to be called.
+  /// The MPI has completed request i. `status` is null if the request ended in an error; then
+  /// nothing is delivered. Returns an error of our own; failed_ then names whose handler is to be
+  /// called.
   int complete(int i, MPI_Status* status) {
     auto*& operation = operations_[static_cast<std::size_t>(i)];
     if (!operation || !operation->active) return MPI_SUCCESS;
@@ -88,8 +89,8 @@ class Ours {
     }
     return rc;
   }
-  /// Ends requests that a call about several has completed. `rc`: what the MPI returned. `index(k)` is
-  /// the request of status k. Returns what the call is to return.
+  /// Ends requests that a call about several has completed. `rc`: what the MPI returned. `index(k)`
+  /// is the request of status k. Returns what the call is to return.
   template <class Index>
   int settle_listed(int count, int rc, MPI_Status* statuses, Index&& index) {
     int result = rc;
@@ -138,9 +139,9 @@ class Ours {
     };
     std::size_t turn = 0;
     for (transport::shm::Patience patience; !waiting.empty();) {
-      // Most often the receive that was begun first is the first to come. The others have their turns:
-      // asking for all of them would take longer than a message. What has come is begun at once if
-      // nothing is under way, else a few at a time.
+      // Most often the receive that was begun first is the first to come. The others have their
+      // turns: asking for all of them would take longer than a message. What has come is begun at
+      // once if nothing is under way, else a few at a time.
       bool come = false;
       for (int n = 0; !waiting.empty() && there(0); come = true)
         if (++n % 4 == 0 || batch.rests()) batch.go_on();
@@ -263,7 +264,8 @@ int testsome(Hook hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI
 
 int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {
   const auto* operation = request ? process->requests.find(key_of(*request)) : nullptr;
-  // The MPI's own request has not been started. A cancelled send may still succeed, and this one does.
+  // The MPI's own request has not been started. A cancelled send may still succeed, and this one
+  // does.
   return operation && operation->inner != MPI_REQUEST_NULL ? MPI_SUCCESS : next(request);
 }
 

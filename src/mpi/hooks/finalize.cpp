@@ -19,7 +19,8 @@ namespace {
 
 /// Waits until other ranks have what was sent to them.
 void leave_world() {
-  // The MPI may have to move a message that comes before an announcement, or the announcement itself.
+  // The MPI may have to move a message that comes before an announcement, or the announcement
+  // itself.
   if (process->world) process->world->leave(let_mpi_progress);
   forget_communicators();
 }

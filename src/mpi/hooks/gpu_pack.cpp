@@ -25,7 +25,8 @@ struct Places {
   device::Place user, packed;
 };
 
-/// The MPI packs by itself, in host memory: for datatypes that are packed its way or that we know nothing of.
+/// The MPI packs by itself, in host memory: for datatypes that are packed its way or that we know
+/// nothing of.
 int through_host(const device::Driver& driver, const PackingCall& call, const Extent& extent, const Places& places,
                  bool quirk) {
   if (call.count > std::numeric_limits<int>::max() || extent.size > std::numeric_limits<int>::max())
@@ -67,7 +68,8 @@ int accelerated(const device::Driver& driver, const PackingCall& call, const Ext
 }  // namespace
 
 std::optional<int> pack_on_gpu(const device::Driver& driver, const PackingCall& call) try {
-  // What is wrong is for the MPI to report; it looks at its arguments before it touches the buffers.
+  // What is wrong is for the MPI to report; it looks at its arguments before it touches the
+  // buffers.
   if (!call.packed || call.comm == MPI_COMM_NULL || *call.position < 0) return std::nullopt;
   const auto user = user_of(call);
   const auto* known = known_type(call.type);

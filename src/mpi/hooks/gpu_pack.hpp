@@ -22,8 +22,8 @@ struct PackingCall {
   MPI_Comm comm;
 };
 
-/// The call's result, where one of the buffers is a GPU's; else nothing, and nothing is done. Errors go through the
-/// communicator's error handler.
+/// The call's result, where one of the buffers is a GPU's; else nothing, and nothing is done.
+/// Errors go through the communicator's error handler.
 std::optional<int> pack_on_gpu(const device::Driver& driver, const PackingCall& call);
 
 template <class Count>

@@ -48,7 +48,8 @@ void join() {
     if (own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS)
       return;
     process->rank = rank;
-    // Without kernels the host would have to touch device memory that an announcement is received into.
+    // Without kernels the host would have to touch device memory that an announcement is received
+    // into.
     const bool blind = !device::driver() && device::driver_without_kernels();
     const bool announces = !blind && settings.force != base::Force::never && settings.tickets != base::Tickets::off;
     if (announces) take_announcements();

@@ -5,8 +5,8 @@
 
 namespace dunnage::mpi {
 
-/// After MPI_Init: finds out who takes part, and from now on this process can be sent announcements.
-/// Does nothing if that cannot be.
+/// After MPI_Init: finds out who takes part, and from now on this process can be sent
+/// announcements. Does nothing if that cannot be.
 void join();
 
 template <class... Arguments>

@@ -7,8 +7,8 @@
 namespace dunnage::mpi {
 namespace {
 
-/// A persistent operation has been started. `request`: as the MPI has left it. Some MPIs give another
-/// handle for an operation that is still under way inside.
+/// A persistent operation has been started. `request`: as the MPI has left it. Some MPIs give
+/// another handle for an operation that is still under way inside.
 void note_start(Request* operation, MPI_Request request) {
   if (!operation) return;
   operation->started();

@@ -1,5 +1,5 @@
-// Nonblocking and persistent point-to-point calls. mpi/ways/send.hpp and receive.hpp do what does not
-// go straight through.
+// Nonblocking and persistent point-to-point calls. mpi/ways/send.hpp and receive.hpp do what does
+// not go straight through.
 #pragma once
 
 #include "mpi/copies/staged_call.hpp"

@@ -1,5 +1,5 @@
-// One-sided communication with device memory. Copies of origin buffers live until the window is synchronized; windows themselves must be in
-// memory that the host reaches.
+// One-sided communication with device memory. Copies of origin buffers live until the window is
+// synchronized; windows themselves must be in memory that the host reaches.
 #pragma once
 
 #include "device/surely_host.hpp"
@@ -22,7 +22,8 @@ template <class Fn>
 int synchronize_with(Hook, Fn next, int rank, MPI_Win win) {
   return synchronizing(win, rank, [&] { return next(rank, win); });
 }
-// What is copied back is gone, and MPICH 4.0 calls a get that a put follows locally complete before its data is there: so it is flushed.
+// What is copied back is gone, and MPICH 4.0 calls a get that a put follows locally complete before
+// its data is there: so it is flushed.
 template <class Fn>
 int flush_local(Hook, Fn next, int rank, MPI_Win win) {
   const bool kept = kept_copies.load(std::memory_order_relaxed) != 0;
@@ -50,8 +51,8 @@ int window_free(Hook, Fn next, MPI_Win* win) {
 bool refused(const void* base, MPI_Aint size);
 /// The error for that. `win`: null at its making.
 int refuse_window(Hook hook, const ErrorsOf& errors);
-/// Host memory in place of a window's, so that the other ranks' call need not wait for this one's; null where there is none. The window
-/// lives until finish_windows().
+/// Host memory in place of a window's, so that the other ranks' call need not wait for this one's;
+/// null where there is none. The window lives until finish_windows().
 void* stand_in(MPI_Aint size);
 void keep_window(MPI_Win win);
 /// Frees those that the program was not given, at MPI_Finalize.

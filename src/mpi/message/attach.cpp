@@ -14,10 +14,10 @@ void forget_request(int rc, const MPI_Request* request) {
 
 void attach(MPI_Request request, std::unique_ptr<Request> operation) {
   if (!operation->persistent) {
-    // A send that is complete must have no entry: an MPI gives one handle to all sends that complete
-    // at once. Receives are not asked: MPICH would raise their errors here, through the wrong
-    // communicator's handler. Sends whose completion waits for a receiver are not asked either: they
-    // are synchronous, with handles of their own.
+    // A send that is complete must have no entry: an MPI gives one handle to all sends that
+    // complete at once. Receives are not asked: MPICH would raise their errors here, through the
+    // wrong communicator's handler. Sends whose completion waits for a receiver are not asked
+    // either: they are synchronous, with handles of their own.
     int done = 0;
     MPI_Status status;
     if (!operation->brings() && !operation->waits_for_receiver() &&

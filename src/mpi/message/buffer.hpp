@@ -1,4 +1,5 @@
-// The user's buffer of a message as a memory::Buffer: which kind of memory it is in and who packs it.
+// The user's buffer of a message as a memory::Buffer: which kind of memory it is in and who packs
+// it.
 #pragma once
 
 #include <optional>

@@ -14,7 +14,8 @@ namespace {
 /// Host memory that is not contiguous is filled by way of pieces of so many bytes.
 constexpr std::int64_t host_piece = 4 << 20;
 
-/// Whether the device of a buffer reads a source. Only the first device of this process was proved to.
+/// Whether the device of a buffer reads a source. Only the first device of this process was proved
+/// to.
 bool reads_from(const Driver& driver, const pack::gpu::Described& to, const transport::gpu::GpuSource& source) try {
   const device::Scope scope(driver, device::context_for(driver, to.place));
   const transport::gpu::Remote remote(driver, source);

@@ -44,7 +44,8 @@ bool any_on_gpu(const device::Driver& driver, const Elements& user, const device
 }
 
 std::shared_ptr<const pack::gpu::GpuRecipe> contiguous_recipe(std::int64_t size) {
-  // Most messages are as long as the last one. Never destroyed: calls may come from destructors at exit.
+  // Most messages are as long as the last one. Never destroyed: calls may come from destructors at
+  // exit.
   static auto& mutex = *new std::mutex;
   static auto& last = *new std::shared_ptr<const pack::gpu::GpuRecipe>;
   const std::lock_guard lock(mutex);

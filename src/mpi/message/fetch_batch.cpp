@@ -13,13 +13,14 @@ namespace {
 
 thread_local FetchBatch* innermost = nullptr;
 
-/// At most so many flights are under way: one that moves data and one that is being begun. What comes
-/// meanwhile goes together in the next flight. Data that take longer to move than to begin do not
-/// wait for a flight to end, up to the second figure.
+/// At most so many flights are under way: one that moves data and one that is being begun. What
+/// comes meanwhile goes together in the next flight. Data that take longer to move than to begin do
+/// not wait for a flight to end, up to the second figure.
 constexpr std::size_t few_flights = 2, most_flights = 6;
 constexpr std::int64_t worth_a_flight = 2 << 20;
 
-/// From so many bytes on the MPI makes progress meanwhile: what this process has sent may need that.
+/// From so many bytes on the MPI makes progress meanwhile: what this process has sent may need
+/// that.
 constexpr std::int64_t long_fetch = 256 << 10;
 
 }  // namespace

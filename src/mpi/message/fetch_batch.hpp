@@ -1,4 +1,5 @@
-// Data that one call fetches into device memory, brought with as few launches as their arrival allows.
+// Data that one call fetches into device memory, brought with as few launches as their arrival
+// allows.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ struct DeviceFetch {
   std::function<void()> ended;  // called once, whether or not the data have come
 };
 
-/// While a batch lives, what its thread fetches into device memory may come later; it is there after
-/// finish(). Batches of one thread nest.
+/// While a batch lives, what its thread fetches into device memory may come later; it is there
+/// after finish(). Batches of one thread nest.
 class FetchBatch {
  public:
   FetchBatch();

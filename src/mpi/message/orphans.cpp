@@ -50,8 +50,8 @@ void adopt_orphan(MPI_Request request, std::unique_ptr<Request> operation) {
 }
 
 void finish_orphans() {
-  // The partner of a correct program completes them. A program whose partner never sends what was to
-  // be received ends without Dunnage, so it must end with Dunnage too.
+  // The partner of a correct program completes them. A program whose partner never sends what was
+  // to be received ends without Dunnage, so it must end with Dunnage too.
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   const auto left = [] {
     const std::lock_guard lock(orphans_mutex);

@@ -1,7 +1,7 @@
 // Requests that the program freed while their operation was under way.
 //
-// The operation goes on: its staging memory, and for a receive the delivery, wait for its end. Later
-// calls that could have waited for it test it in passing.
+// The operation goes on: its staging memory, and for a receive the delivery, wait for its end.
+// Later calls that could have waited for it test it in passing.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// The datatype by which the MPI is shown packed bytes: MPI_PACKED, or two blocks of it with a gap between them.
+// The datatype by which the MPI is shown packed bytes: MPI_PACKED, or two blocks of it with a gap
+// between them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace dunnage::mpi {
 
-/// Owns its datatype only where that is not kept for the next message of the size. Movable. Thread-safe.
+/// Owns its datatype only where that is not kept for the next message of the size. Movable.
+/// Thread-safe.
 class PackedType {
  public:
   PackedType() = default;
@@ -15,8 +17,8 @@ class PackedType {
   PackedType& operator=(PackedType&& other) noexcept;
   ~PackedType();
 
-  /// `first` bytes, memory::Parcel::gap bytes of nothing, `second` bytes, of 1 to INT_MAX bytes each. Empty where the MPI
-  /// will not make it.
+  /// `first` bytes, memory::Parcel::gap bytes of nothing, `second` bytes, of 1 to INT_MAX bytes
+  /// each. Empty where the MPI will not make it.
   static PackedType divided(std::int64_t first, std::int64_t second);
   explicit operator bool() const { return handle_ != MPI_DATATYPE_NULL; }
   MPI_Datatype handle() const { return handle_; }

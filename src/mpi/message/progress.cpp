@@ -21,8 +21,8 @@ constexpr auto rest = std::chrono::microseconds(20);
 
 std::atomic<bool> thread_runs{false};
 
-/// The context that was current when a receive was begun. Memory of pools and virtual memory have no
-/// context of their own; their data belong to this one.
+/// The context that was current when a receive was begun. Memory of pools and virtual memory have
+/// no context of their own; their data belong to this one.
 struct Begun {
   static Begun here() {
     Begun begun;
@@ -63,8 +63,8 @@ bool one_thread_at_a_time() {
   return one;
 }
 
-/// With several threads in the MPI, persistent requests are not looked after: they stay in the table
-/// while calls are about them.
+/// With several threads in the MPI, persistent requests are not looked after: they stay in the
+/// table while calls are about them.
 bool watchable(const Request& request) {
   return request.receives() && request.active && (one_thread_at_a_time() || !request.persistent);
 }

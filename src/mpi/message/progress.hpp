@@ -15,17 +15,17 @@ namespace dunnage::mpi {
 
 /// A receive has been begun. Costs a few loads if there is nothing to do.
 void look_after(const Request& request);
-/// In a call that waits: delivers what has come. Does nothing with MPI_THREAD_MULTIPLE, where another
-/// thread may be in a call about those receives.
+/// In a call that waits: delivers what has come. Does nothing with MPI_THREAD_MULTIPLE, where
+/// another thread may be in a call about those receives.
 void progress_receives();
 
-/// Delivers a receive if the MPI has it, as number `index` of the batch. Returns false if the message
-/// is not there yet. Returns true also if the MPI has an error for it, which the call about the
-/// request tells again.
+/// Delivers a receive if the MPI has it, as number `index` of the batch. Returns false if the
+/// message is not there yet. Returns true also if the MPI has an error for it, which the call about
+/// the request tells again.
 bool deliver_if_there(Request& request, MPI_Request handle, FetchBatch& batch, int index);
 
-/// While one lives, progress_receives() in this thread also looks at these requests, which a call has
-/// taken out of the table.
+/// While one lives, progress_receives() in this thread also looks at these requests, which a call
+/// has taken out of the table.
 class AlsoWatched {
  public:
   AlsoWatched(std::span<Request* const> requests, const MPI_Request* handles);

@@ -1,4 +1,5 @@
-// A nonblocking or persistent operation that has something to do when the MPI completes its request.
+// A nonblocking or persistent operation that has something to do when the MPI completes its
+// request.
 //
 // The program's request is the MPI's own. A Request stands beside it in process->requests.
 #pragma once
@@ -61,7 +62,8 @@ class Request {
   void abandon();
   /// A failure of a fetch that complete() had only begun.
   void failed_later(int code) { code_ = code; }
-  /// An error that complete() found before the program asked: the call that ends the request returns it.
+  /// An error that complete() found before the program asked: the call that ends the request
+  /// returns it.
   void keep_error(int code) { kept_error_ = code; }
 
   /// Whose error handler is to be called.

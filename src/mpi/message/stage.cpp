@@ -17,8 +17,8 @@ std::shared_ptr<const device::Arena::Block> device_block(const memory::Buffer& b
   return nullptr;
 }
 
-/// Whether the host puts the two pieces of a parcel together: data that a device takes nearly as long
-/// to begin with as to bring.
+/// Whether the host puts the two pieces of a parcel together: data that a device takes nearly as
+/// long to begin with as to bring.
 bool worth_joining(const memory::Parcel& parcel, const memory::Buffer& buffer, std::int64_t bytes) {
   constexpr auto most = std::int64_t{128} << 10;
   return !parcel.on_device() && parcel.divided() && buffer.device() && bytes > parcel.first && bytes <= most;

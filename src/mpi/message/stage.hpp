@@ -12,8 +12,8 @@ namespace dunnage::mpi {
 /// there is no memory.
 memory::Staging staging_for(const memory::Buffer& buffer, std::int64_t size, bool in_device = false);
 
-/// A parcel for `size` bytes of a buffer, in one piece or in two as the MPI needs it. Empty if there
-/// is no memory. `both`: the parcel is sent from and received into.
+/// A parcel for `size` bytes of a buffer, in one piece or in two as the MPI needs it. Empty if
+/// there is no memory. `both`: the parcel is sent from and received into.
 memory::Parcel parcel_for(const memory::Buffer& buffer, plan::Operation operation, std::int64_t size, bool both = false,
                           bool in_device = false);
 
@@ -38,8 +38,8 @@ int gather(const memory::Parcel& parcel, const memory::Buffer& buffer, std::int6
 inline int gather(const memory::Parcel& parcel, const memory::Buffer& buffer) {
   return gather(parcel, buffer, parcel.size);
 }
-/// Unpacks the first `bytes` bytes of the parcel, or all if it has fewer. Returns an MPI error code;
-/// calls no handler.
+/// Unpacks the first `bytes` bytes of the parcel, or all if it has fewer. Returns an MPI error
+/// code; calls no handler.
 int deliver(const memory::Parcel& parcel, const memory::Buffer& buffer, std::int64_t bytes);
 
 }  // namespace dunnage::mpi

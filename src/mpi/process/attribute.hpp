@@ -8,12 +8,14 @@
 
 namespace dunnage::mpi {
 
-/// A T for each communicator, by an attribute: the MPI deletes it with the communicator. Safe from several threads for different
-/// communicators; who makes one for the same communicator from several threads has to keep them apart.
+/// A T for each communicator, by an attribute: the MPI deletes it with the communicator. Safe from
+/// several threads for different communicators; who makes one for the same communicator from
+/// several threads has to keep them apart.
 template <class T>
 class Attribute {
  public:
-  /// False where the MPI has no attributes to give, or no longer. `found` is null where none was put.
+  /// False where the MPI has no attributes to give, or no longer. `found` is null where none was
+  /// put.
   bool find(MPI_Comm comm, T*& found) {
     const auto& own = process->own;
     std::call_once(once_, [&] {

@@ -44,7 +44,8 @@ int world_rank(MPI_Comm comm, int rank) {
   Ranks* ranks = nullptr;
   if (!known.find(comm, ranks)) return -1;
   if (!ranks) {
-    // Two threads may both get here; the MPI frees the ranks that it replaces, which nobody may be reading.
+    // Two threads may both get here; the MPI frees the ranks that it replaces, which nobody may be
+    // reading.
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     if (!known.find(comm, ranks)) return -1;

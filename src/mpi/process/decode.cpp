@@ -55,8 +55,9 @@ Contents contents_of(MPI_Datatype type) {
   return c;
 }
 
-/// The values of a large-count type's contents in the order of the small one's: integers, then addresses.
-/// MPI 4.1, section 5.1.13: what was a count becomes large too, and `order`, `rank` and the like stay ints.
+/// The values of a large-count type's contents in the order of the small one's: integers, then
+/// addresses. MPI 4.1, section 5.1.13: what was a count becomes large too, and `order`, `rank` and
+/// the like stay ints.
 void sort_large(Contents& c) {
   const auto large = std::move(c.large), small = std::move(c.integers);
   c.integers.clear();
@@ -164,13 +165,15 @@ SpecPtr build(const Contents& c, const std::vector<SpecPtr>& types) {
   }
 }
 
-// Deeper trees than this are not analysed: the layers below walk them by recursion. Nor are larger ones: an MPI that
-// hands out a new duplicate of a shared part each time (Open MPI) makes a tree of what was a graph.
+// Deeper trees than this are not analysed: the layers below walk them by recursion. Nor are larger
+// ones: an MPI that hands out a new duplicate of a shared part each time (Open MPI) makes a tree of
+// what was a graph.
 constexpr int most_depth = 1000;
 constexpr std::size_t most_parts = 50000;
 
-/// One decoding. The handles that MPI_Type_get_contents hands out are freed at its end, not before: until then no
-/// handle can stand for another type, so that a part which is shared needs to be decoded once only.
+/// One decoding. The handles that MPI_Type_get_contents hands out are freed at its end, not before:
+/// until then no handle can stand for another type, so that a part which is shared needs to be
+/// decoded once only.
 class Decoder {
  public:
   Decoder() = default;

@@ -17,14 +17,16 @@ int class_of(CUresult code) {
   }
 }
 
-/// Whether a code has the text that it was given. MPICH takes codes that are added to its own classes for some of its own.
+/// Whether a code has the text that it was given. MPICH takes codes that are added to its own
+/// classes for some of its own.
 bool says(int code, const std::string& text) {
   char buffer[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
   return process->own.Error_string(code, buffer, &length) == MPI_SUCCESS && text == buffer;
 }
 
-/// A new code of that class which says so, or else one of a class of its own; the class alone where neither can be had.
+/// A new code of that class which says so, or else one of a class of its own; the class alone where
+/// neither can be had.
 int new_code(int error_class, const std::string& text) {
   const auto& own = process->own;
   if (!own.Add_error_class || !own.Add_error_code || !own.Add_error_string || !own.Error_string) return error_class;

@@ -10,7 +10,8 @@ namespace dunnage::mpi {
 
 /// Returns a code whose text is that of the error. Calls no error handler. Thread-safe.
 int code_of(const device::Error& error);
-/// Calls the communicator's error handler with a code whose text is that of the error. Returns the code.
+/// Calls the communicator's error handler with a code whose text is that of the error. Returns the
+/// code.
 int raise(MPI_Comm comm, const device::Error& error);
 
 /// Returns the code of the exception that is being handled: for use in a catch block.

@@ -10,11 +10,12 @@ namespace dunnage::mpi {
 
 /// How the other processes are told which memory that is.
 transport::peers::Allocation passed_as(const device::Exported& mapping);
-/// Whether a rank holds a mapping of this process, which must be of device::mapping_of(); makes it so for later messages where it can.
+/// Whether a rank holds a mapping of this process, which must be of device::mapping_of(); makes it
+/// so for later messages where it can.
 transport::peers::Hold holds(std::uint32_t rank, const device::Driver& driver, const device::Exported& mapping);
 
-/// Takes what another has passed, and maps it into the context for such a place, where it is kept until something else comes to `at`. False where it
-/// cannot be read.
+/// Takes what another has passed, and maps it into the context for such a place, where it is kept
+/// until something else comes to `at`. False where it cannot be read.
 bool take_passed(const device::Driver& driver, const device::Place& place, std::uint32_t rank, std::uint32_t at,
                  const transport::peers::DescriptorSocket::Message& message);
 

@@ -25,8 +25,8 @@ struct GpuUse {
 };
 GpuUse& gpu_use();
 
-/// The program uses device memory, of which this is an address: from now on announcements of data in
-/// device memory may come. Thread-safe.
+/// The program uses device memory, of which this is an address: from now on announcements of data
+/// in device memory may come. Thread-safe.
 void see_gpu(const void* address);
 /// Whether such announcements may come. Costs one load.
 inline bool gpu_announcements() {

@@ -1,4 +1,5 @@
-// What all calls share in one process: the MPI's functions, the settings, the tables and the report's counters.
+// What all calls share in one process: the MPI's functions, the settings, the tables and the
+// report's counters.
 #pragma once
 
 #include <atomic>
@@ -66,11 +67,13 @@ struct Process {
   std::atomic<bool> initialized{false};  // between MPI_Init and MPI_Finalize
   int rank = -1;                         // in MPI_COMM_WORLD; before MPI_Init has ended, -1
   bool everyone = false;  // all ranks of MPI_COMM_WORLD are known to have Dunnage; the same on all of them
-  plan::BcastFigures
-      bcast;  // what broadcasts cost, by which all ranks choose: those of the first one's model, once they have met in MPI_Init, else built-in ones
+  /// What broadcasts cost. All ranks choose by these figures. They are those of the first rank's
+  /// model if all ranks have met in MPI_Init, and built-in figures otherwise.
+  plan::BcastFigures bcast;
   bool shares = false;         // all have shared memory that the others of their hosts read; the same on all of them
   bool several_hosts = false;  // the ranks of MPI_COMM_WORLD may be on several; false before MPI_Init
-  /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go on.
+  /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go
+  /// on.
   std::atomic<bool> attention{false};
   std::array<Count, hook_count> counts;
   std::atomic<std::uint64_t> tokens{0};          // tokens that have come
@@ -81,7 +84,8 @@ struct Process {
   std::atomic<bool> takes_tokens{false};         // all receives since MPI_Init were looked at, and still are
   memory::StagingPool staging;
   std::unique_ptr<transport::peers::World> world;  // the ranks of this host that take tickets; null where none can
-  /// Bytes from which a receive may meet a ticket, and a send must look at the length of its message.
+  /// Bytes from which a receive may meet a ticket, and a send must look at the length of its
+  /// message.
   std::atomic<std::int64_t> tickets_from{std::numeric_limits<std::int64_t>::max()};
   base::HandleTable<Request> requests;
   base::HandleTable<KnownType> types;
@@ -110,11 +114,12 @@ struct Process {
   }
 };
 
-/// The process' one context. Made by the shim before the first hook can run, and never destroyed: MPI calls may come
-/// from destructors at exit.
+/// The process' one context. Made by the shim before the first hook can run, and never destroyed:
+/// MPI calls may come from destructors at exit.
 extern Process* process;
 
-/// Whether a call goes to the MPI from here: else a profiling tool is between, sees it first, and makes it again by its PMPI name.
+/// Whether a call goes to the MPI from here: else a profiling tool is between, sees it first, and
+/// makes it again by its PMPI name.
 template <class Next, class Own>
 bool nothing_between(Next next, Own own) {
   return reinterpret_cast<void*>(next) == reinterpret_cast<void*>(own);

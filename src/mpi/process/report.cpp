@@ -17,7 +17,8 @@
 namespace dunnage::mpi {
 namespace {
 
-// Per hook: calls by reason, then bytes, nanoseconds and tickets, then messages on device memory by their ways.
+// Per hook: calls by reason, then bytes, nanoseconds and tickets, then messages on device memory by
+// their ways.
 constexpr std::size_t row = plan::reasons + 3 + plan::gpu_ways;
 using Totals = std::vector<std::uint64_t>;
 
@@ -87,13 +88,14 @@ std::string to_text(const nlohmann::ordered_json& report) {
   return text;
 }
 
-// Totals travel as messages, not by a collective call: a rank without Dunnage, or without a report, would never join it.
-// Whoever waits, waits for a bounded time. What is not zero travels as (index, value) pairs, few enough to be sent at once.
+// Totals travel as messages, not by a collective call: a rank without Dunnage, or without a report,
+// would never join it. Whoever waits, waits for a bounded time. What is not zero travels as (index,
+// value) pairs, few enough to be sent at once.
 constexpr int report_tag = 32011;
 constexpr auto patience = std::chrono::seconds(10);
 
-/// Whether every rank has come to its end: until then a receive of the program, from any source with any tag, could
-/// take our message for its own. No receive can take a barrier.
+/// Whether every rank has come to its end: until then a receive of the program, from any source
+/// with any tag, could take our message for its own. No receive can take a barrier.
 bool all_at_their_end() {
   MPI_Request request;
   if (process->own.Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
@@ -144,7 +146,8 @@ int add_totals(Totals& sums, int others) {
 }  // namespace
 
 std::string library_version(const OwnTable& own) {
-  // Longer than any header's MPI_MAX_LIBRARY_VERSION_STRING: the library may be another than the header's.
+  // Longer than any header's MPI_MAX_LIBRARY_VERSION_STRING: the library may be another than the
+  // header's.
   char text[8192 + 1] = "";
   int length = 0;
   own.Get_library_version(text, &length);

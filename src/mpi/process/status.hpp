@@ -8,8 +8,8 @@
 
 namespace dunnage::mpi {
 
-/// The bytes of a received message, read off its status without a call where the ABI tells where they stand; of a cancelled one
-/// anything.
+/// The bytes of a received message, read off its status without a call where the ABI tells where
+/// they stand; of a cancelled one anything.
 inline std::int64_t told_bytes(const MPI_Status& status) {
 #if defined(OPEN_MPI)
   return static_cast<std::int64_t>(status._ucount);

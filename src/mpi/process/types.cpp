@@ -16,8 +16,8 @@ using plan::Reason;
 // More counts of one type than this are planned anew each time.
 constexpr int most_variants = 32;
 
-// A type's end is told by the hook of MPI_Type_free, or, where that does not see every language's call, by the delete
-// callback of an attribute: it comes from whatever frees the type.
+// A type's end is told by the hook of MPI_Type_free, or, where that does not see every language's
+// call, by the delete callback of an attribute: it comes from whatever frees the type.
 bool told_by_attribute() { return process->behaviour.frees_types_unseen; }
 int keyval = MPI_KEYVAL_INVALID;
 std::once_flag keyval_once;
@@ -36,8 +36,8 @@ bool watch(MPI_Datatype type) {
   return keyval != MPI_KEYVAL_INVALID && process->own.Type_set_attr(type, keyval, nullptr) == MPI_SUCCESS;
 }
 
-/// A second commit of a type changes nothing, and another thread may be using what is known of it. Only a new type of a
-/// handle whose old one ended unseen takes its place.
+/// A second commit of a type changes nothing, and another thread may be using what is known of it.
+/// Only a new type of a handle whose old one ended unseen takes its place.
 bool known_already(MPI_Datatype type, const KnownType& found) {
   const auto* known = known_type(type);
   if (known && known->reason() == Reason::contiguous && known->layout().size == 0) return true;  // a predefined type

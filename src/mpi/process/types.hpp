@@ -1,7 +1,7 @@
 // What we know of the program's datatypes.
 //
-// A type becomes known at MPI_Type_commit (or as a duplicate of a known one) and is forgotten when it is freed: an
-// attribute on the type tells us, or on MPICH the call itself.
+// A type becomes known at MPI_Type_commit (or as a duplicate of a known one) and is forgotten when
+// it is freed: an attribute on the type tells us, or on MPICH the call itself.
 #pragma once
 
 #include <array>

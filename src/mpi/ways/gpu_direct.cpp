@@ -1,10 +1,10 @@
 // The way `gpu_direct`: device memory between two ranks of one host whose GPUs read each other.
 //
-// The receiver's GPU reads the sender's memory. The sender depends on its receiver for no longer than
-// a moment: if the receiver has the announcement but does not come for the data, the sender packs
-// them into shared memory and is done. Memory that must not be read where it is (of pools, managed,
-// layouts that are no nest of loops, virtual memory that the receiver does not hold yet) is packed
-// into device memory of ours first.
+// The receiver's GPU reads the sender's memory. The sender depends on its receiver for no longer
+// than a moment: if the receiver has the announcement but does not come for the data, the sender
+// packs them into shared memory and is done. Memory that must not be read where it is (of pools,
+// managed, layouts that are no nest of loops, virtual memory that the receiver does not hold yet)
+// is packed into device memory of ours first.
 #include <chrono>
 #include <cstring>
 
@@ -23,8 +23,9 @@ using transport::Outbound;
 using transport::Ticket;
 using transport::gpu::GpuSource;
 
-/// How long a sender waits for a receiver that has the announcement: as long as the data take by way
-/// of host memory. Waiting in vain then costs at most twice the best time (the rule of ski rental).
+/// How long a sender waits for a receiver that has the announcement: as long as the data take by
+/// way of host memory. Waiting in vain then costs at most twice the best time (the rule of ski
+/// rental).
 std::chrono::nanoseconds patience_with_receiver(std::int64_t bytes) {
   return std::chrono::microseconds(transport::token_length(bytes) ? 10 : 100) + std::chrono::nanoseconds(bytes / 4);
 }

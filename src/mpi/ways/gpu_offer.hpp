@@ -24,7 +24,8 @@ struct GpuOffer {
 GpuOffer gpu_offer(const memory::Buffer& buffer, std::uint32_t receiver);
 /// Makes the offer's head say where the data are.
 void say(GpuOffer& offer, const transport::gpu::GpuSource& source);
-/// Takes device memory of ours for an offer, which says so and keeps it. Returns whether there is some.
+/// Takes device memory of ours for an offer, which says so and keeps it. Returns whether there is
+/// some.
 bool offer_block(const device::Driver& driver, GpuOffer& offer, std::int64_t size);
 
 }  // namespace dunnage::mpi

@@ -1,7 +1,8 @@
-// The way `gpu_ring`: device memory between two ranks of one host whose GPUs do not read each other.
+// The way `gpu_ring`: device memory between two ranks of one host whose GPUs do not read each
+// other.
 //
-// The sender's GPU packs into page-locked rings in shared memory, from where the receiver unpacks. The
-// receiver's end is that of the way `gpu_direct`, whose sender may turn to a ring too.
+// The sender's GPU packs into page-locked rings in shared memory, from where the receiver unpacks.
+// The receiver's end is that of the way `gpu_direct`, whose sender may turn to a ring too.
 #include "mpi/ways/announcement.hpp"
 #include "mpi/ways/gpu_shared.hpp"
 #include "mpi/ways/registry.hpp"

@@ -9,8 +9,8 @@
 
 namespace dunnage::mpi {
 
-/// Calls f with what moves a buffer's data between their place and shared memory. `ring` is the part
-/// of that memory which is used again and again.
+/// Calls f with what moves a buffer's data between their place and shared memory. `ring` is the
+/// part of that memory which is used again and again.
 template <class F>
 auto with_pipe(pack::gpu::Direction direction, const memory::Buffer& buffer, std::span<char> ring, F&& f) {
   const auto* data = buffer.device();
@@ -29,8 +29,8 @@ auto with_pipe(pack::gpu::Direction direction, const memory::Buffer& buffer, std
   return f(pipe);
 }
 
-/// Packs the data into shared memory, in which World::make_room() has made room. Returns an MPI error
-/// code; the receiver is told of a failure.
+/// Packs the data into shared memory, in which World::make_room() has made room. Returns an MPI
+/// error code; the receiver is told of a failure.
 int pack_shared(const transport::shm::Outgoing& outgoing, const memory::Buffer& buffer, bool travels,
                 base::FunctionRef<void()> let_go_on);
 

@@ -16,8 +16,8 @@ using plan::Operation;
 using transport::Arrival;
 using transport::Ticket;
 
-/// The announcement in a message of that length. Null if the message is none. Throws what the memory
-/// throws.
+/// The announcement in a message of that length. Null if the message is none. Throws what the
+/// memory throws.
 std::unique_ptr<Arrival> recognise(const Landing& landing, std::int64_t length) {
   const auto any = [](auto&& expects) { return std::any_of(ways().begin(), ways().end(), expects); };
   if (transport::token_length(length) && any([](auto* way) { return way->expects_token(); })) {
@@ -36,7 +36,8 @@ std::unique_ptr<Arrival> recognise(const Landing& landing, std::int64_t length) 
 }
 
 /// Fetches what an announcement stands for and corrects the status. `bytes`: of the message as it
-/// came; then the true size. Returns an MPI error code, or nothing if the message is no announcement.
+/// came; then the true size. Returns an MPI error code, or nothing if the message is no
+/// announcement.
 std::optional<int> redeem(const Landing& landing, std::int64_t& bytes, MPI_Status& status) {
   if (!announcements_possible() || bytes > landing.capacity() || !may_be_announcement(bytes)) return std::nullopt;
   std::unique_ptr<Arrival> arrival;

@@ -1,9 +1,10 @@
 // The way `self`: messages of a rank to itself, from layout to layout in one copy or by one kernel.
 //
 // The sender offers its buffer under a number. The MPI carries an announcement with that number and
-// matches it as it would match the data. The receive that gets the announcement copies straight from
-// the sender's buffer. If the send ends before a receive has come for the data, the sender parks a
-// packed copy, and the receive takes that. So the sender never waits for a receive that may come later.
+// matches it as it would match the data. The receive that gets the announcement copies straight
+// from the sender's buffer. If the send ends before a receive has come for the data, the sender
+// parks a packed copy, and the receive takes that. So the sender never waits for a receive that may
+// come later.
 #include <sys/random.h>
 
 #include <algorithm>
@@ -33,8 +34,8 @@ constexpr std::int64_t near_piece = 32 << 10;
 /// Between host and device memory pieces are as long as a device needs to reach its speed.
 constexpr std::int64_t device_host_piece = 4 << 20;
 
-/// How long a sender waits for another thread that may have the announcement: as long as parking the
-/// data takes. Waiting in vain then costs at most twice the best time (the rule of ski rental).
+/// How long a sender waits for another thread that may have the announcement: as long as parking
+/// the data takes. Waiting in vain then costs at most twice the best time (the rule of ski rental).
 std::chrono::nanoseconds patience_with_threads(std::int64_t bytes) {
   return std::min(std::chrono::nanoseconds(bytes / 8), std::chrono::nanoseconds(std::chrono::microseconds(50)));
 }
@@ -344,7 +345,8 @@ class SelfWay : public transport::Way {
     return message.buffer.device() && message.bytes < lengths(message).least_size() &&
            transport::token_length(message.bytes) && process->takes_tokens.load(std::memory_order_relaxed);
   }
-  /// The short tickets of data in device memory need receives that have been looked at since MPI_Init.
+  /// The short tickets of data in device memory need receives that have been looked at since
+  /// MPI_Init.
   static const Lengths& lengths(const Outbound& message) {
     return message.buffer.device() && process->brief ? transport::gpu_lengths : transport::host_lengths;
   }

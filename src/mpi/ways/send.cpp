@@ -38,8 +38,8 @@ void avoid(std::uint32_t receiver, std::int64_t bytes) {
   for (auto* way : ways()) way->avoid(receiver, bytes);
 }
 
-/// The message as the ways see it. Nothing if it is none for them: too short, to nobody or to another
-/// world, or packed by the MPI's own rules.
+/// The message as the ways see it. Nothing if it is none for them: too short, to nobody or to
+/// another world, or packed by the MPI's own rules.
 std::optional<Outbound> outbound(const SendCall& call) try {
   if (!announcements_possible() || call.dest < 0 || call.count <= 0) return std::nullopt;
   const auto* known = known_type(call.type);

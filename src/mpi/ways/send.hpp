@@ -29,21 +29,24 @@ int send(const SendCall& call, Carry carry);
 int begin_send(const SendCall& call, MPI_Request* request, Carry carry);
 int init_send(const SendCall& call, MPI_Request* request, Carry carry);
 
-/// A message that goes to `dest` while the MPI is in a call of its own (MPI_Sendrecv): what the MPI is
-/// to be given in place of the program's buffer.
+/// A message that goes to `dest` while the MPI is in a call of its own (MPI_Sendrecv): what the MPI
+/// is to be given in place of the program's buffer.
 class SendInside {
  public:
   explicit SendInside(const SendCall& call);
-  /// An MPI error code, if the MPI cannot be given the data: the error handler is still to be called.
+  /// An MPI error code, if the MPI cannot be given the data: the error handler is still to be
+  /// called.
   int error() const { return error_; }
   /// Whether the MPI gets something else than the program's buffer.
   explicit operator bool() const { return sending_ || parcel_; }
   bool announced() const { return sending_ != nullptr; }
   std::int64_t bytes() const { return sending_ ? sending_->bytes() : parcel_ ? parcel_.size : 0; }
-  /// Packs the data. Returns an MPI error code if the MPI must not be called; finish() returns others.
+  /// Packs the data. Returns an MPI error code if the MPI must not be called; finish() returns
+  /// others.
   int pack();
   const memory::Parcel& parcel() const { return sending_ ? sending_->parcel() : parcel_; }
-  /// After the MPI's call: returns when the buffer is the program's again. Returns an MPI error code.
+  /// After the MPI's call: returns when the buffer is the program's again. Returns an MPI error
+  /// code.
   int finish();
 
  private:
@@ -54,8 +57,8 @@ class SendInside {
   int moved_ = MPI_SUCCESS;
 };
 
-/// An ordinary message is about to go to `dest`: if it has a ticket's length, no ticket to that rank
-/// may have that length.
+/// An ordinary message is about to go to `dest`: if it has a ticket's length, no ticket to that
+/// rank may have that length.
 void avoid_length(std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm);
 
 }  // namespace dunnage::mpi

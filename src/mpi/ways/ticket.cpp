@@ -1,7 +1,7 @@
 // The way `ticket`: host memory, between two ranks of one host.
 //
-// The sender packs into its shared memory, chunk by chunk, while the receiver unpacks from there. The
-// announcement carries the first bytes of the data.
+// The sender packs into its shared memory, chunk by chunk, while the receiver unpacks from there.
+// The announcement carries the first bytes of the data.
 #include "mpi/message/buffer.hpp"
 #include "mpi/ways/announcement.hpp"
 #include "mpi/ways/registry.hpp"

@@ -11,8 +11,8 @@ namespace dunnage::transport::gpu {
 using pack::gpu::Described;
 using pack::gpu::Direction;
 
-/// A pipe for Outgoing::run() and Incoming::fetch_by(). All of the data must be in one allocation. Every
-/// member throws device::Error. Not thread-safe.
+/// A pipe for Outgoing::run() and Incoming::fetch_by(). All of the data must be in one allocation.
+/// Every member throws device::Error. Not thread-safe.
 class GpuPipe {
  public:
   GpuPipe(const device::Driver& driver, Direction direction, const Described& data, std::size_t piece);
@@ -20,8 +20,8 @@ class GpuPipe {
   GpuPipe& operator=(const GpuPipe&) = delete;
   ~GpuPipe();
 
-  /// Starts to move bytes [begin, end) of the packed stream to or from `memory`. Returns at once if `memory`
-  /// is page-locked and less than `most` ranges are under way.
+  /// Starts to move bytes [begin, end) of the packed stream to or from `memory`. Returns at once if
+  /// `memory` is page-locked and less than `most` ranges are under way.
   void begin(const char* memory, std::int64_t begin, std::int64_t end);
   /// How many ranges are done, in order.
   std::uint64_t ended();

@@ -125,9 +125,9 @@ void Remote::pack(void* to, const device::Place& place, std::size_t piece, std::
   gpu_pack(driver_, Direction::pack, described(), to, place, piece, begin, end);
 }
 
-/// Scratch memory for messages of which neither side is contiguous, and which no single kernel moves. Two
-/// streams take pieces in turn: each packs a piece from the sender's memory into scratch memory, and unpacks
-/// it from there.
+/// Scratch memory for messages of which neither side is contiguous, and which no single kernel
+/// moves. Two streams take pieces in turn: each packs a piece from the sender's memory into scratch
+/// memory, and unpacks it from there.
 class Transfers::Scratch {
  public:
   Scratch(device::Gpu& gpu, std::int64_t piece)

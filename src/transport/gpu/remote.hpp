@@ -1,10 +1,11 @@
-// Data in the memory of another process' GPU: how they are described to the receiver, and how the receiver's
-// GPU gets them.
+// Data in the memory of another process' GPU: how they are described to the receiver, and how the
+// receiver's GPU gets them.
 //
-// The receiver does all the work. It maps the sender's memory, and reads from there. If both sides are
-// contiguous, the copy engine copies. If one side is contiguous, the kernel that packs or unpacks reads or
-// writes the other side directly. If neither is, one kernel moves nests of loops from layout to layout. For
-// all other layouts one kernel packs and another unpacks, piece by piece.
+// The receiver does all the work. It maps the sender's memory, and reads from there. If both sides
+// are contiguous, the copy engine copies. If one side is contiguous, the kernel that packs or
+// unpacks reads or writes the other side directly. If neither is, one kernel moves nests of loops
+// from layout to layout. For all other layouts one kernel packs and another unpacks, piece by
+// piece.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ struct GpuSource {
   bool contiguous() const { return levels == 0; }
 };
 
-/// Describes a buffer in an allocation. Returns nothing if its layout is not a nest of at most `most_levels`
-/// loops, or if a part of the buffer is outside the allocation.
+/// Describes a buffer in an allocation. Returns nothing if its layout is not a nest of at most
+/// `most_levels` loops, or if a part of the buffer is outside the allocation.
 std::optional<GpuSource> describe(const Described& user, const device::Exported& allocation);
 /// Describes `size` contiguous bytes at the beginning of an allocation.
 GpuSource describe(const device::Exported& allocation, std::int64_t size);
@@ -40,14 +41,15 @@ GpuSource part_of(const GpuSource& source, std::int64_t begin, std::int64_t end)
 /// Describes `size` contiguous bytes of this process, in memory of the kind that `place` says.
 Described contiguous_at(std::uintptr_t address, std::int64_t size, const device::Place& place);
 
-/// Data of another process, mapped into the current context. Its members may be called in any thread.
+/// Data of another process, mapped into the current context. Its members may be called in any
+/// thread.
 class Remote {
  public:
   /// Maps the allocation, or uses a mapping that exists. Throws device::Error.
   Remote(const device::Driver& driver, const GpuSource& source);
   std::int64_t size() const { return source_.size; }
-  /// Copies bytes [begin, end) of the packed stream to this process, and waits until they are there. Byte 0
-  /// would go to `to`, in memory of the kind that `place` says. Throws device::Error.
+  /// Copies bytes [begin, end) of the packed stream to this process, and waits until they are
+  /// there. Byte 0 would go to `to`, in memory of the kind that `place` says. Throws device::Error.
   void pack(void* to, const device::Place& place, std::size_t piece, std::int64_t begin, std::int64_t end) const;
 
   /// The data as kernels of this context take them.
@@ -61,9 +63,9 @@ class Remote {
   const std::shared_ptr<const GpuRecipe> recipe_;
 };
 
-/// Moves the data of several messages to this context's device memory. All begin together, small ones in one
-/// launch. Every member, and the destructor, needs the context to be current in which the object was made.
-/// Not thread-safe.
+/// Moves the data of several messages to this context's device memory. All begin together, small
+/// ones in one launch. Every member, and the destructor, needs the context to be current in which
+/// the object was made. Not thread-safe.
 class Transfers {
  public:
   struct Move {
@@ -78,8 +80,9 @@ class Transfers {
     const auto size = remote->size();
     return {std::move(from), to, size, std::move(remote)};
   }
-  /// Begins them, in the current context. `piece`: bytes of staging memory, of which two are taken if neither side
-  /// of a move is contiguous and no kernel moves from layout to layout. Throws device::Error.
+  /// Begins them, in the current context. `piece`: bytes of staging memory, of which two are taken
+  /// if neither side of a move is contiguous and no kernel moves from layout to layout. Throws
+  /// device::Error.
   Transfers(device::Gpu& gpu, const std::vector<Move>& moves, std::size_t piece);
   ~Transfers();
   /// Whether all data are where they belong. If it throws device::Error, the bytes are undefined.
@@ -87,8 +90,8 @@ class Transfers {
 
  private:
   class Scratch;
-  /// Bytes from which on messages go to two streams in turn. The copy engine then begins with the next
-  /// message while it still waits for the last bytes of the one before.
+  /// Bytes from which on messages go to two streams in turn. The copy engine then begins with the
+  /// next message while it still waits for the last bytes of the one before.
   static constexpr std::int64_t large = 4 << 20;
   device::Borrowed& lane_for(std::int64_t bytes);
 

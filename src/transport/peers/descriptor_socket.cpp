@@ -83,8 +83,8 @@ bool DescriptorSocket::send(const Name& to, const Label& label, const base::Desc
   return sendmsg(file_.get(), &datagram, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof label);
 }
 
-/// Receives the next message. Returns false if there is none. Throws away messages of other users, and of
-/// another form.
+/// Receives the next message. Returns false if there is none. Throws away messages of other users,
+/// and of another form.
 bool DescriptorSocket::receive() {
   Message message;
   iovec data{&message.label, sizeof message.label};

@@ -1,5 +1,5 @@
-// File descriptors from process to process, by datagrams between sockets. The name of a socket is a nonce and
-// stands in no file system.
+// File descriptors from process to process, by datagrams between sockets. The name of a socket is a
+// nonce and stands in no file system.
 #pragma once
 
 #include <array>
@@ -36,8 +36,8 @@ class DescriptorSocket {
     Label label;
     base::Descriptor file;
   };
-  /// What that process of this user has sent with this label. Returns nothing if it has not come, or came so
-  /// long ago that it was thrown away.
+  /// What that process of this user has sent with this label. Returns nothing if it has not come,
+  /// or came so long ago that it was thrown away.
   std::optional<Message> take(std::uint32_t process, std::uint32_t sender, std::uint32_t place, std::uint64_t serial);
 
  private:

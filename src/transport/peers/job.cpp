@@ -18,8 +18,8 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-/// When a process began, in the kernel's ticks. It tells the process from an earlier one with the same
-/// number.
+/// When a process began, in the kernel's ticks. It tells the process from an earlier one with the
+/// same number.
 std::string beginning(int process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
   std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -28,8 +28,8 @@ std::string beginning(int process) {
   return at == text.npos ? "" : text.substr(at + 1, text.find(' ', at + 1) - at - 1);
 }
 
-/// Hydra and launchers like it speak to each process through a socket. The process that made the socket is
-/// the proxy: a job has one proxy on each host.
+/// Hydra and launchers like it speak to each process through a socket. The process that made the
+/// socket is the proxy: a job has one proxy on each host.
 std::string proxy() {
   const auto file = variable("PMI_FD");
   if (file.empty()) return "";
@@ -39,7 +39,8 @@ std::string proxy() {
   return fmt::format("{} {}", maker.pid, beginning(maker.pid));
 }
 
-/// The namespace of process numbers. Memory is found by process numbers, which differ between namespaces.
+/// The namespace of process numbers. Memory is found by process numbers, which differ between
+/// namespaces.
 std::string space() {
   char name[64] = "";
   const auto length = readlink("/proc/self/ns/pid", name, sizeof name);

@@ -1,11 +1,13 @@
 // What one process passes to another as descriptors, so that operations can name it.
 //
-// The sender sends the descriptor to the receiver's socket, and says in its mailbox at which place the memory
-// now stands. When the receiver next looks at its mailboxes, it takes the descriptor, and answers whether it
-// holds the memory. Only then may an operation name the memory: no message depends on a descriptor that may
-// not come. The receiver holds the memory until the sender puts other memory at that place.
+// The sender sends the descriptor to the receiver's socket, and says in its mailbox at which place
+// the memory now stands. When the receiver next looks at its mailboxes, it takes the descriptor,
+// and answers whether it holds the memory. Only then may an operation name the memory: no message
+// depends on a descriptor that may not come. The receiver holds the memory until the sender puts
+// other memory at that place.
 //
-// To make a descriptor, and to take one, are work on a device. No lock is held while this work is done.
+// To make a descriptor, and to take one, are work on a device. No lock is held while this work is
+// done.
 #pragma once
 
 #include <functional>
@@ -26,14 +28,15 @@ class Passing {
 
   /// A hold of memory of this process that the rank holds, else null.
   Hold held(std::uint32_t rank, const Allocation& memory);
-  /// Goes a step towards that, with the descriptor that make() returns. An empty descriptor says that there
-  /// is none. `bytes` travel with the descriptor.
+  /// Goes a step towards that, with the descriptor that make() returns. An empty descriptor says
+  /// that there is none. `bytes` travel with the descriptor.
   void pass(std::uint32_t rank, const Allocation& memory, const decltype(Label::bytes)& bytes,
             const std::function<base::Descriptor()>& make);
 
-  /// How this process takes what others pass to it: `take` returns whether it holds that from now on, and
-  /// must not throw. What the same rank has passed to the same place before is no longer wanted. Until this
-  /// is called, nothing is passed to this process and by this process. The first call counts.
+  /// How this process takes what others pass to it: `take` returns whether it holds that from now
+  /// on, and must not throw. What the same rank has passed to the same place before is no longer
+  /// wanted. Until this is called, nothing is passed to this process and by this process. The first
+  /// call counts.
   using Take = std::function<bool(std::uint32_t rank, std::uint32_t place, DescriptorSocket::Message message)>;
   void take_with(Take take);
   /// Takes what that rank has passed. World calls this, in one thread at a time.

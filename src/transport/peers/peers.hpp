@@ -1,8 +1,9 @@
 // The ranks of this job on this host that speak the protocol.
 //
-// Two ranks know of each other before the first ticket travels. The sender finds the receiver's memory and
-// asks to be let in. When the receiver next receives something large, it maps the sender's memory and says
-// so. Until then, and if one of them has no such memory, messages go the MPI's way.
+// Two ranks know of each other before the first ticket travels. The sender finds the receiver's
+// memory and asks to be let in. When the receiver next receives something large, it maps the
+// sender's memory and says so. Until then, and if one of them has no such memory, messages go the
+// MPI's way.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,8 @@ struct Whereabouts {
   std::uint32_t process = 0, file = 0;
 };
 
-/// Thread-safe. Takes its lock only while it makes an acquaintance: after that, everything costs a few loads.
+/// Thread-safe. Takes its lock only while it makes an acquaintance: after that, everything costs a
+/// few loads.
 class Peers {
  public:
   /// `own`: this process' memory.
@@ -35,7 +37,8 @@ class Peers {
   ~Peers();
 
   const Identity& self() const { return self_; }
-  /// The memory of a rank. Returns null if it has not been found. Once found, it stays until the end.
+  /// The memory of a rank. Returns null if it has not been found. Once found, it stays until the
+  /// end.
   const Memory* memory(std::uint32_t rank) const {
     return rank < self_.ranks ? peers_[rank].memory.load(std::memory_order_acquire) : nullptr;
   }
@@ -46,8 +49,8 @@ class Peers {
   /// Lets in that rank, if it has asked. World calls this.
   void answer(std::uint32_t rank);
 
-  /// Tells a rank whether large messages from it go to many places here: then contiguous ones gain by a
-  /// ticket too.
+  /// Tells a rank whether large messages from it go to many places here: then contiguous ones gain
+  /// by a ticket too.
   void tell_scatters(std::uint32_t sender, bool scatters);
   /// Whether that rank has told this process so.
   bool scatters(std::uint32_t receiver) const {
@@ -56,13 +59,13 @@ class Peers {
 
   /// Where others find this process. The host is left to the caller.
   Whereabouts whereabouts() const { return {0, own_.header().process, own_.file()}; }
-  /// Takes the whereabouts of all ranks. Returns whether this process can read the memory of all ranks on its
-  /// host. Not thread-safe: to be called once, at MPI_Init.
+  /// Takes the whereabouts of all ranks. Returns whether this process can read the memory of all
+  /// ranks on its host. Not thread-safe: to be called once, at MPI_Init.
   bool learn(std::vector<Whereabouts> all);
   /// Whether two ranks are on one host. To be asked after learn().
   bool on_one_host(std::uint32_t a, std::uint32_t b) const { return whereabouts_[a].host == whereabouts_[b].host; }
-  /// Whether a rank of this host may still read what this process has published. To be asked after learn().
-  /// Asks the kernel.
+  /// Whether a rank of this host may still read what this process has published. To be asked after
+  /// learn(). Asks the kernel.
   bool somebody_reads() const;
 
  private:

@@ -6,9 +6,9 @@
 namespace dunnage::transport::peers {
 namespace {
 
-// Memory is no longer in use if nothing was sent from it for so many turns, in each of which a message came
-// from memory without a place. If places were replaced sooner, more memory than there are places would
-// replace each other for ever.
+// Memory is no longer in use if nothing was sent from it for so many turns, in each of which a
+// message came from memory without a place. If places were replaced sooner, more memory than there
+// are places would replace each other for ever.
 constexpr std::uint64_t long_ago = 4 * Mailbox::places;
 
 bool overlap(const Allocation& a, const Allocation& b) {
@@ -30,8 +30,8 @@ Hold Places::held(const Allocation& memory, const Mailbox& mailbox) {
   return mailbox.passed[index].state.load(std::memory_order_acquire) == Mailbox::accepted ? place->users : nullptr;
 }
 
-/// A place for memory that has none. Replaces memory at the same addresses first, because it has been freed.
-/// If no place is left, replaces the memory that was used longest ago.
+/// A place for memory that has none. Replaces memory at the same addresses first, because it has
+/// been freed. If no place is left, replaces the memory that was used longest ago.
 Places::Place* Places::make(const Allocation& memory, const Mailbox& mailbox) {
   Place* oldest = nullptr;
   for (std::size_t i = 0; i < places_.size(); ++i) {

@@ -12,15 +12,15 @@ namespace dunnage::transport::peers {
 
 using shm::Mailbox;
 
-/// Some memory of this process. `id` tells it from all other memory, also from later memory at the same
-/// addresses.
+/// Some memory of this process. `id` tells it from all other memory, also from later memory at the
+/// same addresses.
 struct Allocation {
   std::uint64_t begin, size, id;
   bool operator==(const Allocation&) const = default;
 };
 
-/// As long as somebody has it, the receiver goes on holding the memory that it stands for. Null: the receiver
-/// does not hold that memory.
+/// As long as somebody has it, the receiver goes on holding the memory that it stands for. Null:
+/// the receiver does not hold that memory.
 using Hold = std::shared_ptr<const void>;
 
 /// Not thread-safe, except that a Hold may be dropped in any thread.
@@ -29,8 +29,9 @@ class Places {
   /// A hold of memory that the receiver has accepted, else null.
   Hold held(const Allocation& memory, const Mailbox& mailbox);
 
-  /// The place whose descriptor is to be sent now, so that the receiver will hold that memory. Returns
-  /// nothing if none is to be sent. finish() must follow. Until then the place keeps its memory.
+  /// The place whose descriptor is to be sent now, so that the receiver will hold that memory.
+  /// Returns nothing if none is to be sent. finish() must follow. Until then the place keeps its
+  /// memory.
   std::optional<std::uint32_t> begin(const Allocation& memory, const Mailbox& mailbox);
   enum class Sent { not_now, being_sent, yes, never };
   /// What became of it: any but being_sent. After not_now, begin() tries again, ever more rarely.

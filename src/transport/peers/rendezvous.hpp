@@ -1,5 +1,5 @@
-// Tickets between the ranks of this host: the operations that this process offers to others, and those that
-// others offer to it (transport/ticket.hpp).
+// Tickets between the ranks of this host: the operations that this process offers to others, and
+// those that others offer to it (transport/ticket.hpp).
 #pragma once
 
 #include <optional>
@@ -19,40 +19,41 @@ class Rendezvous {
  public:
   Rendezvous(const Peers& peers, shm::Slots& slots) : peers_(peers), slots_(slots) {}
 
-  // The sender's part. `receiver` is always one for which the peers' reaches() is true, except for avoid().
+  // The sender's part. `receiver` is always one for which the peers' reaches() is true, except for
+  // avoid().
   /// The lengths of tickets to that rank of data in a GPU's memory.
   const Lengths& gpu_lengths_to(std::uint32_t receiver) const {
     return peers_.memory(receiver)->header().brief ? gpu_lengths : host_lengths;
   }
-  /// Offers an operation of `size` bytes, more than any ticket has. `gpu`: the data are in a GPU's memory,
-  /// and stay there. `names`: a hold of the memory that the operation names, if it names any. Returns nothing
-  /// if there is no room.
+  /// Offers an operation of `size` bytes, more than any ticket has. `gpu`: the data are in a GPU's
+  /// memory, and stay there. `names`: a hold of the memory that the operation names, if it names
+  /// any. Returns nothing if there is no room.
   std::optional<Outgoing> offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu = false,
                                 Hold names = nullptr);
-  /// Makes room in shared memory for the data of such an operation, which will be packed after all. Returns
-  /// false if there is none. `must`: exceeds the limit if necessary.
+  /// Makes room in shared memory for the data of such an operation, which will be packed after all.
+  /// Returns false if there is none. `must`: exceeds the limit if necessary.
   bool make_room(const Outgoing& outgoing, bool must = false) { return slots_.make_room(outgoing, must); }
-  /// An ordinary message of a ticket's length is about to be sent to that rank. No later ticket to it has
-  /// that length.
+  /// An ordinary message of a ticket's length is about to be sent to that rank. No later ticket to
+  /// it has that length.
   void avoid(std::uint32_t receiver, std::int64_t length) { slots_.avoid(receiver, length); }
 
   // The receiver's part.
-  /// Whether any rank offers this process an operation whose ticket has that length, which is a ticket's.
-  /// Looks at no message.
+  /// Whether any rank offers this process an operation whose ticket has that length, which is a
+  /// ticket's. Looks at no message.
   bool expects(std::int64_t length) const;
-  /// The operation that a ticket names. Returns nothing if these bytes are no ticket of an operation that is
-  /// offered.
+  /// The operation that a ticket names. Returns nothing if these bytes are no ticket of an
+  /// operation that is offered.
   std::optional<Incoming> recognise(const Ticket& ticket, std::int64_t length) const;
-  /// The true size of a message of that length that can be received but has not been. Returns the length
-  /// itself if the message is no ticket.
+  /// The true size of a message of that length that can be received but has not been. Returns the
+  /// length itself if the message is no ticket.
   std::int64_t size_of(std::uint32_t sender, std::int64_t length, int tag) const;
-  /// A receive had too little room for a message of `length` bytes, so that the MPI has truncated it. If the
-  /// message was a ticket, nobody can recognise it any more: ends its operation, so that the sender can use
-  /// the slot again. Returns whether it was. `length` must be the true length of the message, not what the
-  /// receive had room for.
+  /// A receive had too little room for a message of `length` bytes, so that the MPI has truncated
+  /// it. If the message was a ticket, nobody can recognise it any more: ends its operation, so that
+  /// the sender can use the slot again. Returns whether it was. `length` must be the true length of
+  /// the message, not what the receive had room for.
   ///
-  /// It does nothing if the sender also sent an ordinary message of that length since it offered the
-  /// operation: then nobody knows which of the two was truncated.
+  /// It does nothing if the sender also sent an ordinary message of that length since it offered
+  /// the operation: then nobody knows which of the two was truncated.
   bool truncated(std::uint32_t sender, std::int64_t length, int tag) const;
 
  private:

@@ -10,8 +10,8 @@ std::optional<Outgoing> Tokens::offer(std::uint32_t receiver, std::int64_t size,
                                       Hold names) {
   const auto& memory = *peers_.memory(receiver);
   auto& theirs = memory.header();
-  // The sender counts first and looks then. The receiver refuses first and looks at the count then. So either
-  // the receiver sees the count, or the sender sees the refusal.
+  // The sender counts first and looks then. The receiver refuses first and looks at the count then.
+  // So either the receiver sees the count, or the sender sees the refusal.
   theirs.tokens.fetch_add(1);
   std::optional<Outgoing> offered;
   if (theirs.takes_tokens.load())

@@ -15,8 +15,8 @@
 
 namespace dunnage::transport::peers {
 
-/// Owns the parts, and does what needs several of them. Each part has its own lock or none, and no part calls
-/// its user while it holds a lock. Thread-safe.
+/// Owns the parts, and does what needs several of them. Each part has its own lock or none, and no
+/// part calls its user while it holds a lock. Thread-safe.
 class World {
   const std::unique_ptr<Memory> own_;
   shm::Room room_;
@@ -32,28 +32,28 @@ class World {
   Passing passing{*own_, peers};
   shm::Publications publications{*own_, room_};
 
-  /// Makes this process' memory. `most`: bytes of data that may wait for their receivers. `idle`: bytes of
-  /// memory that are kept for later data. `brief`: short tickets and tokens may come as well. Returns null if
-  /// there is no such memory.
+  /// Makes this process' memory. `most`: bytes of data that may wait for their receivers. `idle`:
+  /// bytes of memory that are kept for later data. `brief`: short tickets and tokens may come as
+  /// well. Returns null if there is no such memory.
   static std::unique_ptr<World> join(const Identity& self, std::uint64_t most, std::uint64_t idle, bool brief = false);
 
-  /// Answers what others have asked this process. Costs two loads if nobody has asked. If another thread is
-  /// answering, or a caller of this one, leaves it to that.
+  /// Answers what others have asked this process. Costs two loads if nobody has asked. If another
+  /// thread is answering, or a caller of this one, leaves it to that.
   void answer() {
     if (own_->header().requests.load(std::memory_order_relaxed) != answered_.load(std::memory_order_relaxed))
       answer_requests();
   }
-  /// A hold of memory of this process that the rank holds, so that an operation may name it. To be asked if
-  /// the peers' reaches() is true. Returns null if the rank does not hold it, and goes a step towards it, as
-  /// Passing::pass() says.
+  /// A hold of memory of this process that the rank holds, so that an operation may name it. To be
+  /// asked if the peers' reaches() is true. Returns null if the rank does not hold it, and goes a
+  /// step towards it, as Passing::pass() says.
   Hold holds(std::uint32_t rank, const Allocation& memory, const decltype(Label::bytes)& bytes,
              const std::function<base::Descriptor()>& make);
   /// What a rank has published. Returns nothing if it is not there.
   std::optional<shm::Reading> published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial,
                                         std::int64_t size) const;
 
-  /// From now on this process wants no tickets and sends none. Waits until all that it sent has been
-  /// received, or never will be. Calls let_go_on() again and again.
+  /// From now on this process wants no tickets and sends none. Waits until all that it sent has
+  /// been received, or never will be. Calls let_go_on() again and again.
   template <class LetGoOn>
   void leave(LetGoOn&& let_go_on) {
     own_->header().leaving.store(1, std::memory_order_release);

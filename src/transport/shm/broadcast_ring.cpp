@@ -17,7 +17,8 @@ constexpr auto* file_name = "dunnage-broadcast";
 }
 
 char* BroadcastRing::map(int file, std::size_t size) {
-  // MAP_POPULATE, because the first operations would otherwise wait for the kernel to provide the pages.
+  // MAP_POPULATE, because the first operations would otherwise wait for the kernel to provide the
+  // pages.
   void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
   return base == MAP_FAILED ? nullptr : static_cast<char*>(base);
 }

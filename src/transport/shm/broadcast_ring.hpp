@@ -1,10 +1,11 @@
-// Memory that processes of one host share, in which one of them writes and all others read: a broadcast
-// inside a host.
+// Memory that processes of one host share, in which one of them writes and all others read: a
+// broadcast inside a host.
 //
-// The memory is a ring of cells. All processes go through the same operations in the same order, so each
-// process knows which cells an operation uses. The writer may be another process in each operation. One word
-// publishes a cell. The writer writes a cell again when all processes have read it; it asks for a whole ring
-// of cells at a time. The data are copied twice, and no message is sent.
+// The memory is a ring of cells. All processes go through the same operations in the same order, so
+// each process knows which cells an operation uses. The writer may be another process in each
+// operation. One word publishes a cell. The writer writes a cell again when all processes have read
+// it; it asks for a whole ring of cells at a time. The data are copied twice, and no message is
+// sent.
 #pragma once
 
 #include <algorithm>
@@ -33,10 +34,11 @@ class BroadcastRing {
     std::int32_t process = 0, file = -1;
   };
 
-  /// Makes a ring, of which the caller is process 0. Returns null if there is no memory or no file for it.
+  /// Makes a ring, of which the caller is process 0. Returns null if there is no memory or no file
+  /// for it.
   static std::unique_ptr<BroadcastRing> make(const Shape& shape);
-  /// Maps a ring that another process of this host has made, as process `self`. Returns null if the name does
-  /// not lead to it any more, or has led elsewhere.
+  /// Maps a ring that another process of this host has made, as process `self`. Returns null if the
+  /// name does not lead to it any more, or has led elsewhere.
   static std::unique_ptr<BroadcastRing> open(const Name& name, std::uint32_t self);
   /// The name of a ring that was made here. Others can open it until forget_name().
   const Name& name() const { return name_; }
@@ -67,16 +69,16 @@ class BroadcastRing {
     char head[most_offered];
   };
   Post& post(std::uint32_t process) const { return reinterpret_cast<Post*>(base_ + posts_begin(name_.shape))[process]; }
-  /// In operation `at`, tells the others that they may read the data from where `head` says. Nothing is there
-  /// yet: post().there will tell. An empty `head` tells them that they may not.
+  /// In operation `at`, tells the others that they may read the data from where `head` says.
+  /// Nothing is there yet: post().there will tell. An empty `head` tells them that they may not.
   void offer(std::uint64_t at, std::span<const char> head) {
     auto& mine = post(self_);
     std::copy(head.begin(), head.end(), mine.head);
     mine.there.store(0, std::memory_order_relaxed);
     mine.said.store(2 * at + (head.empty() ? 0 : 1), std::memory_order_release);
   }
-  /// Waits for what another process tells in operation `at`, and returns its `head`. Returns null if it
-  /// offers nothing.
+  /// Waits for what another process tells in operation `at`, and returns its `head`. Returns null
+  /// if it offers nothing.
   template <class LetGoOn>
   const char* offered(std::uint32_t process, std::uint64_t at, LetGoOn&& let_go_on) const {
     const auto& theirs = post(process);
@@ -86,11 +88,11 @@ class BroadcastRing {
                               : nullptr;  // a process that offers nothing may already be in a later operation
   }
 
-  // For each operation one process calls write() or tell(), and all others call receive(). All pass the same
-  // `bytes`. All call let_go_on() again and again while they wait.
+  // For each operation one process calls write() or tell(), and all others call receive(). All pass
+  // the same `bytes`. All call let_go_on() again and again while they wait.
 
-  /// fill(to, begin, end) writes ranges of the data into the ring, in order, and returns whether it could.
-  /// Returns when all is in the ring. `word` is less than `words`: the receivers get it too.
+  /// fill(to, begin, end) writes ranges of the data into the ring, in order, and returns whether it
+  /// could. Returns when all is in the ring. `word` is less than `words`: the receivers get it too.
   static constexpr unsigned words = 4;
   template <class Fill, class LetGoOn>
   void write(std::int64_t bytes, unsigned word, Fill&& fill, LetGoOn&& let_go_on) {
@@ -102,8 +104,8 @@ class BroadcastRing {
     });
     read(self_).store(next_, std::memory_order_release);
   }
-  /// Replaces write() if the data go another way: the others get `head` in place of the data, at most a cell.
-  /// Returns when all others have the data.
+  /// Replaces write() if the data go another way: the others get `head` in place of the data, at
+  /// most a cell. Returns when all others have the data.
   template <class LetGoOn>
   void tell(std::span<const char> head, unsigned word, LetGoOn&& let_go_on) {
     const auto at = next_++;
@@ -117,9 +119,10 @@ class BroadcastRing {
     bool all = true;  // false: fill() failed for some ranges, which are missing
     unsigned word = 0;
   };
-  /// After write(), drain(from, begin, end) reads ranges of the data from the ring, in order. After tell(),
-  /// fetch(head, at) gets all data from where `head` says, in operation `at`. It returns whether others may
-  /// still be reading from this process: then receive() waits until all others have the data.
+  /// After write(), drain(from, begin, end) reads ranges of the data from the ring, in order. After
+  /// tell(), fetch(head, at) gets all data from where `head` says, in operation `at`. It returns
+  /// whether others may still be reading from this process: then receive() waits until all others
+  /// have the data.
   template <class Drain, class Fetch, class LetGoOn>
   Received receive(std::int64_t bytes, Drain&& drain, Fetch&& fetch, LetGoOn&& let_go_on) {
     Received received;

@@ -1,5 +1,5 @@
-// Files in memory that other processes of the host map: how large they may grow, and how they are found under
-// /proc.
+// Files in memory that other processes of the host map: how large they may grow, and how they are
+// found under /proc.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,7 +11,8 @@
 
 namespace dunnage::transport::shm {
 
-/// Whether a file may grow to `size` bytes. The kernel ends a process that grows a file beyond the limit.
+/// Whether a file may grow to `size` bytes. The kernel ends a process that grows a file beyond the
+/// limit.
 inline bool may_grow_to(std::size_t size) {
   rlimit limit;
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= size;

@@ -12,8 +12,8 @@
 
 namespace dunnage::transport::shm {
 
-/// A handle: copies name the same operation. Whoever has one must call fetch(), fetch_by() or discard(). Not
-/// thread-safe.
+/// A handle: copies name the same operation. Whoever has one must call fetch(), fetch_by() or
+/// discard(). Not thread-safe.
 class Incoming {
  public:
   Incoming(const Memory* sender, std::uint32_t slot) : sender_(sender), slot_(slot) {}
@@ -24,9 +24,9 @@ class Incoming {
   std::int64_t carried() const { return shm::carried(slot(), slot_); }
   /// What a ticket would begin with, if a token came. Returns null if a ticket came.
   const unsigned char* head() const { return slot().kind == Slot::token ? sender_->header().heads[slot_] : nullptr; }
-  /// Claims data in a GPU's memory: this process gets them from there, until discard(). Waits until they can
-  /// be read. Returns false if the sender packs them into shared memory, from where they are to be fetched,
-  /// or if it has died.
+  /// Claims data in a GPU's memory: this process gets them from there, until discard(). Waits until
+  /// they can be read. Returns false if the sender packs them into shared memory, from where they
+  /// are to be fetched, or if it has died.
   bool claim() const {
     auto& s = slot();
     auto nobody = std::uint32_t{Slot::nobody};
@@ -41,8 +41,8 @@ class Incoming {
   }
   /// Whether the sender could not pack the data.
   bool failed() const { return slot().packed.load(std::memory_order_acquire) == Slot::failed; }
-  /// Calls unpack(from, begin, end) for what the ticket did not carry, in order. Returns false if the sender
-  /// died, or could not read its own data.
+  /// Calls unpack(from, begin, end) for what the ticket did not carry, in order. Returns false if
+  /// the sender died, or could not read its own data.
   template <class Unpack>
   bool fetch(Unpack&& unpack) const {
     return fetch_by(AtOnce<Unpack>{unpack});

@@ -1,8 +1,9 @@
-// What stands in a process' shared memory: a header, a mailbox for each other rank, the operations that the
-// process offers, and their data.
+// What stands in a process' shared memory: a header, a mailbox for each other rank, the operations
+// that the process offers, and their data.
 //
-// The owner of the memory writes everything, unless a comment names another writer. All processes of a job
-// run the same version of Dunnage: the name of the memory contains the version of the protocol.
+// The owner of the memory writes everything, unless a comment names another writer. All processes
+// of a job run the same version of Dunnage: the name of the memory contains the version of the
+// protocol.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +19,12 @@ namespace dunnage::transport::shm {
 
 /// Where one other rank, the guest, asks the owner for something. The owner answers.
 struct Mailbox {
-  /// The guest goes from none to asked, perhaps by way of preparing. The owner goes on to accepted or
-  /// refused.
+  /// The guest goes from none to asked, perhaps by way of preparing. The owner goes on to accepted
+  /// or refused.
   enum State : std::uint32_t { none, asked, accepted, refused, preparing };
-  /// Written by the guest: some memory of its GPU, as the driver exports it, and the number that stands
-  /// there. If the owner can read that number, the owner can read all that the guest exports of that GPU.
+  /// Written by the guest: some memory of its GPU, as the driver exports it, and the number that
+  /// stands there. If the owner can read that number, the owner can read all that the guest exports
+  /// of that GPU.
   struct Proof {
     unsigned char memory[112];
     std::uint64_t value;
@@ -33,8 +35,9 @@ struct Mailbox {
   std::atomic<std::uint32_t> scatters{0};  // by the guest: 1 if the guest scatters what it receives from the owner
   Proof proof{};                           // by the guest
   std::atomic<std::uint32_t> gpu{none};    // whether the owner can read the guest's GPU
-  /// Memory of the guest's GPU that the guest passes to the owner as a descriptor (peers/passing.hpp). The
-  /// guest does not replace an entry while it is asked for, or while an operation names it.
+  /// Memory of the guest's GPU that the guest passes to the owner as a descriptor
+  /// (peers/passing.hpp). The guest does not replace an entry while it is asked for, or while an
+  /// operation names it.
   struct Place {
     std::atomic<std::uint32_t> state{none};
     std::uint32_t unused = 0;
@@ -86,8 +89,8 @@ struct SegmentHeader {
   unsigned char heads[transport::slots][head_size] = {};  // of operations with a token: what a ticket would begin with
 };
 
-/// The sender packs data in chunks that fit the second-level cache together with the user's data. The ring
-/// has so many chunks that both sides work at a time.
+/// The sender packs data in chunks that fit the second-level cache together with the user's data.
+/// The ring has so many chunks that both sides work at a time.
 inline constexpr std::int64_t chunk = 64 << 10;
 inline constexpr std::uint64_t ring = 16;
 
@@ -99,9 +102,9 @@ constexpr std::int64_t length_of(const Slot& slot, std::uint32_t index) {
 constexpr std::int64_t carried(const Slot& slot, std::uint32_t index) {
   return slot.gpu ? 0 : transport::carried(index);
 }
-/// The copy engine takes long to begin, so chunks of data in a GPU's memory are larger. Between two H200s of
-/// one host, chunks of 1 MiB moved data at 0.81 times the rate of one long copy, chunks of 2 MiB at 0.89
-/// times. A ring has `most_gpu_ring` bytes for either size of chunk.
+/// The copy engine takes long to begin, so chunks of data in a GPU's memory are larger. Between two
+/// H200s of one host, chunks of 1 MiB moved data at 0.81 times the rate of one long copy, chunks of
+/// 2 MiB at 0.89 times. A ring has `most_gpu_ring` bytes for either size of chunk.
 inline constexpr std::int64_t gpu_chunk = 1 << 20, large_gpu_chunk = 2 << 20, most_gpu_ring = 16 << 20;
 constexpr std::int64_t chunk_of(const Slot& slot) {
   return !slot.gpu ? chunk : slot.size > most_gpu_ring ? large_gpu_chunk : gpu_chunk;
@@ -126,14 +129,15 @@ constexpr std::size_t data_begin(std::uint32_t ranks) {
 }
 /// Addresses for data, in bytes. The kernel provides memory only for pages that are written.
 inline constexpr std::size_t data_size = std::size_t{64} << 30;
-/// From here on the addresses are for data that come from a GPU's memory. A ring there stays page-locked
-/// after its first use.
+/// From here on the addresses are for data that come from a GPU's memory. A ring there stays
+/// page-locked after its first use.
 inline constexpr std::size_t gpu_regions_begin = data_size / 2;
 /// How many bytes the ring for data of that size has.
 constexpr std::size_t gpu_ring(std::int64_t size) {
   return std::bit_ceil(static_cast<std::size_t>(std::clamp<std::int64_t>(size, gpu_chunk, most_gpu_ring)));
 }
-/// How many bytes the region for data of that size has: the ring, and behind it a place for each chunk.
+/// How many bytes the region for data of that size has: the ring, and behind it a place for each
+/// chunk.
 constexpr std::size_t gpu_region(std::int64_t size) {
   const auto whole_ring = gpu_ring(std::numeric_limits<std::int64_t>::max());
   return size <= static_cast<std::int64_t>(whole_ring) ? gpu_ring(size)

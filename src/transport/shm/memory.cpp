@@ -110,8 +110,8 @@ Memory::~Memory() {
 void Memory::empty(std::uint64_t begin, std::uint64_t size) const { madvise(data() + begin, size, MADV_REMOVE); }
 
 bool Memory::alive() const {
-  // A process that has ended stays in the kernel's table until its parent has waited for it. Its state tells
-  // that it ended.
+  // A process that has ended stays in the kernel's table until its parent has waited for it. Its
+  // state tells that it ended.
   char text[512] = "";
   const int file = ::open(fmt::format("/proc/{}/stat", header().process).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return errno != ENOENT;
@@ -119,8 +119,8 @@ bool Memory::alive() const {
   close(file);
   if (length <= 0) return false;
   const std::string_view line(text, static_cast<std::size_t>(length));
-  // The name stands in parentheses and may contain anything. The state follows the name. 17 fields later
-  // stands the number of threads: the first thread may have ended before the others.
+  // The name stands in parentheses and may contain anything. The state follows the name. 17 fields
+  // later stands the number of threads: the first thread may have ended before the others.
   auto at = line.rfind(')');
   if (at == line.npos || at + 2 >= line.size()) return true;
   const char state = line[at + 2];

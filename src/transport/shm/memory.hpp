@@ -1,6 +1,6 @@
-// The shared memory of one process, made by that process or mapped by another. The memory has no name in a
-// file system, so nothing is left behind whatever happens to the process. Others find the memory among the
-// process' open files.
+// The shared memory of one process, made by that process or mapped by another. The memory has no
+// name in a file system, so nothing is left behind whatever happens to the process. Others find the
+// memory among the process' open files.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,15 @@ struct Identity {
 /// Thread-safe, except for what it contains: layout.hpp says who writes what.
 class Memory {
  public:
-  /// Makes this process' own memory. `brief`: this process looks at receives of the short tickets' lengths
-  /// from now on, and takes tokens. Returns null if the kernel refuses the memory or its file.
+  /// Makes this process' own memory. `brief`: this process looks at receives of the short tickets'
+  /// lengths from now on, and takes tokens. Returns null if the kernel refuses the memory or its
+  /// file.
   static std::unique_ptr<Memory> make(const Identity& self, bool brief = false);
-  /// Maps the memory of another rank, given its process and file. Returns null if the memory is not there.
+  /// Maps the memory of another rank, given its process and file. Returns null if the memory is not
+  /// there.
   static std::unique_ptr<Memory> open(const Identity& other, std::uint32_t process, std::uint32_t file);
-  /// Looks for the memory of another rank among all processes of this user on this host, and maps it. Returns
-  /// null if there is none, or more than one.
+  /// Looks for the memory of another rank among all processes of this user on this host, and maps
+  /// it. Returns null if there is none, or more than one.
   static std::unique_ptr<Memory> find(const Identity& other);
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -41,7 +43,8 @@ class Memory {
   std::uint32_t file() const { return static_cast<std::uint32_t>(file_); }
   /// Gives the memory of a part of the data back to the kernel. The addresses stay valid.
   void empty(std::uint64_t begin, std::uint64_t size) const;
-  /// Whether the process that made the memory still runs. Asks the kernel, which takes some microseconds.
+  /// Whether the process that made the memory still runs. Asks the kernel, which takes some
+  /// microseconds.
   bool alive() const;
 
  private:

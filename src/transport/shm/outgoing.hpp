@@ -1,8 +1,8 @@
 // The sender's end of one operation: it packs chunks into its own shared memory.
 //
-// The sender never depends on the receiver. While the receiver is at work, the chunks go round a small ring,
-// which stays in the caches. If the receiver has not come yet, the sender soon gives each further chunk a
-// place of its own, packs all the data, and is done.
+// The sender never depends on the receiver. While the receiver is at work, the chunks go round a
+// small ring, which stays in the caches. If the receiver has not come yet, the sender soon gives
+// each further chunk a place of its own, packs all the data, and is done.
 #pragma once
 
 #include <algorithm>
@@ -44,15 +44,16 @@ class Outgoing {
             slot().gpu ? Ticket::gpu : Ticket::shared_memory,
             {}};
   }
-  /// Packs what the ticket does not carry: calls pack(to, begin, end) with ranges of the data. Returns when
-  /// all is packed, or when the receiver wants no more. `patient`: waits a little for a receiver that has not
-  /// come yet. Calls let_go_on() again and again, so that the ticket can travel meanwhile.
+  /// Packs what the ticket does not carry: calls pack(to, begin, end) with ranges of the data.
+  /// Returns when all is packed, or when the receiver wants no more. `patient`: waits a little for
+  /// a receiver that has not come yet. Calls let_go_on() again and again, so that the ticket can
+  /// travel meanwhile.
   template <class Pack, class LetGoOn>
   void run(bool patient, Pack&& pack, LetGoOn&& let_go_on) const {
     run(AtOnce<Pack>{pack}, patient, let_go_on);
   }
-  /// Packs likewise through a pipe that works on several ranges at a time. pipe.begin(to, begin, end) starts
-  /// a range. pipe.ended() returns how many ranges are done, in order.
+  /// Packs likewise through a pipe that works on several ranges at a time. pipe.begin(to, begin,
+  /// end) starts a range. pipe.ended() returns how many ranges are done, in order.
   template <class Pipe, class LetGoOn>
   void run(Pipe&& pipe, bool patient, LetGoOn&& let_go_on) const {
     auto& s = slot();
@@ -89,8 +90,8 @@ class Outgoing {
   // The rest is for data in a GPU's memory, which the receiver's GPU reads where they are.
   /// The receiver may begin.
   void ready() const { slot().ready.store(1, std::memory_order_release); }
-  /// Waits until the receiver has all the data, or has died; returns true then. Returns false if the receiver
-  /// does not begin in time. Calls let_go_on() again and again.
+  /// Waits until the receiver has all the data, or has died; returns true then. Returns false if
+  /// the receiver does not begin in time. Calls let_go_on() again and again.
   template <class LetGoOn>
   bool await(std::chrono::nanoseconds patience_with_receiver, LetGoOn&& let_go_on) const {
     auto& s = slot();
@@ -106,8 +107,9 @@ class Outgoing {
     s.packed.store(Slot::yes, std::memory_order_release);
     return true;
   }
-  /// Claims the data for the sender, which will pack them into shared memory: Rendezvous::make_room() has
-  /// made room there. Returns false if the receiver has begun to read the data.
+  /// Claims the data for the sender, which will pack them into shared memory:
+  /// Rendezvous::make_room() has made room there. Returns false if the receiver has begun to read
+  /// the data.
   bool take_over() const {
     auto nobody = std::uint32_t{Slot::nobody};
     return slot().mover.compare_exchange_strong(nobody, Slot::sender_host);

@@ -10,7 +10,8 @@ namespace dunnage::transport::shm {
 /// Not thread-safe.
 class Patience {
  public:
-  /// Waits a little. The first 2000 calls keep the core. Later calls offer the core to other threads.
+  /// Waits a little. The first 2000 calls keep the core. Later calls offer the core to other
+  /// threads.
   void wait() {
     turns_ = turns_ < spins + 1024 ? turns_ + 1 : spins;
     if (turns_ < spins) {

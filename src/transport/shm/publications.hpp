@@ -1,5 +1,5 @@
-// Data in a process' shared memory that several other ranks of its host read: nonblocking broadcasts. The
-// publisher waits for nobody. The memory is used again when all readers have read.
+// Data in a process' shared memory that several other ranks of its host read: nonblocking
+// broadcasts. The publisher waits for nobody. The memory is used again when all readers have read.
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,8 @@ struct Publication {
 };
 static_assert(sizeof(Publication) <= Publication::data_begin);
 
-/// The publication of another process, which this process has to read once: the destructor counts it as read.
-/// Not thread-safe.
+/// The publication of another process, which this process has to read once: the destructor counts
+/// it as read. Not thread-safe.
 class Reading {
  public:
   /// `publisher`: the memory in which the publication stands.
@@ -37,8 +37,8 @@ class Reading {
   ~Reading() {
     if (publication_) publication_->left.fetch_sub(1, std::memory_order_release);
   }
-  /// Waits until more than `seen` bytes are there, and returns how many are. Returns nothing if they will not
-  /// come.
+  /// Waits until more than `seen` bytes are there, and returns how many are. Returns nothing if
+  /// they will not come.
   std::optional<std::int64_t> more_than(std::int64_t seen) const {
     for (Patience patience;; patience.wait()) {
       const auto written = publication_->written.load(std::memory_order_acquire);
@@ -54,8 +54,8 @@ class Reading {
   const Memory* publisher_;
 };
 
-/// Finds what a process has published at `begin` of its memory. Returns nothing if another publication, or
-/// none, is there.
+/// Finds what a process has published at `begin` of its memory. Returns nothing if another
+/// publication, or none, is there.
 std::optional<Reading> find_publication(const Memory& publisher, std::uint64_t begin, std::uint64_t serial,
                                         std::int64_t size);
 
@@ -70,9 +70,9 @@ class Publications {
     char* data = nullptr;
     std::atomic<std::int64_t>* written = nullptr;  // Publication::written
   };
-  /// Room for `size` bytes, which `readers` other ranks will read, each once. The room does not count towards
-  /// what the regions are allowed. Returns nothing if there are no more addresses. `kept`: lives until all
-  /// have read.
+  /// Room for `size` bytes, which `readers` other ranks will read, each once. The room does not
+  /// count towards what the regions are allowed. Returns nothing if there are no more addresses.
+  /// `kept`: lives until all have read.
   std::optional<Published> publish(std::int64_t size, std::uint32_t readers,
                                    std::shared_ptr<const void> kept = nullptr);
   /// The publisher has written all, or will write no more.

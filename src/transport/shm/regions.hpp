@@ -23,8 +23,8 @@ class GpuRegions {
  public:
   /// `most`: as for Regions.
   GpuRegions(const Memory& memory, std::uint64_t most) : memory_(memory), most_(most) {}
-  /// A region for `size` bytes of data. Returns nothing if `most` is reached, or if there are no more
-  /// addresses. `must`: exceeds `most` if necessary.
+  /// A region for `size` bytes of data. Returns nothing if `most` is reached, or if there are no
+  /// more addresses. `must`: exceeds `most` if necessary.
   std::optional<Region> take(std::int64_t size, bool must);
   /// `size`: bytes of the data.
   void give_back(Region region, std::int64_t size);
@@ -36,19 +36,21 @@ class GpuRegions {
   std::uint64_t fresh_ = gpu_regions_begin;                   // no region has begun here or later
 };
 
-/// The regions for all other data. Sizes are rounded up to powers of two. The region that was given back last
-/// is taken first, because the kernel still provides its memory and the caches may hold it. Not thread-safe.
+/// The regions for all other data. Sizes are rounded up to powers of two. The region that was given
+/// back last is taken first, because the kernel still provides its memory and the caches may hold
+/// it. Not thread-safe.
 class Regions {
  public:
-  /// `most`: bytes of data that may be taken at a time. Because of the rounding, regions may add up to twice
-  /// that. `idle`: bytes of memory that regions keep after they were given back.
+  /// `most`: bytes of data that may be taken at a time. Because of the rounding, regions may add up
+  /// to twice that. `idle`: bytes of memory that regions keep after they were given back.
   Regions(const Memory& memory, std::uint64_t most, std::uint64_t idle)
       : memory_(memory), most_(most), idle_limit_(idle) {}
 
   /// Returns nothing if `most` is reached, or if there are no more addresses.
   std::optional<Region> take(std::uint64_t size);
   void give_back(Region region);
-  /// Takes a region that does not count towards `most`. Returns nothing if there are no more addresses.
+  /// Takes a region that does not count towards `most`. Returns nothing if there are no more
+  /// addresses.
   std::optional<Region> take_any(std::uint64_t size);
   /// Gives back what take_any() returned.
   void give_back_any(Region region);
@@ -59,8 +61,8 @@ class Regions {
   std::array<std::vector<Region>, 64> shelves_;
 };
 
-/// All regions of a memory. Slots and Publications share them: each locks `mutex` while it works on its
-/// regions.
+/// All regions of a memory. Slots and Publications share them: each locks `mutex` while it works on
+/// its regions.
 struct Room {
   Room(const Memory& memory, std::uint64_t most, std::uint64_t idle)
       : regions(memory, most, idle), gpu_regions(memory, most) {}

@@ -33,16 +33,17 @@ class Slots {
   };
   /// Returns nothing if no slot is free that suits, or if there is no region for the data.
   std::optional<Outgoing> offer(Offer offer);
-  /// A region for the data of such an operation in a GPU's memory, which will be packed into shared memory
-  /// after all. Returns false if there is none. `must`: exceeds the limit of the regions if necessary.
+  /// A region for the data of such an operation in a GPU's memory, which will be packed into shared
+  /// memory after all. Returns false if there is none. `must`: exceeds the limit of the regions if
+  /// necessary.
   bool make_room(const Outgoing& outgoing, bool must);
-  /// An ordinary message of a ticket's length is about to be sent to that rank. No later ticket to it has
-  /// that length. If one is under way now, it is marked as ambiguous.
+  /// An ordinary message of a ticket's length is about to be sent to that rank. No later ticket to
+  /// it has that length. If one is under way now, it is marked as ambiguous.
   void avoid(std::uint32_t receiver, std::int64_t length);
   /// Frees the slots of operations that are over, with what they keep.
   void collect();
-  /// Forgets operations that the receiver has begun, or will never begin because it is leaving. `in_doubt`:
-  /// also those of receivers that have died. Returns whether no operation is left.
+  /// Forgets operations that the receiver has begun, or will never begin because it is leaving.
+  /// `in_doubt`: also those of receivers that have died. Returns whether no operation is left.
   bool all_received(bool in_doubt);
 
  private:

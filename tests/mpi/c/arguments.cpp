@@ -1,4 +1,5 @@
-// Calls with wrong arguments while strided receives are under way: the MPI's own errors, and nothing is lost.
+// Calls with wrong arguments while strided receives are under way: the MPI's own errors, and
+// nothing is lost.
 #include "peers.hpp"
 
 namespace arguments_contract {
@@ -26,8 +27,8 @@ void around(const std::string& what, bool persistent, Call&& call) {
   if (persistent) MPI_Request_free(&request);
 }
 
-// A message that is too long for a receive on a communicator with a handler of its own is that handler's, and not
-// before the receive is waited for.
+// A message that is too long for a receive on a communicator with a handler of its own is that
+// handler's, and not before the receive is waited for.
 int own_calls = 0, world_calls = 0;
 void own_handler(MPI_Comm*, int*, ...) { ++own_calls; }
 void world_handler(MPI_Comm*, int*, ...) { ++world_calls; }

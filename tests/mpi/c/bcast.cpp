@@ -1,5 +1,6 @@
-// MPI_Bcast: every root, layouts that differ from rank to rank, communicators that come and go, and messages that are under way meanwhile. DUNNAGE_BCAST=window
-// takes a communicator's broadcasts from the fourth on, so each case is done often enough.
+// MPI_Bcast: every root, layouts that differ from rank to rank, communicators that come and go, and
+// messages that are under way meanwhile. DUNNAGE_BCAST=window takes a communicator's broadcasts
+// from the fourth on, so each case is done often enough.
 #include "doubles.hpp"
 #include "samples.hpp"
 

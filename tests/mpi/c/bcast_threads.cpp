@@ -1,4 +1,5 @@
-// Broadcasts of several threads at once, each on a communicator of its own: nonblocking ones of many sizes and roots, under way together, blocking ones between them.
+// Broadcasts of several threads at once, each on a communicator of its own: nonblocking ones of
+// many sizes and roots, under way together, blocking ones between them.
 #include <thread>
 #include <vector>
 

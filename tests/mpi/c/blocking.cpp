@@ -138,7 +138,8 @@ void shorter(const Pair& p) {
       }
 }
 
-// A message that does not fit: an error of its class, no byte outside of the type, and life goes on.
+// A message that does not fit: an error of its class, no byte outside of the type, and life goes
+// on.
 void truncated(const Pair& p) {
   const Sample strided = {"vector", [](int n) { return make::vector(n, 1, 2, MPI_DOUBLE); }};
   const Sample dense = {"contiguous", [](int n) { return make::contiguous(n, MPI_DOUBLE); }};

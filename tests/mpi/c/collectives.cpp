@@ -28,7 +28,8 @@ constexpr auto reduce_local_large = FUNCTION(MPI_Reduce_local_c);
 void* const kInPlace = MPI_IN_PLACE;
 void* const kNull = nullptr;
 
-// One way to use all of them: a signature, n of its elements in each block, another layout for each rank.
+// One way to use all of them: a signature, n of its elements in each block, another layout for each
+// rank.
 struct Case {
   const Team& team;
   const Signature& signature;
@@ -37,8 +38,9 @@ struct Case {
   int me = contract().rank;
   std::string name() const { return team.name + ", " + signature.name + ", n " + std::to_string(n); }
   std::size_t bytes(int blocks) const { return std::size_t(blocks) * n * signature.bytes; }
-  // Sent as one element of several blocks, received as several elements of one block. Between two sides as
-  // several elements both times: the counts of one side are used with the types of the other in Open MPI 4.1.
+  // Sent as one element of several blocks, received as several elements of one block. Between two
+  // sides as several elements both times: the counts of one side are used with the types of the
+  // other in Open MPI 4.1.
   bool whole = !team.inter;
   Type send_type(int blocks) const { return signature.type(me, whole ? std::max(1, blocks) * n : n); }
   int send_count(int blocks) const { return whole ? blocks != 0 : blocks; }
@@ -178,7 +180,8 @@ void scatters(const Case& c, bool in_place) {
 void allgathers(const Case& c, bool in_place) {
   const std::string what = c.name() + (in_place ? ", in place" : "");
   const auto go = [&](const auto& family, bool v) {
-    // An intercommunicator's two sides may give different amounts, but everyone of a side knows of them.
+    // An intercommunicator's two sides may give different amounts, but everyone of a side knows of
+    // them.
     const auto share = [&](int from) { return v ? from % 3 : 2; };
     const Type send_type = c.send_type(share(c.me)), receive_type = c.receive_type();
     const int send_count = in_place ? 0 : c.send_count(share(c.me));
@@ -310,10 +313,10 @@ void alltoalls_w(const Case& c, bool in_place) {
              receive.address(), in.counts, in.displs, in.types.data(), c.team.comm);
 }
 
-// --- reductions ------------------------------------------------------------------------------------------
+// --- reductions ----------------------------------------------------------------------------------
 
-// An operation that is associative and not commutative, on pairs of numbers: the maps x -> a x + b, one after
-// the other.
+// An operation that is associative and not commutative, on pairs of numbers: the maps x -> a x + b,
+// one after the other.
 struct Map {
   unsigned a, b;
 };
@@ -517,7 +520,7 @@ void local_reductions(MPI_Op op) {
   }
 }
 
-// --- nothing to do, and much at once ---------------------------------------------------------------------
+// --- nothing to do, and much at once -------------------------------------------------------------
 
 void nothing(const Team& team, MPI_Op op) {
   const Type type = signatures()[0].type(1, 10);
@@ -542,7 +545,8 @@ void nothing(const Team& team, MPI_Op op) {
   none(scan, kInPlace, at, 0, t, op);
 }
 
-// Collectives and messages under way together, completed by one call; their types are freed meanwhile.
+// Collectives and messages under way together, completed by one call; their types are freed
+// meanwhile.
 void together(const Team& team) {
   const int me = contract().rank, ranks = contract().ranks;
   const int right = (me + 1) % ranks, left = (me + ranks - 1) % ranks;

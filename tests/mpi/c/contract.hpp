@@ -1,7 +1,8 @@
 // The harness of the contract programs: checks with stable names, a summary line, an exit code.
 //
-// A failure is one line on standard error, `FAIL contract=NAME rank=R check="WHAT" DETAIL`; the test
-// driver gathers the check names. Programs know nothing of what may be loaded in front of the MPI.
+// A failure is one line on standard error, `FAIL contract=NAME rank=R check="WHAT" DETAIL`; the
+// test driver gathers the check names. Programs know nothing of what may be loaded in front of the
+// MPI.
 #pragma once
 
 #include <mpi.h>
@@ -25,7 +26,8 @@ class Contract {
     MPI_Init_thread(argc, argv, level, &provided);
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    // Where failures are provoked one process' error must end them all, or the others would wait for it.
+    // Where failures are provoked one process' error must end them all, or the others would wait
+    // for it.
     if (!std::getenv("CONTRACT_ERRORS_ARE_FATAL")) {
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
       MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

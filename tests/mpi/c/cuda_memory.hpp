@@ -1,5 +1,5 @@
-// Memory of every kind that CUDA knows, behind one face. The driver API alone: the programs run with the real driver and with
-// the simulated one.
+// Memory of every kind that CUDA knows, behind one face. The driver API alone: the programs run
+// with the real driver and with the simulated one.
 #pragma once
 
 #include <cstdlib>
@@ -57,7 +57,8 @@ void cuda_in_the_end(Call&& call, const char* what) {
   if (call() != CUDA_SUCCESS) cuda(call(), what);
 }
 
-// Memory by the virtual memory functions: a range with `parts` allocations in it, one after the other.
+// Memory by the virtual memory functions: a range with `parts` allocations in it, one after the
+// other.
 class VirtualMemory {
  public:
   /// `passable`: whether descriptors of it can be had.

@@ -1,5 +1,6 @@
-// Where the memory of typed buffers is: in the host's, or, in programs that are built with CONTRACT_GPU, in every kind that CUDA knows, by
-// turns, so that ranks and arguments of one call differ.
+// Where the memory of typed buffers is: in the host's, or, in programs that are built with
+// CONTRACT_GPU, in every kind that CUDA knows, by turns, so that ranks and arguments of one call
+// differ.
 #pragma once
 
 #include "typemap.hpp"
@@ -9,7 +10,8 @@
 
 #include "cuda_memory.hpp"
 
-// A buffer that the program looks at as bytes in host memory, `model`, and gives to the MPI elsewhere.
+// A buffer that the program looks at as bytes in host memory, `model`, and gives to the MPI
+// elsewhere.
 class Elsewhere {
  public:
   explicit Elsewhere(Bytes& model) : model_(model) {}

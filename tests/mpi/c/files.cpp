@@ -1,5 +1,5 @@
-// MPI-IO: every call that reads or writes, with a view of the file and types in memory that are not contiguous.
-// The file itself is written and read without MPI as well.
+// MPI-IO: every call that reads or writes, with a view of the file and types in memory that are not
+// contiguous. The file itself is written and read without MPI as well.
 #include <dirent.h>
 
 #include <fstream>
@@ -16,7 +16,8 @@ constexpr int kBlock = 3;           // numbers of one rank side by side in the f
 constexpr MPI_Offset kBefore = 40;  // bytes before the view
 constexpr int kRounds = 2;          // transfers through one open file
 
-// What the ranks see of the file. With a pointer that they share all see the same: every second number.
+// What the ranks see of the file. With a pointer that they share all see the same: every second
+// number.
 struct View {
   bool together;
   int ranks = contract().ranks;
@@ -225,7 +226,8 @@ const auto no_end = [](auto...) { return MPI_SUCCESS; };
   both(FUNCTION(MPI_File_##name##_begin), FUNCTION(MPI_File_##name##_begin_c), place, writes, \
        [](MPI_File file, void* buffer, MPI_Status* status) { return MPI_File_##name##_end(file, buffer, status); })
 
-// An open file's pointer goes on where the last transfer ended, in the order of the calls of a rank.
+// An open file's pointer goes on where the last transfer ended, in the order of the calls of a
+// rank.
 void every_call() {
   TRY(write, Place::pointer, true);
   TRY(write_all, Place::pointer, true);

@@ -1,4 +1,5 @@
-// MPI_Bcast and MPI_Ibcast with buffers in every kind of memory, another on each rank, layouts that differ too: every root, often enough that GPUs have found out whose memory they can read.
+// MPI_Bcast and MPI_Ibcast with buffers in every kind of memory, another on each rank, layouts that
+// differ too: every root, often enough that GPUs have found out whose memory they can read.
 #include <random>
 
 #include "doubles.hpp"

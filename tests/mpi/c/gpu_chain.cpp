@@ -1,5 +1,7 @@
-// MPI_Bcast of large data in device memory, a GPU for each rank while there are enough: long enough that it is passed on from GPU to GPU. Every root; in some turns one rank's buffer is in host memory,
-// or not contiguous, which nobody can read from, or one cannot map another's memory (on the simulated device). With an argument rank 1 has used another device before.
+// MPI_Bcast of large data in device memory, a GPU for each rank while there are enough: long enough
+// that it is passed on from GPU to GPU. Every root; in some turns one rank's buffer is in host
+// memory, or not contiguous, which nobody can read from, or one cannot map another's memory (on the
+// simulated device). With an argument rank 1 has used another device before.
 #include <dlfcn.h>
 
 #include "cuda_memory.hpp"
@@ -21,7 +23,8 @@ void map_again() {
   if (auto* clear = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "dunnageSimFailClear"))) clear();
 }
 
-/// The buffer of one rank: `stride` words from one of the message to the next. `fails`: whether this rank cannot map another's memory; then it may hear of an error.
+/// The buffer of one rank: `stride` words from one of the message to the next. `fails`: whether
+/// this rank cannot map another's memory; then it may hear of an error.
 void one(int root, unsigned turn, Kind kind, int stride, bool fails, const std::string& what) {
   contract().section(what);
   const auto size = static_cast<std::size_t>(words) * static_cast<std::size_t>(stride);

@@ -1,5 +1,6 @@
-// Large messages between GPUs of one host: every pair of layouts and memories, and the orders of calls in which one process waits for another
-// that is not there. Crashes on an MPI that knows nothing of GPUs.
+// Large messages between GPUs of one host: every pair of layouts and memories, and the orders of
+// calls in which one process waits for another that is not there. Crashes on an MPI that knows
+// nothing of GPUs.
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -229,7 +230,8 @@ void late_receivers(const Pair& p) {
     }
 }
 
-// A sender whose receiver is in a call about another receive, and who cannot get rid of the data otherwise (DUNNAGE_TICKET_MEMORY).
+// A sender whose receiver is in a call about another receive, and who cannot get rid of the data
+// otherwise (DUNNAGE_TICKET_MEMORY).
 void calls_about_others(const Pair& p) {
   constexpr int n = 300000;
   for (int round = 0; round < 4; ++round) {
@@ -353,7 +355,8 @@ void other_ends(const Pair& p) {
   }
 }
 
-// Messages that are as short as those of any program, of GPUs and of hosts in turn; so many of hosts in the end that those of GPUs go another way.
+// Messages that are as short as those of any program, of GPUs and of hosts in turn; so many of
+// hosts in the end that those of GPUs go another way.
 void tokens_among_others(const Pair& p) {
   const int sizes[] = {1, 8, 9, 16, 100, 1024, 1056, 4000};
   for (int i = 0; i < 240; ++i) {

@@ -1,5 +1,5 @@
-// Point-to-point messages whose buffers are in a GPU's memory, on either side or both: every kind of memory, every type, every mode.
-// Crashes on an MPI that knows nothing of GPUs.
+// Point-to-point messages whose buffers are in a GPU's memory, on either side or both: every kind
+// of memory, every type, every mode. Crashes on an MPI that knows nothing of GPUs.
 #include <chrono>
 #include <memory>
 
@@ -217,7 +217,8 @@ void truncated(const Pair& p) {
     for (const bool strided : {true, false}) {
       const std::string what = "truncated to " + std::to_string(room) + (strided ? ", strided" : "");
       contract().section(what);
-      // A tag of its own: what a receive has truncated leaves its ticket behind, which probes of that tag would see.
+      // A tag of its own: what a receive has truncated leaves its ticket behind, which probes of
+      // that tag would see.
       constexpr int n = 5000, tag = 9;
       Region all(make::contiguous(n, MPI_DOUBLE), 1, "contiguous");
       if (p.sends) {

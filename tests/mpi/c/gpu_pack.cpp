@@ -1,5 +1,6 @@
-// MPI_Pack, MPI_Unpack and MPI_Pack_size where buffers are in a GPU's memory: every kind of memory on either side, every type,
-// errors, and what the program finds of its contexts afterwards. Crashes on an MPI that knows nothing of GPUs.
+// MPI_Pack, MPI_Unpack and MPI_Pack_size where buffers are in a GPU's memory: every kind of memory
+// on either side, every type, errors, and what the program finds of its contexts afterwards.
+// Crashes on an MPI that knows nothing of GPUs.
 #include <dlfcn.h>
 
 #include <chrono>

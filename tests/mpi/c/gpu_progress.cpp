@@ -1,5 +1,6 @@
-// MPI_THREAD_MULTIPLE with device memory: what a receive brings is there without a call, where a thread of the library's looks after it; and threads of
-// the program that complete, cancel and free what that thread may be looking at.
+// MPI_THREAD_MULTIPLE with device memory: what a receive brings is there without a call, where a
+// thread of the library's looks after it; and threads of the program that complete, cancel and free
+// what that thread may be looking at.
 #include <chrono>
 #include <thread>
 
@@ -12,7 +13,8 @@ namespace gpu_progress_contract {
 
 constexpr int tag = 7;
 
-// CONTRACT_PROGRESS: whether there is such a thread. Without one the data are not there before MPI_Wait, which shows that the check can fail.
+// CONTRACT_PROGRESS: whether there is such a thread. Without one the data are not there before
+// MPI_Wait, which shows that the check can fail.
 void without_a_call() {
   const bool thread = std::getenv("CONTRACT_PROGRESS") != nullptr;
   for (const bool strided : {false, true})
@@ -49,8 +51,8 @@ void without_a_call() {
       }
 }
 
-// Before anything makes the primary contexts: memory of a pool has no context of its own, and only the one that was current where the receive was
-// begun can say where its data belong.
+// Before anything makes the primary contexts: memory of a pool has no context of its own, and only
+// the one that was current where the receive was begun can say where its data belong.
 void in_a_context_of_its_own() {
   contract().section("in a context of its own");
   constexpr int n = 500;
@@ -80,7 +82,8 @@ void in_a_context_of_its_own() {
   cuda(cuCtxDestroy(context), "cuCtxDestroy");
 }
 
-// MPIs give the handle of a request that has ended to the next one, which is another kind of operation. In host memory, where it is fastest.
+// MPIs give the handle of a request that has ended to the next one, which is another kind of
+// operation. In host memory, where it is fastest.
 void handles_used_again() {
   contract().section("handles used again");
   constexpr int n = 1000, rounds = 2000;

@@ -1,5 +1,6 @@
-// Device memory in calls that the MPI does by itself, beyond what the contracts of collectives and one-sided calls do with it: many
-// requests at a time, built-in operations, absolute addresses, every way to synchronize a window, what is refused, and devices that fail.
+// Device memory in calls that the MPI does by itself, beyond what the contracts of collectives and
+// one-sided calls do with it: many requests at a time, built-in operations, absolute addresses,
+// every way to synchronize a window, what is refused, and devices that fail.
 #include <dlfcn.h>
 
 #include <memory>
@@ -118,7 +119,8 @@ void many_requests() {
   }
 }
 
-// One buffer by absolute addresses, half of it in the host's memory and half in the device's, both with gaps.
+// One buffer by absolute addresses, half of it in the host's memory and half in the device's, both
+// with gaps.
 void absolute_addresses() {
   contract().section("absolute addresses");
   std::vector<int> host(1 << 16, -7);  // mapped, and not in the heap, which can be so far away that nothing spans both
@@ -156,7 +158,8 @@ void absolute_addresses() {
   MPI_Type_free(&both);
 }
 
-// Datatypes whose bytes an MPI may take in an order, or from places, of its own: as it does in host memory.
+// Datatypes whose bytes an MPI may take in an order, or from places, of its own: as it does in host
+// memory.
 void every_type() {
   for (const Sample& sample : samples()) {
     if (sample.absolute || !takes_bytes(sample, 40)) continue;
@@ -253,7 +256,8 @@ void every_synchronization() {
   MPI_Win_free(&win);
 }
 
-// A window that some could not make is freed at the end, when those take part that were not given it.
+// A window that some could not make is freed at the end, when those take part that were not given
+// it.
 MPI_Win theirs = MPI_WIN_NULL;
 int free_theirs(MPI_Comm, int, void*, void*) {
   if (theirs != MPI_WIN_NULL) MPI_Win_free(&theirs);

@@ -1,5 +1,6 @@
-// Large messages from memory that the virtual memory functions made: sent again and again, mapped anew, in several allocations, in more allocations
-// than anyone keeps. With `private` as its argument no descriptors of it can be had. Crashes on an MPI that knows nothing of GPUs.
+// Large messages from memory that the virtual memory functions made: sent again and again, mapped
+// anew, in several allocations, in more allocations than anyone keeps. With `private` as its
+// argument no descriptors of it can be had. Crashes on an MPI that knows nothing of GPUs.
 #include <string_view>
 
 #include "mirror.hpp"
@@ -154,7 +155,8 @@ void many(const Pair& p) {
   }
 }
 
-// The receiver has the ticket, but not the time. The sender must get on, and its memory is its own again.
+// The receiver has the ticket, but not the time. The sender must get on, and its memory is its own
+// again.
 void late_receivers(const Pair& p) {
   constexpr int n = 30000;
   const auto memory = memory_of(p, 1 << 20);

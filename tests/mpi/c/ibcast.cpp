@@ -1,4 +1,5 @@
-// MPI_Ibcast and MPI_Bcast_init: every root, layouts that differ from rank to rank, many under way at once that each rank completes in an order and by calls of its own, ranks that do something
+// MPI_Ibcast and MPI_Bcast_init: every root, layouts that differ from rank to rank, many under way
+// at once that each rank completes in an order and by calls of its own, ranks that do something
 // else meanwhile, blocking broadcasts between them.
 #include <numeric>
 #include <random>
@@ -79,7 +80,8 @@ void all_roots(MPI_Comm comm, const std::string& name) {
   check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), name + ", nothing");
 }
 
-/// Completes all, by calls that the round and the rank choose. MPICH 4.0 takes inactive persistent requests for ended ones in some calls, which are left out for those.
+/// Completes all, by calls that the round and the rank choose. MPICH 4.0 takes inactive persistent
+/// requests for ended ones in some calls, which are left out for those.
 void complete(std::vector<MPI_Request>& requests, std::mt19937& chance, bool persistent = false) {
   const auto n = static_cast<int>(requests.size());
   std::vector<int> order(requests.size());

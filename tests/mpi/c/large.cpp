@@ -1,5 +1,5 @@
-// Large non-contiguous messages: what a program may rely on while they are under way. Order, wildcards, probes, truncation, sends
-// that nobody receives yet, and calls that block in any order.
+// Large non-contiguous messages: what a program may rely on while they are under way. Order,
+// wildcards, probes, truncation, sends that nobody receives yet, and calls that block in any order.
 #include <unistd.h>
 
 #include <cstdio>
@@ -235,7 +235,8 @@ void blocking_in_any_order(const Partners& p) {
       std::fclose(std::fopen(path, "w"));
     }
   }
-  // The sender of the large one may wait for it to be fetched, and only then send what the receiver waits for.
+  // The sender of the large one may wait for it to be fetched, and only then send what the receiver
+  // waits for.
   for (const bool waitall : {false, true}) {
     const auto name = what(waitall ? "waited for with a small one that is sent after it"
                                    : "posted, and a small one received that is sent after it");
@@ -294,7 +295,8 @@ void blocking_in_any_order(const Partners& p) {
   }
 }
 
-// A receive that is too short is an error, whatever way the message came, and the next message is right.
+// A receive that is too short is an error, whatever way the message came, and the next message is
+// right.
 void truncated(const Pair& p) {
   for (const int room : {1000, 1700, 2200, 10000, 39999})
     for (const bool contiguous : {true, false})
@@ -373,7 +375,8 @@ void room_to_spare(const Partners& p) {
   }
 }
 
-// Receives into what is described in some other way: duplicates of predefined types, absolute addresses.
+// Receives into what is described in some other way: duplicates of predefined types, absolute
+// addresses.
 void described_otherwise(const Pair& p) {
   contract().section("described otherwise");
   constexpr int n = 30000;

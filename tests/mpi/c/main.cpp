@@ -1,4 +1,5 @@
-// Runs the contract program that the first argument names. Exit code 2 if there is none of that name.
+// Runs the contract program that the first argument names. Exit code 2 if there is none of that
+// name.
 #include "program.hpp"
 
 #include <cstdio>

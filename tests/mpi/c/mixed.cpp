@@ -1,5 +1,5 @@
-// Types made of elements of different sizes, and messages that were packed on one side: by the program
-// (MPI_PACKED), by a buffered send, by Sendrecv_replace. Some MPIs fail here by themselves.
+// Types made of elements of different sizes, and messages that were packed on one side: by the
+// program (MPI_PACKED), by a buffered send, by Sendrecv_replace. Some MPIs fail here by themselves.
 #include "peers.hpp"
 
 namespace mixed_contract {

@@ -9,7 +9,8 @@ constexpr auto alltoall = FAMILY(Neighbor_alltoall, Ineighbor_alltoall);
 constexpr auto alltoallv = FAMILY(Neighbor_alltoallv, Ineighbor_alltoallv);
 constexpr auto alltoallw = FAMILY(Neighbor_alltoallw, Ineighbor_alltoallw);
 
-// Who gives me something and who gets something, in the order of the blocks; MPI_PROC_NULL is nobody.
+// Who gives me something and who gets something, in the order of the blocks; MPI_PROC_NULL is
+// nobody.
 struct Hood {
   MPI_Comm comm;
   std::string name;
@@ -72,8 +73,8 @@ void exchange(const Hood& hood, const Signature& signature, int n) {
   for (int to : hood.targets) sends.push_back(to == MPI_PROC_NULL ? 1 : amount(me, to));
   for (int from : hood.sources) receives.push_back(from == MPI_PROC_NULL ? 1 : amount(from, me));
 
-  // Which block of my source's is mine. On a grid what it sends up arrives from below, also where both
-  // neighbours are one and the same.
+  // Which block of my source's is mine. On a grid what it sends up arrives from below, also where
+  // both neighbours are one and the same.
   const auto block = [&](int source) { return hood.name == "graph" ? source : 1 - source; };
   const auto receive_all = [&](Buffer& receive, int round, const std::string& label, const Ints& counts, bool own) {
     receive.expect_blocks(

@@ -288,7 +288,8 @@ void nothing_to_complete() {
   }
 }
 
-// Waits, by calling into the MPI, for memory to change; an operation without a request ends that way.
+// Waits, by calling into the MPI, for memory to change; an operation without a request ends that
+// way.
 bool arrives(const Region& r, const Bytes& expected) {
   const auto start = std::chrono::steady_clock::now();
   for (;;) {

@@ -109,7 +109,8 @@ void reach(Epoch epoch, int n, int which) {
   const Ring ring;
   const std::string where =
       std::string(name_of(epoch)) + ", n " + std::to_string(n) + ", to " + layout_names[(which + 1) % 4];
-  // My own types in `mine`, `result`; that of the target's memory, the same on all ranks, in `there`.
+  // My own types in `mine`, `result`; that of the target's memory, the same on all ranks, in
+  // `there`.
   const Type mine = layout(which + ring.me, n), there = layout(which + 1, n), result = layout(which + 2, n);
   const MPI_Datatype m = mine, t = there, r = result;
   const std::size_t bytes = std::size_t(n) * 8;

@@ -48,7 +48,8 @@ inline const Mode modes[] = {
     {"Bsend", MPI_Bsend, MPI_Ibsend, MPI_Bsend_init, false, true},
 };
 
-// "Your receive is posted": what a ready send needs to know, and what tells two ranks apart in time.
+// "Your receive is posted": what a ready send needs to know, and what tells two ranks apart in
+// time.
 constexpr int kToken = 4242;
 inline void give_token(int peer) { MPI_Send(nullptr, 0, MPI_BYTE, peer, kToken, MPI_COMM_WORLD); }
 inline void take_token(int peer) { MPI_Recv(nullptr, 0, MPI_BYTE, peer, kToken, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }

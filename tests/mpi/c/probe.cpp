@@ -1,4 +1,5 @@
-// Probe, Iprobe, Mprobe and Improbe see the true size of a strided message, and matched receives get it.
+// Probe, Iprobe, Mprobe and Improbe see the true size of a strided message, and matched receives
+// get it.
 #include "peers.hpp"
 
 namespace probe_contract {

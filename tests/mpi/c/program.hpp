@@ -1,4 +1,5 @@
-// The contract programs of one MPI are one executable: `contracts NAME ARGUMENTS...` runs the program NAME.
+// The contract programs of one MPI are one executable: `contracts NAME ARGUMENTS...` runs the
+// program NAME.
 //
 // A source file defines its program in place of main():
 //

@@ -2,8 +2,9 @@
 // systematically and compares PMPI_Pack and PMPI_Unpack with the brute-force typemap. One JSON line
 // per family on standard output; with -v one line per wrong type as well. Runs on one rank.
 //
-// "torn" counts the types that only one of MPI_Pack, seen by whatever is loaded in front of the MPI, and PMPI_Pack gets
-// right: those would be packed by one engine on one side of a message and by another on the other.
+// "torn" counts the types that only one of MPI_Pack, seen by whatever is loaded in front of the
+// MPI, and PMPI_Pack gets right: those would be packed by one engine on one side of a message and
+// by another on the other.
 #include <mpi.h>
 
 #include <csetjmp>

@@ -2,10 +2,10 @@
 //
 //   contract_random [SECONDS [SEED [ONLY]]] [-e] [-p]
 //
-// prints its seed; ONLY replays one round of it; -e allows types without bytes, -p resizes to positive
-// extents only. With two ranks the types travel between them as well. Where the MPI itself differs from the
-// typemap (a quirk), what is called must pack and unpack exactly as the MPI does; messages may also arrive
-// right where those between two ranks of the MPI arrive wrong.
+// prints its seed; ONLY replays one round of it; -e allows types without bytes, -p resizes to
+// positive extents only. With two ranks the types travel between them as well. Where the MPI itself
+// differs from the typemap (a quirk), what is called must pack and unpack exactly as the MPI does;
+// messages may also arrive right where those between two ranks of the MPI arrive wrong.
 #include <chrono>
 #include <list>
 
@@ -25,8 +25,8 @@ struct Case {
   bool receivable;
 };
 
-// A window into a large arena: an MPI that misunderstands a type reads and writes outside of it, and
-// must then still do the same twice.
+// A window into a large arena: an MPI that misunderstands a type reads and writes outside of it,
+// and must then still do the same twice.
 struct Memory {
   static constexpr MPI_Aint kAround = 2 << 20, kMargin = 64;
   struct Arena {

@@ -1,5 +1,5 @@
-// Random datatype trees: every combiner, negative strides and lower bounds, zero-length blocks, to a
-// given depth and within a byte budget.
+// Random datatype trees: every combiner, negative strides and lower bounds, zero-length blocks, to
+// a given depth and within a byte budget.
 #pragma once
 
 #include <random>
@@ -9,8 +9,9 @@
 
 class RandomType {
  public:
-  // With `empties`, types without any bytes may occur inside; some MPIs divide by zero on those. With `positive`, no
-  // type is resized to an extent of zero or less; some MPIs crash on lists of those.
+  // With `empties`, types without any bytes may occur inside; some MPIs divide by zero on those.
+  // With `positive`, no type is resized to an extent of zero or less; some MPIs crash on lists of
+  // those.
   RandomType(unsigned long seed, bool empties, bool positive) : rng_(seed), empties_(empties), positive_(positive) {}
 
   // A new uncommitted derived type.
@@ -54,7 +55,8 @@ class RandomType {
     return t;
   }
 
-  // A distance between blocks of `length` things of size `unit`: dense, apart, falling or overlapping.
+  // A distance between blocks of `length` things of size `unit`: dense, apart, falling or
+  // overlapping.
   MPI_Aint stride(MPI_Aint length, MPI_Aint unit) {
     switch (pick(0, 9)) {
       case 0: return length * unit;

@@ -20,8 +20,9 @@ struct Sample {
   MPI_Datatype (*make)(int n);
   // Used through MPI_BOTTOM with absolute addresses.
   bool absolute = false;
-  // Made of elements of different sizes. MPICH 4.0 fails to receive a long run of plain bytes into such
-  // a type, and is not itself afterwards: contract_mixed looks into that, the others stay clear of it.
+  // Made of elements of different sizes. MPICH 4.0 fails to receive a long run of plain bytes into
+  // such a type, and is not itself afterwards: contract_mixed looks into that, the others stay
+  // clear of it.
   bool mixed = false;
 };
 
@@ -165,7 +166,8 @@ inline const std::vector<Sample>& same_signature() {
   return all;
 }
 
-// A few bytes, and sizes on both sides of the eager limits, to more than 1 MiB (in units of 8 bytes).
+// A few bytes, and sizes on both sides of the eager limits, to more than 1 MiB (in units of 8
+// bytes).
 inline const Ints& sizes() {
   static const Ints all = {2, 100, 1100, 9000, 150000};
   return all;
@@ -246,8 +248,8 @@ class Region {
   // The bytes that a send of this region must deliver.
   Bytes packed() const { return quirky_ ? plain_packed() : oracle_pack(map_, origin_); }
 
-  // The region must hold the stream (all of it or, for a short message, its beginning) and elsewhere
-  // nothing but poison.
+  // The region must hold the stream (all of it or, for a short message, its beginning) and
+  // elsewhere nothing but poison.
   void expect(const Bytes& stream, const std::string& what) {
     const Bytes got = memory_;
     poison();
@@ -279,8 +281,8 @@ class Region {
   }
 
  private:
-  // An MPI that takes falling blocks for rising ones writes on the other side of the origin, and Open MPI takes some that
-  // overlap for contiguous.
+  // An MPI that takes falling blocks for rising ones writes on the other side of the origin, and
+  // Open MPI takes some that overlap for contiguous.
   MPI_Aint margin() const {
     const bool rising =
         std::is_sorted(map_.begin(), map_.end(), [](const Piece& a, const Piece& b) { return a.disp < b.disp; });

@@ -1,7 +1,7 @@
 // Messages of a rank to itself: every pair of layouts, every order of calls, every mode, wildcards,
-// probes, truncation, cancel, freed types and requests. Each rank does it alone, so one rank is enough;
-// with more ranks, self messages run beside others. With CONTRACT_GPU the buffers are in every kind of
-// memory too.
+// probes, truncation, cancel, freed types and requests. Each rank does it alone, so one rank is
+// enough; with more ranks, self messages run beside others. With CONTRACT_GPU the buffers are in
+// every kind of memory too.
 #include <memory>
 #include <vector>
 
@@ -219,7 +219,8 @@ void every_order() {
           for (int in = 0; in < 3; ++in) {
             if (n < 4 && (out == 2 || in == 2)) continue;
             const Mode& mode = modes[turn++ % 3];  // all but buffered ones
-            // Each pair of memories meets each layout and each order, but not every length with all of them.
+            // Each pair of memories meets each layout and each order, but not every length with all
+            // of them.
             if (memories.size() > 1 && turn % 4 != 0) continue;
             if (mode.ready && order != irecv_send && order != irecv_isend_waitall) continue;
             const std::string what = title(std::string(order_names[order]) + ", " + mode.name, n, out, in, from, to);

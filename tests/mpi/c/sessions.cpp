@@ -1,4 +1,5 @@
-// Strided messages on communicators that were made from sessions: before MPI_Init, beside the world, several at once.
+// Strided messages on communicators that were made from sessions: before MPI_Init, beside the
+// world, several at once.
 #include "surface.hpp"
 
 namespace sessions_contract {
@@ -70,7 +71,8 @@ class Session {
 CONTRACT_PROGRAM(sessions) {
 #ifdef CONTRACT_HAVE_MPI4_OBJECTS
   alarm(60);  // there is no contract yet to name what hangs
-  // One session stays throughout: Open MPI 5.0 and MPICH 4.0 crash where the last one ends and another begins.
+  // One session stays throughout: Open MPI 5.0 and MPICH 4.0 crash where the last one ends and
+  // another begins.
   Session over("from before MPI_Init");
   over.exchange();
   {

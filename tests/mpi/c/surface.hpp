@@ -1,5 +1,5 @@
-// The calls that are tried in all their forms: which of them this mpi.h has, which were made, and memory in
-// which the outcome of each is compared with one that no MPI computed.
+// The calls that are tried in all their forms: which of them this mpi.h has, which were made, and
+// memory in which the outcome of each is compared with one that no MPI computed.
 #pragma once
 
 #include <cctype>
@@ -12,7 +12,7 @@
 #include "elsewhere.hpp"
 #include "samples.hpp"
 
-// --- functions by name -----------------------------------------------------------------------------------
+// --- functions by name ---------------------------------------------------------------------------
 
 inline std::set<std::string>& called() {
   static std::set<std::string> names;
@@ -76,7 +76,7 @@ inline std::set<std::string>& wanted() {
 }
 inline bool is_wanted(const char* name) { return wanted().empty() || wanted().count(name); }
 
-// --- what an MPI is known to get wrong, and would spoil what comes after --------------------------------
+// --- what an MPI is known to get wrong, and would spoil what comes after -------------------------
 
 struct Defect {
   const char* mpi;    // how the name of the library begins
@@ -132,9 +132,10 @@ inline bool avoided(const std::string& label) {
   return false;
 }
 
-// --- arguments -------------------------------------------------------------------------------------------
+// --- arguments -----------------------------------------------------------------------------------
 
-// An array of counts, or of displacements, for both widths of a call. Without numbers it is a null pointer.
+// An array of counts, or of displacements, for both widths of a call. Without numbers it is a null
+// pointer.
 template <class Wide>
 struct Numbers {
   Ints small;
@@ -160,7 +161,7 @@ auto pass(const A& a) {
   }
 }
 
-// --- the forms of one collective -------------------------------------------------------------------------
+// --- the forms of one collective -----------------------------------------------------------------
 
 template <class Blocking, class Nonblocking, class Persistent>
 struct Forms {
@@ -233,19 +234,19 @@ void forms_of(const F& f, const std::string& what, Before before, After after, A
     }
 }
 
-// More ranks than two are there for what two do not have, and not for every width and size: they may be more
-// than the processors, and some MPIs wait busily.
+// More ranks than two are there for what two do not have, and not for every width and size: they
+// may be more than the processors, and some MPIs wait busily.
 inline bool brief() { return contract().ranks > 2; }
 
-// Runs the call in each form that there is, between before(round) and after(round, label). The arguments end
-// with the communicator.
+// Runs the call in each form that there is, between before(round) and after(round, label). The
+// arguments end with the communicator.
 template <class F, class Before, class After, class... A>
 void every_form(const F& family, const std::string& what, Before before, After after, const A&... a) {
   forms_of<false>(family.small, what, before, after, pass<false>(a)...);
   if (!brief()) forms_of<true>(family.large, what, before, after, pass<true>(a)...);
 }
 
-// --- types, memory, data ---------------------------------------------------------------------------------
+// --- types, memory, data -------------------------------------------------------------------------
 
 // A committed type for as long as it is needed.
 class Type {
@@ -262,7 +263,8 @@ class Type {
   MPI_Datatype handle_;
 };
 
-// Types that hold n times the same elements, in ways of their own: what one sends any other receives.
+// Types that hold n times the same elements, in ways of their own: what one sends any other
+// receives.
 struct Signature {
   const char* name;
   int bytes;  // of payload, per element
@@ -380,7 +382,8 @@ class Buffer {
     return oracle_pack(all_, origin_);
   }
 
-  // The stream in the typemap and poison everywhere else. What the stream is too short for is poison as well.
+  // The stream in the typemap and poison everywhere else. What the stream is too short for is
+  // poison as well.
   void expect(const Bytes& stream, const std::string& what) {
     there_.look();
     const Bytes got = memory_;

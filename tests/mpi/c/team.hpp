@@ -20,9 +20,9 @@ struct Team {
   }
 };
 
-// How the calling process takes part in a rooted collective. Each has a communicator of its own: in Open MPI 4.1 those
-// beside the root of an intercommunicator do not count a nonblocking call, and on the same communicator the next
-// one would not match.
+// How the calling process takes part in a rooted collective. Each has a communicator of its own: in
+// Open MPI 4.1 those beside the root of an intercommunicator do not count a nonblocking call, and
+// on the same communicator the next one would not match.
 struct Root {
   int world;     // who it is
   int argument;  // what to pass for it

@@ -1,4 +1,5 @@
-! Every call that Dunnage hooks, through one Fortran interface, on strided data around a ring of ranks.
+! Every call that Dunnage hooks, through one Fortran interface, on strided data around a ring of
+! ranks.
 #include "interface.h"
 program contract
   use checks
@@ -102,7 +103,8 @@ contains
 
   subroutine modes
     integer :: mode
-    character(7), parameter :: names(8) = ['send   ', 'ssend  ', 'rsend  ', 'bsend  ', 'isend  ', 'issend ', 'irsend ', 'ibsend ']
+    character(7), parameter :: names(8) = &
+      ['send   ', 'ssend  ', 'rsend  ', 'bsend  ', 'isend  ', 'issend ', 'irsend ', 'ibsend ']
     REQUEST :: requests(2)
     STATUSES(statuses, 2)
     do mode = 1, 8
@@ -122,7 +124,8 @@ contains
       end select
       call expect(ierror == MPI_SUCCESS, trim(names(mode)) // ' returns success')
       call MPI_Waitall(2, requests, statuses, ierror)
-      call expect(all([requests(1) == MPI_REQUEST_NULL, requests(2) == MPI_REQUEST_NULL]), trim(names(mode)) // ', requests')
+      call expect(all([requests(1) == MPI_REQUEST_NULL, requests(2) == MPI_REQUEST_NULL]), &
+        trim(names(mode)) // ', requests')
       call check(ONE_STATUS(statuses, 1), mode, trim(names(mode)))
     end do
   end subroutine modes
@@ -449,7 +452,8 @@ contains
     call expect(all([(packed(k + 1) == k, k = 0, ranks - 1)]), 'allgather in place')
   end subroutine collectives
 
-  ! A type committed, a receive started, waited for or a type freed by the program through another interface.
+  ! A type committed, a receive started, waited for or a type freed by the program through another
+  ! interface.
   subroutine interfaces
     DATATYPE :: foreign, used
     REQUEST :: mine(2)
@@ -526,7 +530,8 @@ contains
     requests = MPI_REQUEST_NULL
     call MPI_Wait(requests(1), status, ierror)
     call MPI_Get_count(status, MPI_INTEGER, count, ierror)
-    call expect(SOURCE_OF(status) == MPI_ANY_SOURCE .and. TAG_OF(status) == MPI_ANY_TAG .and. count == 0, 'wait for nothing')
+    call expect(SOURCE_OF(status) == MPI_ANY_SOURCE .and. TAG_OF(status) == MPI_ANY_TAG .and. count == 0, &
+      'wait for nothing')
     call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, ierror)
     call expect(ierror == MPI_SUCCESS, 'waitall of nothing')
     call MPI_Irecv(b, 1, column, MPI_PROC_NULL, 1, MPI_COMM_WORLD, requests(1), ierror)

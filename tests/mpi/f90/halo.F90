@@ -1,6 +1,7 @@
-! The halo update of a pencil decomposition, as 2DECOMP&FFT structures it: each pencil's halos are vectors, received with
-! MPI_Irecv, sent with MPI_Issend and completed with MPI_Waitall, and the types live as long as one update.
-! The halos are compared with the values that the neighbours must have.
+! The halo update of a pencil decomposition, as 2DECOMP&FFT structures it: each pencil's halos are
+! vectors, received with MPI_Irecv, sent with MPI_Issend and completed with MPI_Waitall, and the
+! types live as long as one update. The halos are compared with the values that the neighbours must
+! have.
 #include "interface.h"
 program halo
   USE_MPI
@@ -40,7 +41,8 @@ program halo
 
 contains
 
-  ! The halos of the array's dimension `axis`, with the neighbours along the grid's dimension `along`.
+  ! The halos of the array's dimension `axis`, with the neighbours along the grid's dimension
+  ! `along`.
   subroutine update(axis, along)
     integer, intent(in) :: axis, along
     integer :: n(3), low, high, before, after, i, j, k

@@ -1,4 +1,5 @@
-! Parts of one operation through another interface than the program's: handles are the same integers in all of them.
+! Parts of one operation through another interface than the program's: handles are the same integers
+! in all of them.
 #if defined(F08)
 #undef F08
 #define MPIF

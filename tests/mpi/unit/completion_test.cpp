@@ -4,8 +4,8 @@
 namespace dunnage::mpi::test {
 namespace {
 
-/// Four receives into strided memory with the tags 0 to 3, a receive into contiguous memory with tag 4,
-/// and a null request.
+/// Four receives into strided memory with the tags 0 to 3, a receive into contiguous memory with
+/// tag 4, and a null request.
 class Completions : public Hooked {
  protected:
   static constexpr int n = 6, source = 1;
@@ -166,7 +166,7 @@ TEST_F(Completions, ACallThatFailsEndsNothing) {
   rest();
 }
 
-// --- Persistent requests -------------------------------------------------------------------------------
+// --- Persistent requests -------------------------------------------------------------------------
 
 class Persistent : public Hooked {
  protected:

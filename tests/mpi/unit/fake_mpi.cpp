@@ -85,7 +85,7 @@ void write(MPI_Status* status, const Outcome& outcome, bool error = false) {
   if (error) status->MPI_ERROR = outcome.error;
 }
 
-// --- Matching ----------------------------------------------------------------------------------------
+// --- Matching ------------------------------------------------------------------------------------
 
 bool matches(const Packet& packet, int source, int tag, MPI_Comm comm) {
   return packet.comm == comm && (source == MPI_ANY_SOURCE || source == packet.source) &&
@@ -144,7 +144,7 @@ void start(const OperationPointer& operation) {
   }
 }
 
-// --- Requests ----------------------------------------------------------------------------------------
+// --- Requests ------------------------------------------------------------------------------------
 
 MPI_Request enlist(const OperationPointer& operation) {
   if (habits.one_handle_for_ended_sends && operation->send && operation->complete && !operation->persistent)
@@ -222,7 +222,7 @@ int end_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
   return result;
 }
 
-// --- Functions of the MPI: sends and receives ----------------------------------------------------------
+// --- Functions of the MPI: sends and receives ----------------------------------------------------
 
 int isend(const char* function, bool synchronous, const void* buffer, int count, MPI_Datatype type, int dest, int tag,
           MPI_Comm comm, MPI_Request* request) {
@@ -305,7 +305,7 @@ int Sendrecv_replace(void* buffer, int count, MPI_Datatype type, int dest, int s
   return Recv(buffer, count, type, source, recvtag, comm, status);
 }
 
-// --- Probes --------------------------------------------------------------------------------------------
+// --- Probes --------------------------------------------------------------------------------------
 
 bool probe(int source, int tag, MPI_Comm comm, MPI_Status* status, MPI_Message* message) {
   if (source == MPI_PROC_NULL) {
@@ -372,7 +372,7 @@ int Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message, MPI_
   return rc == MPI_SUCCESS ? wait("Mrecv", &request, status) : rc;
 }
 
-// --- Completion ----------------------------------------------------------------------------------------
+// --- Completion ----------------------------------------------------------------------------------
 
 int Start(MPI_Request* request) {
   FAKE_ENTER(Start);
@@ -489,7 +489,7 @@ int Cancel(MPI_Request* request) {
   return MPI_SUCCESS;
 }
 
-// --- Packing -------------------------------------------------------------------------------------------
+// --- Packing -------------------------------------------------------------------------------------
 
 int Pack(const void* in, int count, MPI_Datatype type, void* out, int room, int* position, MPI_Comm) {
   FAKE_ENTER(Pack);
@@ -509,7 +509,7 @@ int Unpack(const void* in, int room, int* position, void* out, int count, MPI_Da
   return MPI_SUCCESS;
 }
 
-// --- Statuses ------------------------------------------------------------------------------------------
+// --- Statuses ------------------------------------------------------------------------------------
 
 int Test_cancelled(const MPI_Status* status, int* flag) {
   *flag = cancelled(*status);
@@ -534,7 +534,7 @@ int Status_set_elements_x(MPI_Status* status, MPI_Datatype type, MPI_Count count
   return MPI_SUCCESS;
 }
 
-// --- Communicators -------------------------------------------------------------------------------------
+// --- Communicators -------------------------------------------------------------------------------
 
 int Init(int*, char***) { return MPI_SUCCESS; }
 

@@ -1,9 +1,9 @@
-// An MPI without processes, for unit tests of src/mpi. This process is rank 0, and the test plays all
-// other ranks: it takes what rank 0 sent, and lets messages of other ranks arrive.
+// An MPI without processes, for unit tests of src/mpi. This process is rank 0, and the test plays
+// all other ranks: it takes what rank 0 sent, and lets messages of other ranks arrive.
 //
-// The fake MPI has the handles and statuses of MPICH's mpi.h, which need no library. It does what the
-// standard says of matching, order, truncation and requests. Where a real MPI would wait for ever, the
-// test fails at once. Errors are returned, as MPI_ERRORS_RETURN has it.
+// The fake MPI has the handles and statuses of MPICH's mpi.h, which need no library. It does what
+// the standard says of matching, order, truncation and requests. Where a real MPI would wait for
+// ever, the test fails at once. Errors are returned, as MPI_ERRORS_RETURN has it.
 #pragma once
 
 #include <mpi.h>

@@ -19,8 +19,8 @@ MPI_Datatype columns();
 /// So many bytes, which depend on the seed.
 std::string message(std::size_t bytes, unsigned seed = 1);
 
-/// MPI has been initialised. At the end of a test nothing may be left: no request, no message, no error
-/// of which the test has not asked.
+/// MPI has been initialised. At the end of a test nothing may be left: no request, no message, no
+/// error of which the test has not asked.
 class Hooked : public ::testing::Test {
  protected:
   Hooked();

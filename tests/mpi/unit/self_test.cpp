@@ -1,5 +1,5 @@
-// Messages of a rank to itself that the way `self` carries: the MPI matches a short announcement, and the
-// data go from layout to layout.
+// Messages of a rank to itself that the way `self` carries: the MPI matches a short announcement,
+// and the data go from layout to layout.
 #include <algorithm>
 #include <random>
 
@@ -203,8 +203,8 @@ TEST_F(Self, AnErrorOfTheMpiGivesTheAnnouncementBack) {
   ASSERT_EQ(mpi.MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
 }
 
-/// Sends and receives of random kinds, sizes, tags and order. By the standard a receive gets the oldest
-/// message of its tag.
+/// Sends and receives of random kinds, sizes, tags and order. By the standard a receive gets the
+/// oldest message of its tag.
 class RandomExchange {
  public:
   RandomExchange(const NextTable& mpi, unsigned seed, MPI_Datatype out, MPI_Datatype in)

@@ -1,4 +1,5 @@
-// The kernels' index arithmetic, on the host: random types against the brute-force typemap, and shapes that reach every kernel.
+// The kernels' index arithmetic, on the host: random types against the brute-force typemap, and
+// shapes that reach every kernel.
 #include <chrono>
 #include <iostream>
 #include <set>

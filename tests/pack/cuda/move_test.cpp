@@ -1,4 +1,5 @@
-// The kernels that move data from one nest to another, on the host: random pairs of nests against the brute-force typemap.
+// The kernels that move data from one nest to another, on the host: random pairs of nests against
+// the brute-force typemap.
 #include <chrono>
 #include <iostream>
 
@@ -11,7 +12,8 @@
 namespace dunnage::pack::cuda {
 namespace {
 
-/// A vector of vectors of ... of blocks, `size` bytes in all; `unit`: what everything is a multiple of.
+/// A vector of vectors of ... of blocks, `size` bytes in all; `unit`: what everything is a multiple
+/// of.
 std::string random_nest(tests::RandomSpec& random, std::int64_t size, std::int64_t unit) {
   auto words = size / unit;
   const auto factor = [&](std::int64_t most) {
@@ -84,7 +86,8 @@ TEST(Moves, RandomNestsAgainstTheTypemap) {
   }
 }
 
-// Shapes that reach every kernel; ranges of nests beyond 2^32 words, of which all passes go over the same memory.
+// Shapes that reach every kernel; ranges of nests beyond 2^32 words, of which all passes go over
+// the same memory.
 TEST(Moves, EveryKernel) {
   tests::EmulatedDevice device;
   for (const std::int64_t word : {4, 8, 16})
