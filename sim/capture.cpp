@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/call.hpp"
 #include "sim/context.hpp"
+#include "sim/driver.hpp"
+#include "sim/error.hpp"
 
 namespace dunnage::sim {
 namespace {
@@ -15,34 +16,6 @@ bool minded(const Capture& capture) {
   if (capture.mode == CU_STREAM_CAPTURE_MODE_RELAXED || thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
   if (capture.thread == std::this_thread::get_id()) return true;
   return capture.mode == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
-}
-
-void end(Capture& capture) {
-  capture.ended = true;
-  for (const auto& weak : capture.streams)
-    if (const auto stream = weak.lock()) {
-      stream->capture = nullptr;
-      stream->frontier.clear();
-    }
-  std::erase_if(driver().captures, [&](const auto& other) { return other.get() == &capture; });
-}
-
-// Whether everything that was captured in other streams has been joined into the origin stream.
-bool joined(const Capture& capture) {
-  std::vector<bool> before(capture.nodes.size());
-  std::vector<std::size_t> open = capture.origin->frontier;
-  while (!open.empty()) {
-    const auto node = open.back();
-    open.pop_back();
-    if (before[node]) continue;
-    before[node] = true;
-    open.insert(open.end(), capture.nodes[node].begin(), capture.nodes[node].end());
-  }
-  for (const auto& weak : capture.streams)
-    if (const auto stream = weak.lock())
-      for (const auto node : stream->frontier)
-        if (!before[node]) return false;
-  return true;
 }
 
 }  // namespace
@@ -102,81 +75,45 @@ void join(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>&
   stream->frontier.insert(stream->frontier.end(), frontier.begin(), frontier.end());
 }
 
+bool joined(const Capture& capture) {
+  std::vector<bool> before(capture.nodes.size());
+  std::vector<std::size_t> open = capture.origin->frontier;
+  while (!open.empty()) {
+    const auto node = open.back();
+    open.pop_back();
+    if (before[node]) continue;
+    before[node] = true;
+    open.insert(open.end(), capture.nodes[node].begin(), capture.nodes[node].end());
+  }
+  for (const auto& weak : capture.streams)
+    if (const auto stream = weak.lock())
+      for (const auto node : stream->frontier)
+        if (!before[node]) return false;
+  return true;
+}
+
+void end_capture(Capture& capture) {
+  capture.ended = true;
+  for (const auto& weak : capture.streams)
+    if (const auto stream = weak.lock()) {
+      stream->capture = nullptr;
+      stream->frontier.clear();
+    }
+  std::erase_if(driver().captures, [&](const auto& other) { return other.get() == &capture; });
+}
+
+CUstreamCaptureMode exchange_thread_mode(CUstreamCaptureMode mode) { return std::exchange(thread_mode, mode); }
+
 void abandon(Stream& stream) {
   const auto capture = std::exchange(stream.capture, nullptr);
   capture->valid = false;
-  if (capture->origin == &stream) end(*capture);
+  if (capture->origin == &stream) end_capture(*capture);
 }
 
 void drop_captures(unsigned long long owner) {
   const auto all = driver().captures;
   for (const auto& capture : all)
-    if (capture->owner == owner) end(*capture);
+    if (capture->owner == owner) end_capture(*capture);
 }
 
 }  // namespace dunnage::sim
-
-using namespace dunnage::sim;
-
-CUresult cuStreamBeginCapture(CUstream handle, CUstreamCaptureMode mode) {
-  return call({"cuStreamBeginCapture"}, [&](Call& c) {
-    require(mode >= CU_STREAM_CAPTURE_MODE_GLOBAL && mode <= CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_INVALID_VALUE);
-    const auto stream = stream_of(c, handle);
-    require(!stream->legacy, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    require(!stream->capture, CUDA_ERROR_ILLEGAL_STATE);
-    const auto capture = std::make_shared<Capture>();
-    capture->owner = stream->owner;
-    capture->mode = mode;
-    capture->thread = std::this_thread::get_id();
-    capture->origin = stream.get();
-    capture->streams.push_back(stream);
-    stream->capture = capture;
-    driver().captures.push_back(capture);
-  });
-}
-
-CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
-  return call({"cuStreamEndCapture"}, [&](Call& c) {
-    *given(graph) = nullptr;
-    const auto stream = stream_of(c, handle);
-    const auto capture = stream->capture;
-    require(capture != nullptr, CUDA_ERROR_ILLEGAL_STATE);
-    require(capture->origin == stream.get(), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
-    require(capture->mode == CU_STREAM_CAPTURE_MODE_RELAXED || capture->thread == std::this_thread::get_id(),
-            CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-    const bool complete = joined(*capture);
-    end(*capture);
-    check_valid(*capture);
-    require(complete, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
-    *graph = driver().graphs.add(std::make_shared<Graph>());
-  });
-}
-
-CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
-  return call({"cuStreamIsCapturing"}, [&](Call& c) {
-    const auto stream = stream_of(c, handle);
-    given(status);
-    if (stream->legacy)
-      for (const auto& other : c.context->streams)
-        require(!(other->capture && other->blocking()), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    *status = !stream->capture         ? CU_STREAM_CAPTURE_STATUS_NONE
-              : stream->capture->valid ? CU_STREAM_CAPTURE_STATUS_ACTIVE
-                                       : CU_STREAM_CAPTURE_STATUS_INVALIDATED;
-  });
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  return call({"cuThreadExchangeStreamCaptureMode", Class::other, Needs::driver}, [&](Call&) {
-    const auto wanted = *given(mode);
-    require(wanted >= CU_STREAM_CAPTURE_MODE_GLOBAL && wanted <= CU_STREAM_CAPTURE_MODE_RELAXED,
-            CUDA_ERROR_INVALID_VALUE);
-    *mode = std::exchange(thread_mode, wanted);
-  });
-}
-
-CUresult cuGraphDestroy(CUgraph graph) {
-  return call({"cuGraphDestroy", Class::other, Needs::driver}, [&](Call&) {
-    require(driver().graphs.find(graph) != nullptr, CUDA_ERROR_INVALID_VALUE);
-    driver().graphs.erase(graph);
-  });
-}

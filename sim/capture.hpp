@@ -41,6 +41,13 @@ void record(Stream& stream);
 void join(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>& capture,
           const std::vector<std::size_t>& frontier);
 
+// Whether everything that was captured in other streams has been joined into the origin stream.
+bool joined(const Capture& capture);
+void end_capture(Capture& capture);
+
+// Sets the mode of this thread, and returns the mode before.
+CUstreamCaptureMode exchange_thread_mode(CUstreamCaptureMode mode);
+
 void abandon(Stream& stream);                  // the stream is destroyed
 void drop_captures(unsigned long long owner);  // the context with this id is destroyed
 

@@ -1,7 +1,7 @@
+// Contexts, and which context is current in a thread. sim/lifetime.hpp creates and destroys them.
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
@@ -30,14 +30,10 @@ struct Context {
   }
 };
 
+std::vector<CUcontext>& context_stack();  // of this thread; the last one is current
+
 std::shared_ptr<Context> current_context();       // null if there is none, or if the context was destroyed
 std::shared_ptr<Context> need_current_context();  // throws in these cases
 std::shared_ptr<Context> context_of(CUcontext handle);
-
-// Returns the device's primary context, and activates the context if necessary.
-std::shared_ptr<Context> activate_primary(CUdevice device);
-
-// Waits for the context's work, then frees everything that the context owns.
-void destroy(const std::shared_ptr<Context>& context, std::unique_lock<std::mutex>& lock);
 
 }  // namespace dunnage::sim

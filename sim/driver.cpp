@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "sim/call.hpp"
+#include "sim/error.hpp"
 
 namespace dunnage::sim {
 
@@ -15,13 +15,6 @@ Driver& driver() {
     return made;
   }();
   return only;
-}
-
-std::uintptr_t new_handle() {
-  static std::atomic<std::uintptr_t> last{0};
-  // Handles are not valid addresses on any machine, so that a program that dereferences a handle
-  // crashes at once.
-  return (std::uintptr_t{0x5d} << 56) + (last += 16);
 }
 
 namespace {
@@ -36,6 +29,8 @@ void survive_forks() {
                  });
 }
 
+}  // namespace
+
 void initialise(Driver& d) {
   const auto settings = Settings::from_environment();
   require(settings.devices > 0, CUDA_ERROR_NO_DEVICE);
@@ -48,18 +43,4 @@ void initialise(Driver& d) {
   d.initialised = true;
 }
 
-}  // namespace
 }  // namespace dunnage::sim
-
-using namespace dunnage::sim;
-
-CUresult cuInit(unsigned flags) {
-  return call({"cuInit", Class::other, Needs::nothing}, [&](Call&) {
-    require(flags == 0, CUDA_ERROR_INVALID_VALUE);
-    if (!driver().initialised) initialise(driver());
-  });
-}
-
-CUresult cuDriverGetVersion(int* version) {
-  return call({"cuDriverGetVersion", Class::other, Needs::nothing}, [&](Call&) { *given(version) = CUDA_VERSION; });
-}

@@ -61,4 +61,7 @@ struct Driver {
 // Created by the first use. Never destroyed, because streams may still run when the program ends.
 Driver& driver();
 
+// Reads the settings and creates the devices. Throws if there is to be no device.
+void initialise(Driver& driver);
+
 }  // namespace dunnage::sim

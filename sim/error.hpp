@@ -1,4 +1,5 @@
-// Failures inside the simulator are exceptions. call() in sim/call.hpp turns them into error codes.
+// Failures inside the simulator are exceptions. call() in sim/api/call.hpp turns them into error
+// codes.
 #pragma once
 
 #include "device/cuda_driver_api.h"

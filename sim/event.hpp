@@ -1,3 +1,4 @@
+// Events. An event remembers the work, or the captured work, that was before it in its stream.
 #pragma once
 
 #include <memory>

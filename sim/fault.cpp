@@ -2,9 +2,6 @@
 
 #include <charconv>
 
-#include "sim/driver.hpp"
-#include "sim/sim.h"
-
 namespace dunnage::sim {
 namespace {
 
@@ -74,21 +71,3 @@ unsigned long long Calls::of(const char* function) const {
 }
 
 }  // namespace dunnage::sim
-
-using dunnage::sim::driver;
-
-void dunnageSimFail(const char* function, int after, int code, int sticky) {
-  if (!function) return;
-  const std::lock_guard hold(driver().lock);
-  driver().faults.add(function, after, code, sticky != 0);
-}
-
-void dunnageSimFailClear() {
-  const std::lock_guard hold(driver().lock);
-  driver().faults.clear();
-}
-
-unsigned long long dunnageSimCalls(const char* function) {
-  const std::lock_guard hold(driver().lock);
-  return driver().calls.of(function);
-}

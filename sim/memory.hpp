@@ -38,13 +38,13 @@ struct Allocation {
   }
 };
 
-struct Call;
+struct Context;
 
 // The allocation that contains the address. Null if the driver does not know the address.
 std::shared_ptr<Allocation> find_allocation(CUdeviceptr address);
 
-// Registers memory for the current context.
-std::shared_ptr<Allocation> add_allocation(const Call& call, Kind kind, CUdeviceptr address, std::size_t size);
+// Registers memory that the context owns.
+std::shared_ptr<Allocation> add_allocation(const Context& context, Kind kind, CUdeviceptr address, std::size_t size);
 
 std::shared_ptr<Allocation> add_allocation(Allocation allocation);
 

@@ -1,3 +1,4 @@
+// Modules and their functions.
 #pragma once
 
 #include <cstddef>

@@ -25,6 +25,13 @@ struct Physical {
 // Addresses and sizes of mappings are multiples of this number of bytes.
 constexpr std::size_t granularity = 2 << 20;
 
+// Creates memory of the device that the properties name. Throws if the device has too little left.
+std::shared_ptr<Physical> make_physical(const CUmemAllocationProp& properties, std::size_t size);
+// The memory behind a file descriptor. Throws if the file is not such memory.
+std::shared_ptr<Physical> import_physical(int file);
+
+// Gives the program one more handle of the memory. All handles of one memory are one number.
+CUmemGenericAllocationHandle give_handle(const std::shared_ptr<Physical>& physical);
 // The physical memory of a handle. Throws if the handle is not valid.
 std::shared_ptr<Physical> physical_of(CUmemGenericAllocationHandle handle);
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "sim/error.hpp"
-#include "sim/sim.h"
 
 namespace dunnage::sim {
 namespace {
@@ -172,5 +171,3 @@ void* Space::translate(const void* address) {
 }
 
 }  // namespace dunnage::sim
-
-void* dunnageSimTranslate(const void* address) { return dunnage::sim::Space::translate(address); }

@@ -1,13 +1,15 @@
+#include "sim/work.hpp"
+
 #include <algorithm>
 #include <csignal>
 #include <thread>
 
 #include <pthread.h>
 
-#include "sim/call.hpp"
 #include "sim/capture.hpp"
 #include "sim/context.hpp"
-#include "sim/stream.hpp"
+#include "sim/driver.hpp"
+#include "sim/error.hpp"
 
 namespace dunnage::sim {
 namespace {

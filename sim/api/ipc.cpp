@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 #include "sim/context.hpp"
 #include "sim/device.hpp"
 #include "sim/memory.hpp"
-#include "sim/stream.hpp"
+#include "sim/work.hpp"
 
 namespace dunnage::sim {
 namespace {
@@ -74,7 +74,7 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr* address, CUipcMemHandle handle, unsigne
     given(address);
     auto opened = find_opened(*c.context, contents);
     if (!opened) {
-      opened = add_allocation(c, Kind::foreign, map(contents), contents.size);
+      opened = add_allocation(*c.context, Kind::foreign, map(contents), contents.size);
       opened->device = contents.device;
       opened->process = contents.process;
       opened->foreign_id = contents.id;

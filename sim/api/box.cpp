@@ -2,10 +2,11 @@
 // pageable memory, the call waits for the copy.
 #include <cstring>
 
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 #include "sim/context.hpp"
 #include "sim/place.hpp"
 #include "sim/stream.hpp"
+#include "sim/work.hpp"
 
 namespace dunnage::sim {
 namespace {
@@ -49,7 +50,7 @@ void copy(const Box& to, const Box& from, const Extent& extent) {
 
 void copy_async(Call& c, CUstream in, const Side& to_side, const Side& from_side, const Extent& extent) {
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return;
-  const auto stream = stream_of(c, in);
+  const auto stream = stream_of(c.context, in);
   const auto context = stream->context.lock();
   const auto to = box_of(to_side, extent), from = box_of(from_side, extent);
   const auto work = put(stream, [=] { copy(to, from, extent); });

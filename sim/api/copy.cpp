@@ -3,10 +3,11 @@
 // more mistakes of programs.
 #include <cstring>
 
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 #include "sim/context.hpp"
 #include "sim/place.hpp"
 #include "sim/stream.hpp"
+#include "sim/work.hpp"
 
 namespace dunnage::sim {
 namespace {
@@ -37,7 +38,7 @@ void need_access(const Context& context, const Place& place) {
 
 void copy_async(Call& c, CUstream in, const Place& to, const Place& from, std::size_t bytes,
                 bool between_contexts = false) {
-  const auto stream = stream_of(c, in);
+  const auto stream = stream_of(c.context, in);
   const auto context = stream->context.lock();
   if (!between_contexts) {
     need_access(*context, to);

@@ -1,6 +1,6 @@
 // Virtual memory: reserved addresses, and physical memory that is mapped there. A mapping is always
 // a whole allocation. Nobody may touch a mapping before a device has been given access.
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 #include "sim/device.hpp"
 #include "sim/memory.hpp"
 #include "sim/physical.hpp"

@@ -1,6 +1,7 @@
+// What the driver knows about an address.
 #include <cstring>
 
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 #include "sim/memory.hpp"
 #include "sim/physical.hpp"
 

@@ -1,9 +1,10 @@
 // Primary contexts. The handle of a device's primary context never changes. The context lives from
 // the first retain to the last release, or to a reset. A reset does not change the number of
 // references, so every retain still needs its release.
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 #include "sim/context.hpp"
 #include "sim/device.hpp"
+#include "sim/lifetime.hpp"
 
 using namespace dunnage::sim;
 

@@ -1,11 +1,13 @@
+// Fills of memory with one value.
 #include <algorithm>
 #include <cstring>
 
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 #include "sim/context.hpp"
 #include "sim/memory.hpp"
 #include "sim/place.hpp"
 #include "sim/stream.hpp"
+#include "sim/work.hpp"
 
 namespace dunnage::sim {
 namespace {
@@ -20,7 +22,7 @@ std::shared_ptr<Work> put_fill(const std::shared_ptr<Stream>& stream, CUdevicept
 template <class Value>
 CUresult fill_async(const char* name, CUdeviceptr to, Value value, std::size_t count, CUstream stream) {
   return call({name, Class::copy}, [&](Call& c) {
-    if (count > 0) put_fill(stream_of(c, stream), to, value, count);
+    if (count > 0) put_fill(stream_of(c.context, stream), to, value, count);
   });
 }
 

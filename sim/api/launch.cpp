@@ -1,11 +1,13 @@
+// Launches of kernels, and what a program can ask and set about a kernel.
 #include <algorithm>
 #include <cstring>
 
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 #include "sim/context.hpp"
 #include "sim/device.hpp"
 #include "sim/sim.h"
 #include "sim/stream.hpp"
+#include "sim/work.hpp"
 
 namespace dunnage::sim {
 namespace {
@@ -62,7 +64,7 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, uns
                         void** extra) {
   return call({"cuLaunchKernel", Class::launch}, [&](Call& c) {
     const auto function = function_of(c, handle);
-    const auto stream = stream_of(c, in);
+    const auto stream = stream_of(c.context, in);
     require(stream->owner == c.context->id, CUDA_ERROR_INVALID_HANDLE);
     require(!extra, CUDA_ERROR_NOT_SUPPORTED);
     require(params || function->kernel.sizes.empty(), CUDA_ERROR_INVALID_VALUE);

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 
 namespace dunnage::sim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 
 #include "sim/capture.hpp"
 #include "sim/context.hpp"

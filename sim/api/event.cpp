@@ -1,8 +1,13 @@
-#include "sim/event.hpp"
+// Events: marks in streams, which other streams and the program can wait for.
+#include <chrono>
+#include <memory>
 
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 #include "sim/capture.hpp"
 #include "sim/context.hpp"
+#include "sim/event.hpp"
+#include "sim/stream.hpp"
+#include "sim/work.hpp"
 
 namespace dunnage::sim {
 namespace {
@@ -43,7 +48,7 @@ CUresult cuEventDestroy(CUevent event) {
 CUresult cuEventRecord(CUevent handle, CUstream in) {
   return call({"cuEventRecord"}, [&](Call& c) {
     const auto event = event_of(handle);
-    const auto stream = stream_of(c, in);
+    const auto stream = stream_of(c.context, in);
     require(event->owner == stream->owner, CUDA_ERROR_INVALID_HANDLE);
     if (stream->capture) {
       check_valid(*stream->capture);
@@ -77,7 +82,7 @@ CUresult cuEventSynchronize(CUevent handle) {
 
 CUresult cuStreamWaitEvent(CUstream in, CUevent handle, unsigned) {
   return call({"cuStreamWaitEvent"}, [&](Call& c) {
-    const auto stream = stream_of(c, in);
+    const auto stream = stream_of(c.context, in);
     const auto event = event_of(handle);
     if (event->capture || stream->capture)
       join(stream, event->capture, event->frontier);

@@ -1,7 +1,8 @@
+// The names of errors.
 #include <algorithm>
 #include <iterator>
 
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 
 namespace dunnage::sim {
 namespace {
@@ -18,7 +19,7 @@ constexpr Name names[] = {
 };
 
 // The simulator describes an error by its name.
-CUresult name(const char* function, CUresult code, const char** text) {
+CUresult give_name(const char* function, CUresult code, const char** text) {
   return call({function, Class::other, Needs::nothing}, [&](Call&) {
     const auto found = std::find_if(std::begin(names), std::end(names), [&](const Name& n) { return n.code == code; });
     *given(text) = found == std::end(names) ? nullptr : found->text;
@@ -29,7 +30,9 @@ CUresult name(const char* function, CUresult code, const char** text) {
 }  // namespace
 }  // namespace dunnage::sim
 
-CUresult cuGetErrorName(CUresult code, const char** text) { return dunnage::sim::name("cuGetErrorName", code, text); }
+CUresult cuGetErrorName(CUresult code, const char** text) {
+  return dunnage::sim::give_name("cuGetErrorName", code, text);
+}
 CUresult cuGetErrorString(CUresult code, const char** text) {
-  return dunnage::sim::name("cuGetErrorString", code, text);
+  return dunnage::sim::give_name("cuGetErrorString", code, text);
 }

@@ -1,8 +1,10 @@
-#include "sim/module.hpp"
+// Modules. Every module has all kernels that were registered, whatever its image is.
+#include <memory>
+#include <string_view>
 
-#include "sim/call.hpp"
+#include "sim/api/call.hpp"
 #include "sim/context.hpp"
-#include "sim/sim.h"
+#include "sim/module.hpp"
 
 namespace dunnage::sim {
 namespace {
@@ -26,12 +28,6 @@ std::shared_ptr<Module> module_of(const Call& c, CUmodule handle) {
 }  // namespace dunnage::sim
 
 using namespace dunnage::sim;
-
-void dunnageSimRegisterKernel(const char* name, void (*run)(const dunnageSimLaunch*), const size_t* sizes, int count) {
-  if (!name || !run || count < 0 || (count > 0 && !sizes)) return;
-  const std::lock_guard hold(driver().lock);
-  driver().kernels[name] = {run, std::vector<std::size_t>(sizes, sizes + count)};
-}
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) { return load("cuModuleLoadData", module, image); }
 
