@@ -17,6 +17,7 @@ PROGRAMS = [  # with the numbers of ranks that bring something new
     ("blocking", 2),
     ("blocking", 3),
     ("communicators", 4),
+    ("halo", 2),
     ("ibcast", 3),
     ("large", 2),
     ("large", 5),

@@ -91,7 +91,7 @@ def test_messages_to_oneself(launch, flavour, ranks, tmp_path):
         **simulated(flavour, DUNNAGE_REPORT=str(report)),
     )
     if flavour == "openmpi5" and run.failures and all("falling hindexed" in what for what in run.failures):
-        pytest.xfail("Open MPI 5, falling hindexed to device memory: docs/status.md")
+        pytest.xfail("Open MPI 5 sends unaligned elements wrongly at some addresses: docs/reference/limits.md")
     assert run.finished and run.code == 0 and not run.failures, run
     assert ways(report).get("self", 0) > 300
 
@@ -111,6 +111,22 @@ VARIANTS = {
 def test_between_gpus_otherwise(launch, variant):
     flavour, variables = ["openmpi", "mpich"][list(VARIANTS).index(variant) % 2], VARIANTS[variant]
     run = launch(flavour, "contract_gpu_direct", ranks=2, mode="dunnage", limit=300, **simulated(flavour, **variables))
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+@pytest.mark.parametrize("ranks, most", [(1, 1), (2, 3)])
+def test_an_exchange_of_ghost_cells_takes_few_launches(launch, flavour, ranks, most):
+    """26 regions, when all messages are there. On a loaded machine some of another rank's come
+    late."""
+    run = launch(
+        flavour,
+        "contract_gpu_halo",
+        ranks=ranks,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, CONTRACT_LAUNCHES=str(most)),
+    )
     assert run.finished and run.code == 0 and not run.failures, run
 
 

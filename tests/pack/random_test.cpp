@@ -18,7 +18,7 @@ void check(const type::Spec& spec, std::int64_t count, tests::RandomSpec& random
 }
 
 TEST(Random, AgainstTheTypemap) {
-  const auto seconds = tests::test_option("DUNNAGE_TEST_SECONDS", 30);
+  const auto seconds = tests::test_option("DUNNAGE_TEST_SECONDS", 8);
   auto seed = static_cast<std::uint64_t>(tests::test_option(
       "DUNNAGE_TEST_SEED", std::chrono::system_clock::now().time_since_epoch().count() % 1000000000));
   std::cout << "first seed " << seed << " (repeat with DUNNAGE_TEST_SEED)\n";

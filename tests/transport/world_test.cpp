@@ -362,46 +362,14 @@ TEST(SharedMemory, LeavingWaitsForWhatWasSent) {
   world->leave([] {});
 }
 
-// What the MPI truncates nobody can recognise. The receiver gives the slot back.
-TEST(SharedMemory, TruncatedTicketsDoNotUseUpTheSlots) {
-  const auto job = new_job();
-  constexpr int many = 3 * slots;
-  Child child(job, [](World& w, int from, int to) {
-    be_met(w, from);
-    bool right = true;
-    for (int i = 0; i < many; ++i) {
-      const auto length = hear<std::int64_t>(from);
-      const bool others = w.rendezvous.truncated(0, length, 8) || w.rendezvous.truncated(0, length + step, 7) ||
-                          w.rendezvous.truncated(0, length + 1, 7) || w.rendezvous.truncated(1, length, 7) ||
-                          w.rendezvous.truncated(2, length, 7);
-      right = right && !others && w.rendezvous.expects(length) && w.rendezvous.truncated(0, length, 7) &&
-              !w.rendezvous.expects(length);
-      say(to, 'x');
-    }
-    return right && hear<char>(from) == '.';
-  });
-  const auto world = World::join({job, 0, 2}, std::uint64_t{16} << 30, 1 << 20);
-  meet(*world, child);
-  for (int i = 0; i < many; ++i) {
-    const auto out = world->rendezvous.offer(1, 20000, 7);
-    ASSERT_TRUE(out) << i;
-    pack(*out, numbers(20000, 1));
-    say(child.to(), out->length());
-    hear<char>(child.from());
-  }
-  say(child.to(), '.');
-  world->leave([] {});
-}
-
-// Two messages of one length may be under way, of which only one is a ticket, and the other one was
-// truncated.
-TEST(SharedMemory, AnAmbiguousMessageDoesNotEndATicket) {
+// A message of a ticket's length was sent to that rank: no later ticket to it has the length.
+TEST(SharedMemory, LaterTicketsAvoidTheLengthOfAMessage) {
   const auto job = new_job();
   constexpr std::int64_t size = 20000;
   Child child(job, [](World& w, int from, int) {
     be_met(w, from);
     const auto ticket = hear<Ticket>(from);
-    return !w.rendezvous.truncated(0, host_lengths.of(ticket.slot), 7) && fetched(w, ticket, numbers(size, 1));
+    return fetched(w, ticket, numbers(size, 1));
   });
   const auto world = World::join({job, 0, 2}, 1 << 24, 1 << 20);
   meet(*world, child);
@@ -419,37 +387,6 @@ TEST(SharedMemory, AnAmbiguousMessageDoesNotEndATicket) {
   }
   EXPECT_FALSE(later.contains(out->length()));
   EXPECT_EQ(later.size(), slots - 1u);
-}
-
-TEST(SharedMemory, TruncatedTokensDoNotUseUpTheSlots) {
-  const auto job = new_job();
-  constexpr int many = 3 * slots;
-  Child child(
-      job,
-      [](World& w, int from, int to) {
-        be_met(w, from);
-        bool right = true;
-        for (int i = 0; i < many; ++i) {
-          const auto token = hear<std::uint64_t>(from);
-          right = right && !w.tokens.truncated(token ^ (std::uint64_t{1} << 50), 99) &&
-                  !w.tokens.truncated(token, 100) && w.tokens.expected() && w.tokens.truncated(token, 99) &&
-                  !w.tokens.expected() && !w.tokens.truncated(token, 99);
-          say(to, 'x');
-        }
-        return right && hear<char>(from) == '.';
-      },
-      true);
-  const auto world = World::join({job, 0, 2}, 1 << 24, 1 << 20, true);
-  meet(*world, child);
-  for (int i = 0; i < many; ++i) {
-    const auto out = world->tokens.offer(1, 100, 7, {});
-    ASSERT_TRUE(out) << i;
-    out->ready();
-    say(child.to(), out->token());
-    hear<char>(child.from());
-    EXPECT_TRUE(out->await(std::chrono::seconds(10), [] {}));
-  }
-  say(child.to(), '.');
 }
 
 }  // namespace

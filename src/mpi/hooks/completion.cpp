@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mpi/message/progress.hpp"
+#include "mpi/message/unfinished.hpp"
 #include "mpi/process/gpu_use.hpp"
 #include "mpi/process/status.hpp"
 #include "transport/shm/patience.hpp"
@@ -14,7 +15,10 @@ namespace dunnage::mpi {
 namespace {
 
 /// Nothing of ours behind any request.
-bool nothing_of_ours() { return process->requests.empty() && !process->attention.load(std::memory_order_relaxed); }
+bool nothing_of_ours() {
+  return process->requests.empty() && !process->attention.load(std::memory_order_relaxed) &&
+         unfinished_sends.load(std::memory_order_relaxed) == 0;
+}
 
 /// Our operations among the requests of one call, by index; empty if there are none.
 ///
@@ -24,8 +28,10 @@ bool nothing_of_ours() { return process->requests.empty() && !process->attention
 /// operation stays in the table.
 class Ours {
  public:
-  Ours(int count, MPI_Request* requests) : requests_(requests) {
+  enum class Sends { finish, leave };
+  Ours(int count, MPI_Request* requests, Sends sends = Sends::finish) : requests_(requests) {
     progress_orphans();
+    if (sends == Sends::finish) finish_sends();
     if (process->requests.empty() || !requests) return;
     const auto alone = no_progress();
     for (int i = 0; i < count; ++i) {
@@ -140,11 +146,11 @@ class Ours {
     std::size_t turn = 0;
     for (transport::shm::Patience patience; !waiting.empty();) {
       // Most often the receive that was begun first is the first to come. The others have their
-      // turns: asking for all of them would take longer than a message. What has come is begun at
-      // once if nothing is under way, else a few at a time.
+      // turns: asking for all of them would take longer than a message. What has come goes
+      // together, unless it takes longer to move than to launch.
       bool come = false;
-      for (int n = 0; !waiting.empty() && there(0); come = true)
-        if (++n % 4 == 0 || batch.rests()) batch.go_on();
+      for (; !waiting.empty() && there(0); come = true)
+        if (batch.worth_a_launch()) batch.go_on();
       if (waiting.size() > 1) come |= there(1 + turn++ % (waiting.size() - 1));
       batch.go_on();
       progress_others();
@@ -196,9 +202,11 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
 
 int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* users) {
   if (nothing_of_ours()) return next(count, requests, users);
-  Ours operations(count, requests);
+  // What this call receives goes with what other messages bring, so sends are finished after it.
+  Ours operations(count, requests, Ours::Sends::leave);
+  if (!operations.none()) operations.receive_as_they_come();
+  finish_sends();
   if (operations.none()) return next(count, requests, users);
-  operations.receive_as_they_come();
   StatusesOr statuses(count, users);
   const int rc = next(count, requests, statuses.get());
   operations.restore();
@@ -317,6 +325,7 @@ int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, M
                        MPI_Status* users) {
   if (nothing_of_ours()) return next(request, flag, users);
   progress_orphans();
+  finish_sends();
   StatusOr status(users);
   const int rc = next(shown(request), flag, status.get());
   if (rc == MPI_SUCCESS && *flag) bring(request, *status.get());
@@ -327,6 +336,7 @@ int request_get_status_all(Hook, decltype(NextTable::MPI_Request_get_status_all)
                            const MPI_Request* requests, int* flag, MPI_Status* users) {
   if (nothing_of_ours()) return next(count, requests, flag, users);
   progress_orphans();
+  finish_sends();
   StatusesOr statuses(count, users);
   const int rc = next(count, shown(count, requests).data(), flag, statuses.get());
   for (int i = 0; rc == MPI_SUCCESS && *flag && i < count; ++i) bring(requests[i], statuses.get()[i]);
@@ -337,6 +347,7 @@ int request_get_status_any(Hook, decltype(NextTable::MPI_Request_get_status_any)
                            const MPI_Request* requests, int* index, int* flag, MPI_Status* users) {
   if (nothing_of_ours()) return next(count, requests, index, flag, users);
   progress_orphans();
+  finish_sends();
   StatusOr status(users);
   const int rc = next(count, shown(count, requests).data(), index, flag, status.get());
   if (rc == MPI_SUCCESS && *flag && *index >= 0 && *index < count) bring(requests[*index], *status.get());
@@ -347,6 +358,7 @@ int request_get_status_some(Hook, decltype(NextTable::MPI_Request_get_status_som
                             const MPI_Request* requests, int* outcount, int* indices, MPI_Status* users) {
   if (nothing_of_ours()) return next(incount, requests, outcount, indices, users);
   progress_orphans();
+  finish_sends();
   StatusesOr statuses(incount, users);
   const int rc = next(incount, shown(incount, requests).data(), outcount, indices, statuses.get());
   if (rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED)

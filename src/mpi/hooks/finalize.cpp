@@ -8,6 +8,7 @@
 #include "mpi/message/orphans.hpp"
 #include "mpi/message/packed_type.hpp"
 #include "mpi/message/progress.hpp"
+#include "mpi/message/unfinished.hpp"
 #include "mpi/process/arrivals.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/gpu_use.hpp"
@@ -38,6 +39,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
   static std::atomic<bool> over{false};  // a tool behind us may call this hook again
   if (!over.exchange(true)) {
     stop_progress_thread();
+    finish_sends();
     finish_orphans();
     finish_windows();
     leave_world();

@@ -32,7 +32,10 @@ FetchBatch::~FetchBatch() {
 }
 FetchBatch* FetchBatch::current() { return innermost; }
 
-void FetchBatch::add(DeviceFetch fetch) { pending_.push_back({std::move(fetch), index_}); }
+void FetchBatch::add(DeviceFetch fetch) {
+  pending_bytes_ += fetch.move.size;
+  pending_.push_back({std::move(fetch), index_});
+}
 
 std::int64_t FetchBatch::bytes_of(const std::vector<Pending>& messages) {
   std::int64_t bytes = 0;
@@ -55,7 +58,7 @@ void FetchBatch::go_on() {
     return done;
   });
   const auto room = [&] {
-    return flights_.size() < few_flights || (flights_.size() < most_flights && bytes_of(pending_) >= worth_a_flight);
+    return flights_.size() < few_flights || (flights_.size() < most_flights && pending_bytes_ >= worth_a_flight);
   };
   while (!pending_.empty() && room()) {
     const auto context = pending_.front().fetch.context;
@@ -63,6 +66,7 @@ void FetchBatch::go_on() {
                                               [&](const auto& p) { return p.fetch.context == context; });
     std::vector<Pending> messages(std::make_move_iterator(pending_.begin()), std::make_move_iterator(others));
     pending_.erase(pending_.begin(), others);
+    pending_bytes_ = bytes_of(pending_);
     try {
       std::vector<ScopedTransfers::Move> moves;
       for (const auto& p : messages) moves.push_back(p.fetch.move);
@@ -78,7 +82,7 @@ void FetchBatch::go_on() {
 
 std::vector<FetchBatch::Failure> FetchBatch::finish() {
   if (pending_.empty() && flights_.empty()) return std::exchange(failures_, {});
-  auto bytes = bytes_of(pending_);
+  auto bytes = pending_bytes_;
   for (const auto& flight : flights_) bytes += bytes_of(flight->messages);
   const base::Range range("fetch into device memory", bytes);
   // No context of ours is current here: the MPI may have its own affairs with devices.

@@ -34,8 +34,9 @@ class FetchBatch {
   void add(DeviceFetch fetch);
   /// Begins what has been added, and ends what has come.
   void go_on();
-  /// Whether something has been added and nothing is under way.
-  bool rests() const { return flights_.empty() && !pending_.empty(); }
+  /// Whether what has been added takes longer to move than a launch takes. Such data should not
+  /// wait for more to come.
+  bool worth_a_launch() const { return pending_bytes_ >= longer_than_a_launch; }
   struct Failure {
     int index, code;  // the request's; an MPI error code
   };
@@ -52,10 +53,13 @@ class FetchBatch {
     std::vector<Pending> messages;
     ScopedTransfers transfers;
   };
+  /// A launch takes 2.5 us of the host's time, in which a link between GPUs moves so many bytes.
+  static constexpr std::int64_t longer_than_a_launch = 1 << 20;
   static std::int64_t bytes_of(const std::vector<Pending>& messages);
   void end(const std::vector<Pending>& messages, int code);
 
   std::vector<Pending> pending_;
+  std::int64_t pending_bytes_ = 0;
   std::vector<std::unique_ptr<Flight>> flights_;
   std::vector<Failure> failures_;
   FetchBatch* const outer_;

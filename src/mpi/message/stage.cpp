@@ -1,12 +1,17 @@
 #include "mpi/message/stage.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
+#include <vector>
 
 #include "memory/host_memory.hpp"
 #include "mpi/process/gpu_use.hpp"
 
 namespace dunnage::mpi {
 namespace {
+
+using transport::Ticket;
 
 /// Device memory for so many packed bytes of the buffer. Null if there is none.
 std::shared_ptr<const device::Arena::Block> device_block(const memory::Buffer& buffer, std::int64_t size) try {
@@ -23,6 +28,8 @@ bool worth_joining(const memory::Parcel& parcel, const memory::Buffer& buffer, s
   constexpr auto most = std::int64_t{128} << 10;
   return !parcel.on_device() && parcel.divided() && buffer.device() && bytes > parcel.first && bytes <= most;
 }
+
+memory::Parcel parcel_of(std::int64_t length) { return parcel_for({}, plan::Operation::send, length); }
 
 }  // namespace
 
@@ -73,6 +80,34 @@ int deliver(const memory::Parcel& parcel, const memory::Buffer& buffer, std::int
     parcel.read(joined.data(), 0, bytes);
     buffer.unpack(joined.data(), 0, bytes);
   });
+}
+
+memory::Parcel announce_ticket(const Ticket& ticket, std::int64_t length, const memory::Buffer& data,
+                               std::int64_t carried) {
+  auto parcel = parcel_of(length);
+  if (!parcel) return parcel;
+  parcel.gather(data, carried);
+  parcel.write(&ticket, carried, length);
+  return parcel;
+}
+
+memory::Parcel announce_ticket(const Ticket& ticket, std::int64_t length, std::span<const char> head) {
+  auto parcel = parcel_of(length);
+  if (!parcel) return parcel;
+  std::vector<char> bytes(static_cast<std::size_t>(length));
+  std::copy(head.begin(), head.end(), bytes.begin());
+  std::memcpy(bytes.data() + bytes.size() - sizeof ticket, &ticket, sizeof ticket);
+  parcel.write(bytes.data(), 0, length);
+  return parcel;
+}
+
+memory::Parcel announce_token(std::uint64_t token, std::int64_t length) {
+  auto parcel = parcel_of(length);
+  if (!parcel) return parcel;
+  std::vector<char> bytes(static_cast<std::size_t>(length));
+  std::memcpy(bytes.data(), &token, sizeof token);
+  parcel.write(bytes.data(), 0, length);
+  return parcel;
 }
 
 }  // namespace dunnage::mpi

@@ -1,9 +1,12 @@
-// Staging memory for messages: a parcel of packed bytes and how the MPI is shown it.
+// What the MPI carries in place of the user's buffer: a parcel of packed bytes, or an announcement.
 #pragma once
+
+#include <span>
 
 #include "memory/parcel.hpp"
 #include "mpi/message/buffer.hpp"
 #include "mpi/message/packed_type.hpp"
+#include "transport/ticket.hpp"
 
 namespace dunnage::mpi {
 
@@ -41,5 +44,15 @@ inline int gather(const memory::Parcel& parcel, const memory::Buffer& buffer) {
 /// Unpacks the first `bytes` bytes of the parcel, or all if it has fewer. Returns an MPI error
 /// code; calls no handler.
 int deliver(const memory::Parcel& parcel, const memory::Buffer& buffer, std::int64_t bytes);
+
+// Announcements: what the MPI carries in place of data (transport/ticket.hpp). Each function
+// returns a parcel with the announcement, empty if there is no memory.
+/// A ticket behind the first `carried` bytes of the data.
+memory::Parcel announce_ticket(const transport::Ticket& ticket, std::int64_t length, const memory::Buffer& data,
+                               std::int64_t carried);
+/// A ticket behind `head`, without data.
+memory::Parcel announce_ticket(const transport::Ticket& ticket, std::int64_t length, std::span<const char> head);
+/// A token at the beginning of a message that is as long as the data.
+memory::Parcel announce_token(std::uint64_t token, std::int64_t length);
 
 }  // namespace dunnage::mpi

@@ -10,8 +10,8 @@
 
 #include "mpi/message/fetch_batch.hpp"
 #include "mpi/message/progress.hpp"
+#include "mpi/message/stage.hpp"
 #include "mpi/process/arrivals.hpp"
-#include "mpi/ways/announcement.hpp"
 #include "mpi/ways/gpu_offer.hpp"
 #include "mpi/ways/gpu_shared.hpp"
 #include "mpi/ways/registry.hpp"

@@ -12,13 +12,14 @@
 #include <atomic>
 #include <bitset>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <unordered_map>
 
 #include "mpi/message/fetch_batch.hpp"
 #include "mpi/message/progress.hpp"
+#include "mpi/message/stage.hpp"
 #include "mpi/process/gpu_use.hpp"
-#include "mpi/ways/announcement.hpp"
 #include "mpi/ways/registry.hpp"
 #include "transport/shm/patience.hpp"
 
@@ -49,6 +50,7 @@ struct Offer {
   std::int64_t bytes = 0;
   int tag = 0;
   std::uint64_t number = 0;  // names the offer in its announcement
+  std::uint64_t turn = 0;    // offers are numbered in order, too
   std::int64_t length = 0;   // of the ticket; 0 if the announcement is a token
   std::atomic<State> state{State::offered};
   memory::Staging parked;   // a packed copy, valid from State::parked on
@@ -56,10 +58,11 @@ struct Offer {
 };
 using OfferPointer = std::shared_ptr<Offer>;
 
-/// All offers that no receive has recognised. Thread-safe.
+/// All offers that no receive has recognised. Any number of them share the lengths of tickets,
+/// because the number in the ticket tells which one it is. Thread-safe.
 class Offers {
  public:
-  /// Null if all ticket lengths are in use.
+  /// Null if ordinary messages have all lengths of tickets.
   OfferPointer make(const Outbound& message, bool token, const Lengths& lengths) {
     auto offer = std::make_shared<Offer>();
     offer->buffer = message.buffer;
@@ -70,10 +73,11 @@ class Offers {
     if (token) {
       process->tokens_to_self.fetch_add(1, std::memory_order_relaxed);
     } else {
-      const auto slot = free_slot(lengths);
+      const auto slot = next_slot(lengths);
       if (!slot) return nullptr;
       offer->length = lengths.of(*slot);
-      used(lengths).set(*slot);
+      offer->turn = next_turn_++;
+      of_length(offer->length).emplace(offer->turn, offer.get());
     }
     // Numbers are far apart and begin by chance, so that no data look like one.
     offer->number = next_number_ += 0x9E3779B97F4A7C15u;
@@ -92,16 +96,16 @@ class Offers {
     return offer;
   }
   void withdraw(const Offer& offer) { take(offer.number, offer.length, offer.bytes); }
-  bool expects(std::int64_t length) const {
+  bool expects(std::int64_t length) {
     const std::lock_guard lock(mutex_);
-    return transport::ticket_length(length) &&
-           used_[transport::gpu_lengths.has(length)].test(transport::slot_of(length));
+    return transport::ticket_length(length) && !of_length(length).empty();
   }
-  /// The size of the data that a ticket of that length announces, if one is on its way.
-  std::optional<std::int64_t> size_of(std::int64_t length, int tag) const {
+  /// The size of the data that the oldest ticket of that length and tag announces, if one is on its
+  /// way.
+  std::optional<std::int64_t> size_of(std::int64_t length, int tag) {
     const std::lock_guard lock(mutex_);
-    for (const auto& [number, offer] : by_number_)
-      if (offer->length == length && offer->tag == tag) return offer->bytes;
+    for (const auto& [turn, offer] : of_length(length))
+      if (offer->tag == tag) return offer->bytes;
     return std::nullopt;
   }
   void avoid(std::int64_t length) {
@@ -110,25 +114,35 @@ class Offers {
   }
 
  private:
-  using Slots = std::bitset<transport::slots>;
-  Slots& used(const Lengths& lengths) { return used_[lengths.least == transport::gpu_lengths.least]; }
-  std::optional<std::uint32_t> free_slot(const Lengths& lengths) {
-    const auto taken = used(lengths) | avoided_[lengths.least == transport::gpu_lengths.least];
-    for (std::uint32_t tried = 0; tried < transport::slots; ++tried)
-      if (const auto slot = next_slot_++ % transport::slots; !taken.test(slot)) return slot;
+  using Waiting = std::map<std::uint64_t, const Offer*>;  // by turn
+  Waiting& of_length(std::int64_t length) {
+    return waiting_[transport::gpu_lengths.has(length)][transport::slot_of(length)];
+  }
+  /// A length that no other offer has, as long as there is one: probes and truncated messages are
+  /// then told apart.
+  std::optional<std::uint32_t> next_slot(const Lengths& lengths) {
+    const auto& avoided = avoided_[lengths.least == transport::gpu_lengths.least];
+    for (const bool share : {false, true})
+      for (std::uint32_t tried = 0; tried < transport::slots; ++tried)
+        if (const auto slot = next_slot_++ % transport::slots;
+            !avoided.test(slot) && (share || of_length(lengths.of(slot)).empty()))
+          return slot;
     return std::nullopt;
   }
   void forget(const Offer& offer) {
     if (offer.length == 0)
       process->tokens_to_self.fetch_sub(1, std::memory_order_relaxed);
     else
-      used_[transport::gpu_lengths.has(offer.length)].reset(transport::slot_of(offer.length));
+      of_length(offer.length).erase(offer.turn);
   }
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::unordered_map<std::uint64_t, OfferPointer> by_number_;
-  std::array<Slots, 2> used_, avoided_;  // by whether the length is one of gpu_lengths
+  // By whether the length is one of gpu_lengths.
+  std::array<std::array<Waiting, transport::slots>, 2> waiting_;
+  std::array<std::bitset<transport::slots>, 2> avoided_;
   std::uint32_t next_slot_ = 0;
+  std::uint64_t next_turn_ = 0;
   std::uint64_t next_number_ = 0;
 };
 
@@ -197,7 +211,7 @@ class SelfSending : public transport::Sending {
   bool holds_buffer() const override { return holds_; }
   bool finishes_alone() const override { return true; }
   int finish() override {
-    if (!std::exchange(holds_, false)) return MPI_SUCCESS;
+    if (!std::exchange(holds_, false) || state() == State::ended) return MPI_SUCCESS;
     progress_receives();
     transport::shm::Patience patience;
     const auto end = std::chrono::steady_clock::now() + patience_with_threads(offer_->bytes);

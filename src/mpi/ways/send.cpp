@@ -6,6 +6,7 @@
 #include "mpi/message/attach.hpp"
 #include "mpi/message/orphans.hpp"
 #include "mpi/message/stage.hpp"
+#include "mpi/message/unfinished.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/ways/gpu_shared.hpp"
 #include "mpi/ways/registry.hpp"
@@ -271,7 +272,9 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
     // have no entry in the table of requests. MPICH does for messages to oneself.
     if (sending->finishes_alone() && ended(*request)) {
       forget_request(MPI_SUCCESS, request);
-      return raise_failure(call.comm, moved != MPI_SUCCESS ? moved : sending->finish());
+      if (moved != MPI_SUCCESS) return raise(call.comm, moved);
+      finish_later(std::move(sending), errors_of_comm(call.comm));
+      return MPI_SUCCESS;
     }
     auto operation = std::make_unique<SendRequest>(call, std::move(sending));
     if (moved == MPI_SUCCESS) {

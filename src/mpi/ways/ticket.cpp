@@ -3,7 +3,7 @@
 // The sender packs into its shared memory, chunk by chunk, while the receiver unpacks from there.
 // The announcement carries the first bytes of the data.
 #include "mpi/message/buffer.hpp"
-#include "mpi/ways/announcement.hpp"
+#include "mpi/message/stage.hpp"
 #include "mpi/ways/registry.hpp"
 
 namespace dunnage::mpi {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pack/cuda/fused.hpp"
+#include "pack/cuda/fused_move.hpp"
 #include "pack/cuda/kernel_list.hpp"
 #include "pack/cuda/move.hpp"
 #include "pack/cuda/rows.hpp"
@@ -154,13 +154,13 @@ class ReachedTree {
 DUNNAGE_TREE_KERNELS(TREE)
 #undef TREE
 
-#define FUSED(direction, N)                                                                    \
-  void fused_##direction##_n##N(const void* parameter, u64 blocks, u32, Translate translate) { \
-    auto f = copied<Fused<N>>(parameter);                                                      \
-    for (auto& entry : f.entry) reach(entry.user, translate), reach(entry.packed, translate);  \
-    for (u64 block = 0; block < blocks; ++block)                                               \
-      for (u32 thread = 0; thread < block_threads; ++thread)                                   \
-        run_fused<is_##direction>(f, static_cast<u32>(block), thread);                         \
+#define FUSED(direction, N)                                                                        \
+  void fused_##direction##_n##N(const void* parameter, u64 blocks, u32, Translate translate) {     \
+    auto f = copied<Fused<N>>(parameter);                                                          \
+    for (auto& entry : f.entry) reach(entry.nest.user, translate), reach(entry.packed, translate); \
+    for (u64 block = 0; block < blocks; ++block)                                                   \
+      for (u32 thread = 0; thread < block_threads; ++thread)                                       \
+        run_fused<is_##direction>(f, static_cast<u32>(block), thread);                             \
   }
 DUNNAGE_FUSED_KERNELS(FUSED)
 #undef FUSED
@@ -175,8 +175,18 @@ DUNNAGE_FUSED_KERNELS(FUSED)
 DUNNAGE_MOVE_KERNELS(MOVE)
 #undef MOVE
 
+#define MOVES(N)                                                                                            \
+  void moves_n##N(const void* parameter, u64 blocks, u32, Translate translate) {                            \
+    auto f = copied<Fused<N, FusedMove>>(parameter);                                                        \
+    for (auto& entry : f.entry) reach(entry.from.user, translate), reach(entry.to.user, translate);         \
+    for (u64 block = 0; block < blocks; ++block)                                                            \
+      for (u32 thread = 0; thread < block_threads; ++thread) run_moves(f, static_cast<u32>(block), thread); \
+  }
+DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
+#undef MOVES
+
 constexpr EmulatedKernel all[] = {
-#define ENTRY(function, P) {#function, sizeof(P), function},
+#define ENTRY(function, ...) {#function, sizeof(__VA_ARGS__), function},
 #define DENSE(direction, W, V, D, T, I) ENTRY(dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I, Dense<u##I>)
 #define ROWS(direction, L, D, T, I) ENTRY(rows_##direction##_l##L##_d##D##_t##T##_i##I, Rows<u##I>)
 #define TILE(direction, W, M) ENTRY(tile_##direction##_w##W##_m##M, Tiled)
@@ -184,8 +194,10 @@ constexpr EmulatedKernel all[] = {
 #define TREE(direction) ENTRY(tree_##direction, Tree)
 #define FUSED(direction, N) ENTRY(fused_##direction##_n##N, Fused<N>)
 #define MOVE(W, D, I) ENTRY(move_w##W##_d##D##_i##I, Move<u##I>)
+#define MOVES(N) ENTRY(moves_n##N, Fused<N, FusedMove>)
     DUNNAGE_DENSE_KERNELS(DENSE) DUNNAGE_ROWS_KERNELS(ROWS) DUNNAGE_TILE_KERNELS(TILE) DUNNAGE_PARTS_KERNELS(PARTS)
-        DUNNAGE_TREE_KERNELS(TREE) DUNNAGE_FUSED_KERNELS(FUSED) DUNNAGE_MOVE_KERNELS(MOVE)};
+        DUNNAGE_TREE_KERNELS(TREE) DUNNAGE_FUSED_KERNELS(FUSED) DUNNAGE_MOVE_KERNELS(MOVE)
+            DUNNAGE_FUSED_MOVE_KERNELS(MOVES)};
 
 }  // namespace
 

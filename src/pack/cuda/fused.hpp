@@ -16,32 +16,37 @@ inline constexpr int max_fused = 128;  // entries; more would not fit into a ker
 inline constexpr std::uint32_t fused_words = 4;
 inline constexpr int fused_loops = 3;
 
-/// A range of a nest of at most three loops without a table. The struct is small, because it is
-/// sent with every launch. A missing loop has one step, so that the code is the same for all
-/// shapes.
-struct FusedEntry {
-  char* user = nullptr;
-  char* packed = nullptr;  // the address of word `first`
+/// A nest of at most three loops without a table, from word `first` on. The struct is small,
+/// because it is sent with every launch. A missing loop has one step, so that the code is the same
+/// for all shapes.
+struct FusedNest {
+  char* user = nullptr;  // the address of the nest's first byte
   std::uint32_t first = 0;
-  std::uint32_t words = 0;                        // how many words to move
-  std::uint32_t word = 1;                         // bytes of a word
   std::uint32_t count[fused_loops - 1] = {1, 1};  // innermost first; the outermost loop needs no count
   Divisor<std::uint32_t> by[fused_loops - 1];
   std::int64_t stride[fused_loops] = {};
 };
 
+/// A range of a nest, and its packed words.
+struct FusedEntry {
+  FusedNest nest;
+  char* packed = nullptr;   // the address of word `first`
+  std::uint32_t words = 0;  // how many words to move
+  std::uint32_t word = 1;   // bytes of a word
+};
+
 /// N entries, the largest first. The whole struct is sent with every launch.
-template <int N>
+template <int N, class Entry = FusedEntry>
 struct Fused {
   std::uint32_t end_block[N];  // the block after each entry; unused entries repeat the last number
-  FusedEntry entry[N];
+  Entry entry[N];
 };
 
 /// The entry of a block. `block` becomes the number of the block within that entry. The ends are
 /// read by cache lines of constants, because the first access to a line is slow. The largest
 /// entries come first, so nearly every block finds its entry in the first line.
-template <int N>
-DUNNAGE_HD const FusedEntry& fused_entry(const Fused<N>& f, std::uint32_t& block) {
+template <int N, class Entry>
+DUNNAGE_HD const Entry& fused_entry(const Fused<N, Entry>& f, std::uint32_t& block) {
   constexpr int line = N < 16 ? N : 16;
   int i = 0;  // how many entries end before the block
   for (int begin = 0; begin < N && i == begin; begin += line) {
@@ -52,9 +57,11 @@ DUNNAGE_HD const FusedEntry& fused_entry(const Fused<N>& f, std::uint32_t& block
   return f.entry[i];
 }
 
-DUNNAGE_HD std::int64_t locate(const FusedEntry& e, std::uint32_t item) {
+/// The address of word i of the range.
+DUNNAGE_HD char* locate(const FusedNest& e, std::uint32_t i) {
+  const auto item = e.first + i;
   const auto run = e.by[0].quotient(item), plane = e.by[1].quotient(run);
-  return static_cast<std::int64_t>(item - run * e.count[0]) * e.stride[0] +
+  return e.user + static_cast<std::int64_t>(item - run * e.count[0]) * e.stride[0] +
          static_cast<std::int64_t>(run - plane * e.count[1]) * e.stride[1] +
          static_cast<std::int64_t>(plane) * e.stride[2];
 }
@@ -69,7 +76,7 @@ DUNNAGE_HD void move_fused(const FusedEntry& e, std::uint32_t at) {
     const auto i = at + u * block_threads;
     to[u] = nullptr;
     if (i >= e.words) continue;
-    char *user = e.user + locate(e, e.first + i), *packed = e.packed + static_cast<std::int64_t>(i) * W;
+    char *user = locate(e.nest, i), *packed = e.packed + static_cast<std::int64_t>(i) * W;
     words[u] = load<W>(Pack ? user : packed);
     to[u] = Pack ? packed : user;
   }

@@ -11,7 +11,7 @@ std::uint32_t KernelId::code() const {
   // Two bits hold the loops.
   const auto log2 = [](std::uint32_t x) { return static_cast<std::uint32_t>(std::bit_width(x)); };
   return static_cast<std::uint32_t>(family) | static_cast<std::uint32_t>(direction) << 3 | log2(word) << 4 |
-         (family == Family::fused ? group & 7u : log2(group)) << 7 | loops << 10 |
+         (family == Family::fused || family == Family::move ? group & 7u : log2(group)) << 7 | loops << 10 |
          static_cast<std::uint32_t>(table) << 12 | static_cast<std::uint32_t>(wide) << 13;
 }
 
@@ -29,7 +29,9 @@ std::string name_of(const KernelId& id) {
     case KernelId::Family::parts: return fmt::format("parts_{}_w{}", direction, id.word);
     case KernelId::Family::tree: return fmt::format("tree_{}", direction);
     case KernelId::Family::fused: return fmt::format("fused_{}_n{}", direction, 1 << id.group);
-    case KernelId::Family::move: return fmt::format("move_w{}_d{}_i{}", id.word, id.loops, id.wide ? 64 : 32);
+    case KernelId::Family::move:
+      if (id.group) return fmt::format("moves_n{}", 1 << id.group);
+      return fmt::format("move_w{}_d{}_i{}", id.word, id.loops, id.wide ? 64 : 32);
   }
   return {};
 }

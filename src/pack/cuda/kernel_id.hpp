@@ -14,7 +14,7 @@ struct KernelId {
   Direction direction = Direction::pack;  // always pack for the family move
   std::uint8_t word = 0;                  // dense, tile, parts, move: bytes that are moved at once
   // dense: words of a group; rows: 2 for long rows, else 1; tile: elements that are moved at once;
-  // fused: log2 of the number of entries that fit
+  // fused: log2 of the number of entries that fit; move: that, or 0 for one message
   std::uint8_t group = 0;
   std::uint8_t loops = 0;  // dense, rows, move: the number of loops; 0 for any number
   bool table = false;      // dense, rows: one of the loops has a table

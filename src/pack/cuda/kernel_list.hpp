@@ -9,6 +9,7 @@
 //   TREE(direction)                   structs and lists of different lengths
 //   FUSED(direction, N)               up to N nests in one launch
 //   MOVE(W, D, I)                     words of W bytes from one nest to another
+//   MOVES(N)                          up to N nests to as many others in one launch
 #pragma once
 
 // clang-format off
@@ -47,4 +48,5 @@
 
 #define DUNNAGE_MOVES(X, W) X(W, 1, 32) X(W, 2, 32) X(W, 3, 32) X(W, 0, 32) X(W, 0, 64)
 #define DUNNAGE_MOVE_KERNELS(X) DUNNAGE_MOVES(X, 4) DUNNAGE_MOVES(X, 8) DUNNAGE_MOVES(X, 16)
+#define DUNNAGE_FUSED_MOVE_KERNELS(X) X(8) X(32) X(64) X(128)
 // clang-format on

@@ -1,6 +1,6 @@
 // The kernels: one extern "C" function for each entry of kernel_list.hpp. No other code runs on the
 // device.
-#include "pack/cuda/fused.hpp"
+#include "pack/cuda/fused_move.hpp"
 #include "pack/cuda/kernel_list.hpp"
 #include "pack/cuda/move.hpp"
 #include "pack/cuda/rows.hpp"
@@ -95,3 +95,7 @@ DUNNAGE_FUSED_KERNELS(FUSED)
 #define MOVE(W, D, I) \
   KERNEL move_w##W##_d##D##_i##I(const __grid_constant__ Move<u##I> a) { move_word<W, D>(a, item<u##I>()); }
 DUNNAGE_MOVE_KERNELS(MOVE)
+
+#define MOVES(N) \
+  KERNEL moves_n##N(const __grid_constant__ Fused<N, FusedMove> f) { run_moves(f, blockIdx.x, threadIdx.x); }
+DUNNAGE_FUSED_MOVE_KERNELS(MOVES)

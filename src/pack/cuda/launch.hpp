@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "pack/cuda/fused_move.hpp"
 #include "pack/cuda/kernel_id.hpp"
 #include "pack/cuda/move.hpp"
 #include "pack/cuda/recipe.hpp"
@@ -39,7 +40,9 @@ struct Launch {
   std::int64_t bytes = 0;    // how many packed bytes the launch moves
   std::variant<Copy, Dense<std::uint32_t>, Dense<std::uint64_t>, Rows<std::uint32_t>, Rows<std::uint64_t>, Tiled, Tree,
                Move<std::uint32_t>, Move<std::uint64_t>, std::unique_ptr<Fused<8>>, std::unique_ptr<Fused<32>>,
-               std::unique_ptr<Fused<64>>, std::unique_ptr<Fused<128>>>
+               std::unique_ptr<Fused<64>>, std::unique_ptr<Fused<128>>, std::unique_ptr<Fused<8, FusedMove>>,
+               std::unique_ptr<Fused<32, FusedMove>>, std::unique_ptr<Fused<64, FusedMove>>,
+               std::unique_ptr<Fused<128, FusedMove>>>
       parameters;
   /// The address of the kernel's only parameter.
   void* address();
@@ -72,6 +75,21 @@ Launch plan_one(Direction direction, const Job& job);
 /// which packing and unpacking is faster.
 std::optional<Launch> plan_move(const Recipe& from_recipe, std::uintptr_t from, const Recipe& to_recipe,
                                 std::uintptr_t to, std::int64_t begin, std::int64_t end);
+
+/// One message to move from buffer to buffer. All addresses are those that the device uses.
+struct MoveJob {
+  const Recipe* from_recipe;
+  std::uintptr_t from;  // the buffer's address as given to MPI
+  const Recipe* to_recipe;
+  std::uintptr_t to;
+  std::int64_t size;  // packed bytes; the receiver's buffer may be larger than the message
+};
+/// Whether a message can share a launch with others, and is not moved faster alone. False for lists
+/// and trees, for nests of many loops, and for long transposes and odd addresses.
+bool fuses(const MoveJob& job);
+/// The launches that move all messages, as few as possible. fuses() must be true of each.
+std::vector<Launch> plan_moves(std::span<const MoveJob> jobs);
+
 /// The launches that do all jobs, as few as possible.
 std::vector<Launch> plan(Direction direction, std::span<const Job> jobs);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "pack/cuda/fused_plan.hpp"
 #include "pack/cuda/launch.hpp"
 
 namespace dunnage::pack::cuda {
@@ -203,53 +204,17 @@ std::uint8_t fused_word(const Piece& p) {
 
 /// Whether a fused launch can take a piece.
 bool fits_fused(const Piece& p, std::uint8_t word) {
-  const auto& part = *p.part;
-  return part.nest && part.geometry.indexed < 0 &&
-         part.geometry.levels.size() + (part.geometry.block > word ? 1 : 0) <= fused_loops &&
-         p.end - p.begin < own_launch_dense && part.size / word <= most_items;
+  return fits_fused(*p.part, word) && p.end - p.begin < own_launch_dense;
 }
 
 FusedEntry fused_entry_of(const Piece& p, std::uint8_t word) {
-  const auto& g = p.part->geometry;
-  FusedEntry e;
-  e.user = pointer(p.user);
-  e.packed = pointer(p.packed);
-  e.word = word;
-  e.first = static_cast<std::uint32_t>(p.begin / word);
-  e.words = static_cast<std::uint32_t>((p.end - p.begin) / word);
-  int loops = 0;
-  const auto add = [&](std::int64_t count, std::int64_t stride, Divisor<std::uint32_t> by) {
-    if (loops + 1 < fused_loops) e.count[loops] = static_cast<std::uint32_t>(count), e.by[loops] = by;
-    e.stride[loops++] = stride;
-  };
-  if (g.block > word) add(g.block / word, word, Divisor<std::uint32_t>(static_cast<std::uint32_t>(g.block / word)));
-  for (const auto& level : g.levels) add(level.count, level.stride, level.by);
-  return e;
-}
-
-template <int N>
-void make_fused(Launch& launch, std::span<const Piece> pieces) {
-  auto& fused = *launch.parameters.emplace<std::unique_ptr<Fused<N>>>(std::make_unique<Fused<N>>());
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const auto& entry = fused.entry[i] = fused_entry_of(pieces[i], fused_word(pieces[i]));
-    launch.blocks += blocks_for((std::uint64_t{entry.words} + fused_words - 1) / fused_words);
-    fused.end_block[i] = static_cast<std::uint32_t>(launch.blocks);
-    launch.bytes += pieces[i].end - pieces[i].begin;
-  }
-  std::fill(fused.end_block + pieces.size(), fused.end_block + N, static_cast<std::uint32_t>(launch.blocks));
+  const auto words = static_cast<std::uint32_t>((p.end - p.begin) / word);
+  return {fused_nest(*p.part, p.user, p.begin, word), pointer(p.packed), words, word};
 }
 
 Launch fused(Direction direction, std::span<const Piece> pieces) {
-  Launch launch;
-  launch.id = {Family::fused, direction};
-  launch.id.group = pieces.size() <= 8 ? 3 : pieces.size() <= 32 ? 5 : pieces.size() <= 64 ? 6 : 7;
-  switch (launch.id.group) {
-    case 3: make_fused<8>(launch, pieces); break;
-    case 5: make_fused<32>(launch, pieces); break;
-    case 6: make_fused<64>(launch, pieces); break;
-    default: make_fused<128>(launch, pieces); break;
-  }
-  return launch;
+  return fused_launch<FusedEntry>({Family::fused, direction}, pieces,
+                                  [](const Piece& p) { return fused_entry_of(p, fused_word(p)); });
 }
 
 }  // namespace

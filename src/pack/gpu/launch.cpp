@@ -38,7 +38,21 @@ void put(device::Gpu& gpu, device::Borrowed& lane, Direction direction, pack::cu
 
 std::uintptr_t address(const Described& data) { return reinterpret_cast<std::uintptr_t>(data.buffer); }
 
+pack::cuda::MoveJob job_of(const MoveRange& range) {
+  return {&range.from.recipe->recipe, address(range.from), &range.to.recipe->recipe, address(range.to), range.size};
+}
+
 }  // namespace
+
+bool fuses(const MoveRange& range) { return pack::cuda::fuses(job_of(range)); }
+
+void launch_moves(device::Gpu& gpu, device::Borrowed& lane, std::span<const MoveRange> ranges) {
+  std::vector<pack::cuda::MoveJob> jobs;
+  for (const auto& range : ranges) jobs.push_back(job_of(range));
+  auto launches = pack::cuda::plan_moves(jobs);
+  lane.busy();
+  for (auto& launch : launches) put(gpu, lane, Direction::pack, launch);
+}
 
 bool launch_move(device::Gpu& gpu, device::Borrowed& lane, const Described& from, const Described& to) {
   auto launch = pack::cuda::plan_move(from.recipe->recipe, address(from), to.recipe->recipe, address(to), 0,

@@ -24,6 +24,18 @@ struct Range {
 void launch(device::Gpu& gpu, device::Borrowed& lane, std::span<const Range> ranges);
 inline void launch(device::Gpu& gpu, device::Borrowed& lane, const Range& range) { launch(gpu, lane, {&range, 1}); }
 
+/// One message from buffer to buffer, both of which the device reaches. `size`: packed bytes.
+struct MoveRange {
+  const Described& from;
+  const Described& to;
+  std::int64_t size;
+};
+/// Whether launch_moves() takes a message.
+bool fuses(const MoveRange& range);
+/// Puts as few kernels as possible into the stream, which move all messages from buffer to buffer.
+/// fuses() must be true of each. Throws device::Error.
+void launch_moves(device::Gpu& gpu, device::Borrowed& lane, std::span<const MoveRange> ranges);
+
 /// Puts one kernel into the stream that moves data directly from buffer to buffer; the device must
 /// reach both. Returns false, and does nothing, if no kernel does that well. Throws device::Error.
 bool launch_move(device::Gpu& gpu, device::Borrowed& lane, const Described& from, const Described& to);

@@ -164,12 +164,37 @@ device::Borrowed& Transfers::lane_for(std::int64_t bytes) {
   return *second_;
 }
 
+std::vector<const Transfers::Move*> Transfers::begin_fused(const std::vector<Move>& moves) {
+  std::vector<const Move*> alone;
+  std::vector<pack::gpu::MoveRange> together;
+  bool layouts = false;  // a message is contiguous on neither side
+  for (const auto& move : moves) {
+    const pack::gpu::MoveRange range{move.from, move.to, move.size};
+    if (move.size >= large || !fuses(range)) {
+      alone.push_back(&move);
+      continue;
+    }
+    together.push_back(range);
+    layouts = layouts ||
+              !(move.from.recipe->recipe.contiguous(0, move.size) || move.to.recipe->recipe.contiguous(0, move.size));
+  }
+  // The kernels that only pack or unpack are faster than those that walk two layouts.
+  if (together.size() > 1 && layouts) {
+    launch_moves(gpu_, lane_, together);
+    return alone;
+  }
+  alone.clear();
+  for (const auto& move : moves) alone.push_back(&move);
+  return alone;
+}
+
 Transfers::Transfers(device::Gpu& gpu, const std::vector<Move>& moves, std::size_t piece) : gpu_(gpu), lane_(gpu_) {
   std::vector<Range> packs, unpacks;
   std::vector<std::pair<Described, const Move*>> others;
   std::int64_t longest = 0;
-  for (const auto& move : moves) {
-    kept_.push_back(move.keep);
+  for (const auto& move : moves) kept_.push_back(move.keep);
+  for (const auto* alone : begin_fused(moves)) {
+    const auto& move = *alone;
     const auto n = move.size;
     const auto user = reinterpret_cast<std::uintptr_t>(move.to.buffer);
     const auto& from = move.from;

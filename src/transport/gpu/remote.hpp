@@ -63,9 +63,9 @@ class Remote {
   const std::shared_ptr<const GpuRecipe> recipe_;
 };
 
-/// Moves the data of several messages to this context's device memory. All begin together, small
-/// ones in one launch. Every member, and the destructor, needs the context to be current in which
-/// the object was made. Not thread-safe.
+/// Moves the data of several messages to this context's device memory. All begin together. Messages
+/// of less than `large` bytes share a launch if none of them is faster alone. Every member, and the
+/// destructor, needs the context to be current in which the object was made. Not thread-safe.
 class Transfers {
  public:
   struct Move {
@@ -90,6 +90,8 @@ class Transfers {
 
  private:
   class Scratch;
+  /// Begins the messages that share launches, and returns the others.
+  std::vector<const Move*> begin_fused(const std::vector<Move>& moves);
   /// Bytes from which on messages go to two streams in turn. The copy engine then begins with the
   /// next message while it still waits for the last bytes of the one before.
   static constexpr std::int64_t large = 4 << 20;

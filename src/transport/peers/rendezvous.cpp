@@ -46,11 +46,4 @@ std::int64_t Rendezvous::size_of(std::uint32_t sender, std::int64_t length, int 
   return slot && slot->tag == tag ? slot->size : length;
 }
 
-bool Rendezvous::truncated(std::uint32_t sender, std::int64_t length, int tag) const {
-  const auto* slot = ticket_length(length) ? offered(sender, length) : nullptr;
-  if (!slot || slot->tag != tag || slot->ambiguous.load(std::memory_order_acquire)) return false;
-  Incoming(peers_.memory(sender), slot_of(length)).discard();
-  return true;
-}
-
 }  // namespace dunnage::transport::peers

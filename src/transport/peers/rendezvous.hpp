@@ -47,14 +47,6 @@ class Rendezvous {
   /// The true size of a message of that length that can be received but has not been. Returns the
   /// length itself if the message is no ticket.
   std::int64_t size_of(std::uint32_t sender, std::int64_t length, int tag) const;
-  /// A receive had too little room for a message of `length` bytes, so that the MPI has truncated
-  /// it. If the message was a ticket, nobody can recognise it any more: ends its operation, so that
-  /// the sender can use the slot again. Returns whether it was. `length` must be the true length of
-  /// the message, not what the receive had room for.
-  ///
-  /// It does nothing if the sender also sent an ordinary message of that length since it offered
-  /// the operation: then nobody knows which of the two was truncated.
-  bool truncated(std::uint32_t sender, std::int64_t length, int tag) const;
 
  private:
   const shm::Slot* offered(std::uint32_t sender, std::int64_t length) const;

@@ -27,29 +27,18 @@ bool Tokens::refuse() {
 }
 
 /// A token has only a part of its sender's rank: several ranks may have that part in common.
-template <class Suits>
-std::optional<Incoming> Tokens::find(std::uint64_t token, Suits&& suits) const {
+std::optional<Incoming> Tokens::recognise(std::uint64_t token, std::int64_t length) const {
   for (auto sender = Token::rank(token); sender < peers_.self().ranks; sender += Token::ranks) {
     const auto* memory = peers_.memory(sender);
     if (!memory) continue;
     const auto& slot = memory->header().slots[Token::slot(token)];
     const bool ours = slot.state.load(std::memory_order_acquire) == Slot::offered && slot.kind == Slot::token &&
-                      slot.name == token && slot.receiver == peers_.self().rank && suits(slot.size);
+                      slot.name == token && slot.receiver == peers_.self().rank && slot.size == length;
     if (!ours) continue;
     own_.header().tokens.fetch_sub(1);
     return Incoming(memory, Token::slot(token));
   }
   return std::nullopt;
-}
-
-std::optional<Incoming> Tokens::recognise(std::uint64_t token, std::int64_t length) const {
-  return find(token, [&](std::int64_t size) { return size == length; });
-}
-
-bool Tokens::truncated(std::uint64_t token, std::int64_t room) const {
-  const auto incoming = find(token, [&](std::int64_t size) { return size > room; });
-  if (incoming) incoming->discard();
-  return incoming.has_value();
 }
 
 }  // namespace dunnage::transport::peers

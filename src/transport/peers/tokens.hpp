@@ -41,15 +41,8 @@ class Tokens {
   /// The operation that a token names. Returns nothing if these bytes are no token of an operation
   /// that is offered with a message of that length.
   std::optional<Incoming> recognise(std::uint64_t token, std::int64_t length) const;
-  /// A receive had room for `room` bytes only, so that the MPI has truncated a message that begins
-  /// with these bytes. If they are a token, ends its operation, so that the sender can use the slot
-  /// again. Returns whether they are.
-  bool truncated(std::uint64_t token, std::int64_t room) const;
 
  private:
-  template <class Suits>
-  std::optional<Incoming> find(std::uint64_t token, Suits&& suits) const;
-
   const Memory& own_;
   const Peers& peers_;
   shm::Slots& slots_;

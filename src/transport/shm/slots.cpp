@@ -91,7 +91,6 @@ std::optional<Outgoing> Slots::offer(Offer offer) {
   s.packed.store(Slot::no, std::memory_order_relaxed);
   s.mover.store(Slot::nobody, std::memory_order_relaxed);
   s.ready.store(0, std::memory_order_relaxed);
-  s.ambiguous.store(0, std::memory_order_relaxed);
   s.written.store(0, std::memory_order_relaxed);
   s.read.store(0, std::memory_order_relaxed);
   s.turned.store(~std::uint64_t{0}, std::memory_order_relaxed);
@@ -120,10 +119,6 @@ void Slots::avoid(std::uint32_t receiver, std::int64_t length) {
   auto& avoided = avoided_[receiver];
   if (!avoided) avoided = std::make_unique<std::array<std::bitset<slots>, 2>>();
   (*avoided)[gpu_lengths.has(length) ? Slot::brief : Slot::usual].set(index);
-  auto& s = slot(index);
-  if (s.state.load(std::memory_order_relaxed) == Slot::offered && s.receiver == receiver &&
-      length_of(s, index) == length)
-    s.ambiguous.store(1, std::memory_order_release);
 }
 
 bool Slots::all_received(bool in_doubt) {

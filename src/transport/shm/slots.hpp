@@ -38,7 +38,7 @@ class Slots {
   /// necessary.
   bool make_room(const Outgoing& outgoing, bool must);
   /// An ordinary message of a ticket's length is about to be sent to that rank. No later ticket to
-  /// it has that length. If one is under way now, it is marked as ambiguous.
+  /// it has that length.
   void avoid(std::uint32_t receiver, std::int64_t length);
   /// Frees the slots of operations that are over, with what they keep.
   void collect();

@@ -7,6 +7,13 @@ namespace {
 class Receives : public Hooked {
  protected:
   static constexpr int source = 2, tag = 5;
+
+  /// A receive of two elements, begun.
+  MPI_Request begin(Memory& into, MPI_Datatype type) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    EXPECT_EQ(mpi.MPI_Irecv(into.data(), 2, type, source, tag, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+    return request;
+  }
 };
 
 TEST_F(Receives, StridedMemoryGetsTheDataAndNothingElseChanges) {
@@ -52,8 +59,7 @@ TEST_F(Receives, NonblockingReceivesDeliverWhenTheyAreCompleted) {
   const auto data = message(2 * 480);
   Memory into(2, type, 0);
   const auto empty = into, expected = into.with(data);
-  MPI_Request request;
-  ASSERT_EQ(mpi.MPI_Irecv(into.data(), 2, type, source, tag, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+  auto request = begin(into, type);
   int done = 1;
   ASSERT_EQ(mpi.MPI_Test(&request, &done, MPI_STATUS_IGNORE), MPI_SUCCESS);
   EXPECT_FALSE(done);
@@ -87,9 +93,8 @@ TEST_F(Receives, ACancelledReceiveWritesNothing) {
   const auto type = commit(columns());
   Memory into(2, type, 0);
   const auto empty = into;
-  MPI_Request request;
+  auto request = begin(into, type);
   MPI_Status status;
-  ASSERT_EQ(mpi.MPI_Irecv(into.data(), 2, type, source, tag, MPI_COMM_WORLD, &request), MPI_SUCCESS);
   ASSERT_EQ(mpi.MPI_Cancel(&request), MPI_SUCCESS);
   ASSERT_EQ(mpi.MPI_Wait(&request, &status), MPI_SUCCESS);
   EXPECT_TRUE(fake::cancelled(status));
@@ -112,8 +117,7 @@ TEST_F(Receives, AFreedReceiveStillDelivers) {
   const auto data = message(2 * 480);
   Memory into(2, type, 0);
   const auto expected = into.with(data);
-  MPI_Request request;
-  ASSERT_EQ(mpi.MPI_Irecv(into.data(), 2, type, source, tag, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+  auto request = begin(into, type);
   ASSERT_EQ(mpi.MPI_Request_free(&request), MPI_SUCCESS);
   fake::arrive(source, tag, data);
   int flag = 0;

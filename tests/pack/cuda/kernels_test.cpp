@@ -50,9 +50,11 @@ TEST(KernelId, CodesAndNamesAreDifferent) {
               for (const bool wide : {false, true}) {
                 const bool has_word = family == Family::dense || family == Family::tile || family == Family::parts ||
                                       family == Family::move;
-                const bool has_group = family != Family::parts && family != Family::tree && family != Family::move;
+                const bool has_group = family != Family::parts && family != Family::tree;
                 const bool has_loops = family == Family::dense || family == Family::rows || family == Family::move;
                 if (family == Family::move && (direction == Direction::unpack || table)) continue;
+                // Several messages in one launch.
+                if (family == Family::move && group && (group < 3 || word || loops || wide)) continue;
                 if ((!has_word && word) || (!has_group && group) || (!has_loops && (loops || table || wide))) continue;
                 const KernelId id{family,
                                   direction,
@@ -70,7 +72,7 @@ TEST(KernelId, CodesAndNamesAreDifferent) {
 }
 
 TEST(Kernels, RandomTypesAgainstTheTypemap) {
-  const auto seconds = tests::test_option("DUNNAGE_TEST_SECONDS", 20);
+  const auto seconds = tests::test_option("DUNNAGE_TEST_SECONDS", 8);
   auto seed = static_cast<std::uint64_t>(tests::test_option(
       "DUNNAGE_TEST_SEED", std::chrono::system_clock::now().time_since_epoch().count() % 1000000000));
   std::cout << "first seed " << seed << " (repeat with DUNNAGE_TEST_SEED)\n";

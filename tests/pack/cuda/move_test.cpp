@@ -6,37 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "../../support/check_kernels.hpp"
-#include "../../support/random_spec.hpp"
+#include "../../support/random_nest.hpp"
 #include "type/text.hpp"
 
 namespace dunnage::pack::cuda {
 namespace {
-
-/// A vector of vectors of ... of blocks, `size` bytes in all; `unit`: what everything is a multiple
-/// of.
-std::string random_nest(tests::RandomSpec& random, std::int64_t size, std::int64_t unit) {
-  auto words = size / unit;
-  const auto factor = [&](std::int64_t most) {
-    std::int64_t f = 1;
-    for (auto k = random.between(1, most); k > 1; --k)
-      if (words % k == 0) {
-        f = k;
-        break;
-      }
-    words /= f;
-    return f;
-  };
-  const auto block = factor(12);
-  auto text = "contiguous(" + std::to_string(block * unit) + ",byte)";
-  auto extent = block * unit;
-  for (auto levels = random.between(1, 4); levels >= 1; --levels) {
-    const auto count = levels == 1 ? words : factor(20);
-    const auto stride = (extent / unit + random.between(0, 5)) * unit * (random.between(0, 4) == 0 ? -1 : 1);
-    text = "hvector(" + std::to_string(count) + ",1," + std::to_string(stride) + "," + text + ")";
-    extent = std::abs(stride) * count;
-  }
-  return text;
-}
 
 TEST(Moves, RandomNestsAgainstTheTypemap) {
   const auto seconds = tests::test_option("DUNNAGE_TEST_SECONDS", 5);
@@ -50,8 +24,8 @@ TEST(Moves, RandomNestsAgainstTheTypemap) {
     tests::RandomSpec random(seed);
     const std::int64_t unit = std::int64_t{1} << random.between(1, 4);
     const auto size = unit * random.between(1, 60) * random.between(1, 12);
-    const auto from_spec = type::parse(random_nest(random, size, unit)),
-               to_spec = type::parse(random_nest(random, size, unit));
+    const auto from_spec = type::parse(tests::random_nest(random, size, unit)),
+               to_spec = type::parse(tests::random_nest(random, size, unit));
     ASSERT_EQ(from_spec->size, size);
     ASSERT_EQ(to_spec->size, size);
     if (tests::overlaps(*to_spec, 1)) continue;

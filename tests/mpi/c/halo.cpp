@@ -1,0 +1,280 @@
+// The exchange of ghost cells on a periodic grid, as programs do it: 26 regions or six faces, by
+// nonblocking and persistent messages and every completing call. Rings of one and of two ranks are
+// among them. Every cell is checked. With CONTRACT_GPU the cells are in device memory, and on the
+// simulated device the launches of an exchange are counted.
+#include <array>
+#include <cmath>
+
+#include "contract.hpp"
+
+#ifdef CONTRACT_GPU
+#include <dlfcn.h>
+
+#include "cuda_memory.hpp"
+#endif
+
+namespace halo_contract {
+
+using Triple = std::array<int, 3>;  // x, y, z; x is the fastest in memory
+
+std::vector<Triple> all_directions() {
+  std::vector<Triple> all;
+  for (int z = -1; z <= 1; ++z)
+    for (int y = -1; y <= 1; ++y)
+      for (int x = -1; x <= 1; ++x)
+        if (x || y || z) all.push_back({x, y, z});
+  return all;
+}
+
+/// A cube of `n` cells along each side, with ghost cells, `h` deep, around it.
+class Cube {
+ public:
+  Cube(MPI_Comm comm, int n, int h)
+      : comm_(comm), n_(n), h_(h), side_(n + 2 * h), cells_(std::size_t(side_ * side_ * side_)) {
+    Triple periodic;
+    MPI_Cart_get(comm, 3, dims_.data(), periodic.data(), place_.data());
+#ifdef CONTRACT_GPU
+    memory_ = std::make_unique<CudaMemory>(Kind::device, cells_.size() * sizeof(double));
+#endif
+  }
+
+  void* address() {
+#ifdef CONTRACT_GPU
+    return memory_->data();
+#else
+    return cells_.data();
+#endif
+  }
+
+  /// The cells inside get their values, and the ghost cells others.
+  void fill(int round) {
+    each([&](const Triple& at, double& cell) { cell = inside(at) ? value(at, round) : -1; });
+#ifdef CONTRACT_GPU
+    memory_->write(cells_.data());
+#endif
+  }
+
+  void check_all(int round, const std::string& what) {
+#ifdef CONTRACT_GPU
+    const auto bytes = memory_->read();
+    std::memcpy(cells_.data(), bytes.data(), bytes.size());
+#endif
+    long wrong = 0;
+    each([&](const Triple& at, double& cell) { wrong += cell != value(at, round); });
+    check(wrong == 0, what, std::to_string(wrong) + " wrong cells");
+  }
+
+  int neighbour(const Triple& d) const {
+    Triple at;
+    for (int k = 0; k < 3; ++k) at[std::size_t(k)] = place_[std::size_t(k)] + d[std::size_t(k)];
+    int rank;
+    MPI_Cart_rank(comm_, at.data(), &rank);
+    return rank;
+  }
+
+  /// The cells that go to the neighbour in that direction, or the ghost cells that come from there.
+  /// `with_ghosts`: along dimensions below this one the region has its ghost cells too.
+  MPI_Datatype region(const Triple& d, bool ghosts, int with_ghosts = 0) const {
+    int sizes[3], lengths[3], begins[3];
+    for (int k = 0; k < 3; ++k) {
+      const int c = 2 - k, towards = d[std::size_t(c)];  // the slowest dimension first
+      sizes[k] = side_;
+      if (towards == 0) {
+        lengths[k] = c < with_ghosts ? side_ : n_;
+        begins[k] = c < with_ghosts ? 0 : h_;
+      } else {
+        lengths[k] = h_;
+        begins[k] = towards < 0 ? (ghosts ? 0 : h_) : (ghosts ? h_ + n_ : n_);
+      }
+    }
+    MPI_Datatype type;
+    MPI_Type_create_subarray(3, sizes, lengths, begins, MPI_ORDER_C, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    return type;
+  }
+
+ private:
+  template <class F>
+  void each(F&& f) {
+    auto* cell = cells_.data();
+    for (int z = 0; z < side_; ++z)
+      for (int y = 0; y < side_; ++y)
+        for (int x = 0; x < side_; ++x) f({x, y, z}, *cell++);
+  }
+  bool inside(const Triple& at) const {
+    for (const int x : at)
+      if (x < h_ || x >= h_ + n_) return false;
+    return true;
+  }
+  /// Of the cell of the whole grid, which is periodic.
+  double value(const Triple& at, int round) const {
+    double sum = round;
+    for (int k = 0; k < 3; ++k) {
+      const auto i = std::size_t(k);
+      const int length = dims_[i] * n_, x = (place_[i] * n_ + at[i] - h_ + length) % length;
+      sum += x * std::pow(1000, k + 1);
+    }
+    return sum;
+  }
+
+  MPI_Comm comm_;
+  int n_, h_, side_;
+  Triple dims_, place_;
+  std::vector<double> cells_;
+#ifdef CONTRACT_GPU
+  std::unique_ptr<CudaMemory> memory_;
+#endif
+};
+
+/// The messages of an exchange: receives first, then sends.
+class Messages {
+ public:
+  Messages(Cube& cube, MPI_Comm comm, const std::vector<Triple>& directions, int with_ghosts = 0)
+      : cube_(cube), comm_(comm) {
+    for (const auto& d : directions) {
+      const Triple back{-d[0], -d[1], -d[2]};
+      // A message is named by the direction in which it goes.
+      ins_.push_back({cube.region(d, true, with_ghosts), cube.neighbour(d), tag_of(back)});
+      outs_.push_back({cube.region(d, false, with_ghosts), cube.neighbour(d), tag_of(d)});
+    }
+    requests.resize(2 * directions.size(), MPI_REQUEST_NULL);
+  }
+  ~Messages() {
+    for (auto* all : {&ins_, &outs_})
+      for (auto& one : *all) MPI_Type_free(&one.type);
+  }
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  template <class Receive, class Send>
+  void begin(Receive&& receive, Send&& send, bool sends_first = false) {
+    const auto n = ins_.size();
+    const auto receives = [&] {
+      for (std::size_t i = 0; i < n; ++i)
+        receive(cube_.address(), 1, ins_[i].type, ins_[i].rank, ins_[i].tag, comm_, &requests[i]);
+    };
+    if (!sends_first) receives();
+    for (std::size_t i = 0; i < n; ++i)
+      send(cube_.address(), 1, outs_[i].type, outs_[i].rank, outs_[i].tag, comm_, &requests[n + i]);
+    if (sends_first) receives();
+  }
+  int count() const { return int(requests.size()); }
+
+  std::vector<MPI_Request> requests;
+
+ private:
+  static int tag_of(const Triple& d) { return 13 + d[0] + 3 * d[1] + 9 * d[2]; }
+  struct One {
+    MPI_Datatype type;
+    int rank, tag;
+  };
+  Cube& cube_;
+  MPI_Comm comm_;
+  std::vector<One> ins_, outs_;
+};
+
+enum class Wait { all, any, some, testall, one };
+const char* const wait_names[] = {"Waitall", "Waitany", "Waitsome", "Testall", "Wait one by one"};
+
+void finish(std::vector<MPI_Request>& requests, Wait how) {
+  const int n = int(requests.size());
+  std::vector<int> indices(requests.size());
+  int index = 0, done = 0;
+  switch (how) {
+    case Wait::all: MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE); break;
+    case Wait::any:
+      while (index != MPI_UNDEFINED) MPI_Waitany(n, requests.data(), &index, MPI_STATUS_IGNORE);
+      break;
+    case Wait::some:
+      while (done != MPI_UNDEFINED) MPI_Waitsome(n, requests.data(), &done, indices.data(), MPI_STATUSES_IGNORE);
+      break;
+    case Wait::testall:
+      while (!done) MPI_Testall(n, requests.data(), &done, MPI_STATUSES_IGNORE);
+      break;
+    case Wait::one:
+      for (auto& request : requests) MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+}
+
+/// How many kernels and copies this process has begun, on the simulated device; else 0.
+unsigned long long launches() {
+#ifdef CONTRACT_GPU
+  using Calls = unsigned long long (*)(const char*);
+  if (const auto calls = reinterpret_cast<Calls>(dlsym(RTLD_DEFAULT, "dunnageSimCalls")))
+    return calls("cuLaunchKernel") + calls("cuMemcpyAsync");
+#endif
+  return 0;
+}
+
+void exchanges(MPI_Comm comm, int n, int h) {
+  Cube cube(comm, n, h);
+  int round = 0;
+  const auto name = [&](const std::string& what) {
+    return what + ", " + std::to_string(n) + " cells, " + std::to_string(h) + " deep";
+  };
+  // With CONTRACT_LAUNCHES an exchange of 26 regions must not need more launches than that.
+  const char* most = std::getenv("CONTRACT_LAUNCHES");
+  for (const auto how : {Wait::all, Wait::any, Wait::some, Wait::testall, Wait::one})
+    for (const bool sends_first : {false, true}) {
+      const auto what = name(std::string("26 regions, ") + wait_names[int(how)] + (sends_first ? ", sends first" : ""));
+      contract().section(what);
+      Messages messages(cube, comm, all_directions());
+      for (int again = 0; again < 3; ++again) {
+        cube.fill(++round);
+        PMPI_Barrier(comm);
+        const auto before = launches();
+        messages.begin(MPI_Irecv, MPI_Isend, sends_first);
+        if (most) PMPI_Barrier(comm);  // all messages are there
+        finish(messages.requests, how);
+        const auto used = launches() - before;
+        cube.check_all(round, what);
+        if (most && how == Wait::all && again == 2)
+          check(used > 0 && used <= std::strtoull(most, nullptr, 10), what + ", launches", std::to_string(used));
+      }
+    }
+
+  contract().section("persistent");
+  for (const bool together : {true, false}) {
+    Messages messages(cube, comm, all_directions());
+    messages.begin(MPI_Recv_init, MPI_Send_init);
+    for (int again = 0; again < 3; ++again) {
+      cube.fill(++round);
+      if (together)
+        MPI_Startall(messages.count(), messages.requests.data());
+      else
+        for (auto& request : messages.requests) MPI_Start(&request);
+      finish(messages.requests, Wait::all);
+      cube.check_all(round, name(std::string("26 regions, persistent, ") + (together ? "Startall" : "Start")));
+    }
+    for (auto& request : messages.requests) MPI_Request_free(&request);
+  }
+
+  contract().section("six faces");
+  for (int again = 0; again < 3; ++again) {
+    cube.fill(++round);
+    // Edges and corners come along with the faces of later dimensions.
+    for (int k = 0; k < 3; ++k) {
+      Triple up{0, 0, 0}, down{0, 0, 0};
+      up[std::size_t(k)] = 1;
+      down[std::size_t(k)] = -1;
+      Messages messages(cube, comm, {down, up}, k);
+      messages.begin(MPI_Irecv, MPI_Isend);
+      finish(messages.requests, Wait::all);
+    }
+    cube.check_all(round, name("six faces"));
+  }
+}
+
+CONTRACT_PROGRAM(halo) {
+  Contract c("halo", &argc, &argv);
+  Triple dims{0, 0, 0}, periodic{1, 1, 1};
+  MPI_Dims_create(c.ranks, 3, dims.data());
+  MPI_Comm comm;
+  MPI_Cart_create(MPI_COMM_WORLD, 3, dims.data(), periodic.data(), 0, &comm);
+  exchanges(comm, 4, 1);
+  exchanges(comm, 40, 2);
+  MPI_Comm_free(&comm);
+  return c.finish();
+}
+
+}  // namespace halo_contract
