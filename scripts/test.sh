@@ -44,8 +44,8 @@ else
   echo "skipped: programs with ThreadSanitizer do not start on this machine"
 fi
 
-# Programs wait for their launchers and for each other, so that more of them than cores fit beside
-# each other. What measures time is marked `alone` and comes after the others.
+# A worker for each core: with more the ranks of different programs, which poll, keep each other
+# waiting. What measures time is marked `alone` and comes after the others.
 pytest_step() { # NAME FOLDER OPTIONS...
   local name=$1 status=0
   shift
@@ -59,7 +59,7 @@ pytest_step() { # NAME FOLDER OPTIONS...
 for folder in tests/*/; do
   compgen -G "${folder}test_*.py" > /dev/null || continue
   announce "$folder"
-  pytest_step "$(basename "$folder")" "$folder" -m "not alone" -n "$(($(nproc) + 1))" --dist worksteal
+  pytest_step "$(basename "$folder")" "$folder" -m "not alone" -n "$(nproc)" --dist worksteal
   pytest_step "$(basename "$folder")-alone" "$folder" -m alone
 done
 

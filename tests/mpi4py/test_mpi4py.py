@@ -13,8 +13,7 @@ SOME = [*QUICK, "test_cco_ngh_buf", "test_pack", "test_msgspec"]
 MODULES = {
     1: [*SOME, "test_p2p_buf", "test_cco_vec", "test_cco_nb_vec", "test_cco_pr_vec"],
     2: [*SOME, "test_p2p_buf", "test_cco_vec"],
-    3: SOME,
-    5: QUICK,
+    3: QUICK,
 }
 
 PROGRAM = """
