@@ -17,7 +17,7 @@ namespace {
 /// Nothing of ours behind any request.
 bool nothing_of_ours() {
   return process->requests.empty() && !process->attention.load(std::memory_order_relaxed) &&
-         unfinished_sends.load(std::memory_order_relaxed) == 0;
+         unfinished_sends.load(std::memory_order_acquire) == 0;
 }
 
 /// Our operations among the requests of one call, by index; empty if there are none.

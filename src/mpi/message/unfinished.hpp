@@ -20,7 +20,7 @@ void finish_later(std::unique_ptr<transport::Sending> sending, const ErrorsOf& e
 /// Thread-safe.
 void finish_all_sends();
 inline void finish_sends() {
-  if (unfinished_sends.load(std::memory_order_relaxed) != 0) finish_all_sends();
+  if (unfinished_sends.load(std::memory_order_acquire) != 0) finish_all_sends();
 }
 
 }  // namespace dunnage::mpi

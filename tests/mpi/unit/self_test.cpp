@@ -132,6 +132,45 @@ TEST_F(Self, ASynchronousSendWaitsForItsReceive) {
   EXPECT_EQ(into, expected);
 }
 
+/// The receive is posted, so the MPI completes the send at once, with a handle that is all sends'.
+TEST_F(Self, ASendThatEndsAtOnceIsFinishedByTheCallThatTells) {
+  using How = int (*)(const NextTable&, MPI_Request*);
+  const How hows[] = {
+      [](const NextTable& mpi, MPI_Request* send) { return mpi.MPI_Wait(send, MPI_STATUS_IGNORE); },
+      [](const NextTable& mpi, MPI_Request* send) {
+        int flag = 0;
+        return mpi.MPI_Test(send, &flag, MPI_STATUS_IGNORE);
+      },
+      [](const NextTable& mpi, MPI_Request* send) { return mpi.MPI_Waitall(1, send, MPI_STATUSES_IGNORE); },
+      [](const NextTable& mpi, MPI_Request* send) {
+        int index = 0;
+        return mpi.MPI_Waitany(1, send, &index, MPI_STATUS_IGNORE);
+      },
+      [](const NextTable& mpi, MPI_Request* send) {
+        int count = 0, index = 0;
+        return mpi.MPI_Testsome(1, send, &count, &index, MPI_STATUSES_IGNORE);
+      },
+      [](const NextTable& mpi, MPI_Request* send) {
+        int flag = 0;
+        return mpi.MPI_Request_get_status(*send, &flag, MPI_STATUS_IGNORE);
+      },
+  };
+  fake::habits.one_handle_for_ended_sends = true;
+  for (const auto how : hows) {
+    Memory data(1, out, 5);
+    Memory into(1, in, 0);
+    const auto expected = into.with(data.packed());
+    MPI_Request receive;
+    ASSERT_EQ(mpi.MPI_Irecv(into.data(), 1, in, 0, tag, MPI_COMM_WORLD, &receive), MPI_SUCCESS);
+    auto send = begin(data, mpi.MPI_Isend);
+    EXPECT_LT(fake::last_send_bytes(), 17000);
+    ASSERT_EQ(how(mpi, &send), MPI_SUCCESS);
+    data.fill(9);  // the program's again
+    ASSERT_EQ(mpi.MPI_Wait(&receive, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(into, expected);
+  }
+}
+
 TEST_F(Self, ACancelledSendGivesItsAnnouncementBack) {
   const Memory data(1, out, 6);
   for (int i = 0; i < 300; ++i) {  // more than there are announcements at a time
