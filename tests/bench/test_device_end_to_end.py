@@ -41,10 +41,12 @@ spread = 0.03
 slower = 0
 """
 
-built = find_home() simulator = built.path / "lib" / "dunnage" / "sim" kernels = built.path /
-"tests" / "libkernels_on_host.so" mpis = built.mpis(PROGRAM) needs_program = pytest.mark.skipif(not
-mpis, reason=f"{PROGRAM} is not built in {built.path}; it needs nvcc") needs_simulator =
-pytest.mark.skipif(
+built = find_home()
+simulator = built.path / "lib" / "dunnage" / "sim"
+kernels = built.path / "tests" / "libkernels_on_host.so"
+mpis = built.mpis(PROGRAM)
+needs_program = pytest.mark.skipif(not mpis, reason=f"{PROGRAM} is not built in {built.path}; it needs nvcc")
+needs_simulator = pytest.mark.skipif(
     not (simulator / "libcuda.so.1").exists(), reason=f"no simulated device in {simulator}"
 )
 
