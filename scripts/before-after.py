@@ -29,9 +29,13 @@ BENCHMARKS = {
     "message": ("bench_message", 2, ["--repetitions", "21"]),
     "pack": ("bench_pack", 1, ["--mode", "warm", "--quick"]),
     "pack-cold": ("bench_pack", 1, ["--mode", "cold", "--quick"]),
-    "bcast": ("bench_bcast", 2, ["--rounds", "3", "--seconds", "0.3", "--ways", "MPI|dunnage|window"]),
+    "bcast": ("bench_bcast", 2, ["--rounds", "3", "--seconds", "0.3", "--ways", "plain|dunnage"]),
 }
-KEYS = ("pattern", "bytes", "size", "mode", "operation", "ranks", "case", "type", "way")
+KEYS = ("pattern", "bytes", "size", "mode", "operation", "ranks", "buffers", "roots")
+
+
+def median_of(series):
+    return series["loop"]["median"] if "loop" in series else series["median"]
 
 
 def launch(home, program, mpi, ranks, arguments, library):
@@ -52,13 +56,12 @@ def launch(home, program, mpi, ranks, arguments, library):
         if record.get("record") != "result":
             continue
         key = tuple(str(record[name]) for name in KEYS if name in record)
-        series = record["series"]
-        if "dunnage" in series and "plain" in series:
-            if not series["dunnage"].get("verified", True):
-                sys.exit(f"{program} with {library}: wrong bytes, {key}")
-            figures[key] = series["dunnage"]["median"] / series["plain"]["median"]
-        else:
-            figures |= {(*key, name): one["median"] for name, one in series.items() if "median" in one}
+        plain, dunnage = (record["series"].get(name) for name in ("plain", "dunnage"))
+        if not plain or not dunnage:
+            continue
+        if not dunnage.get("verified", True):
+            sys.exit(f"{program} with {library}: wrong bytes, {key}")
+        figures[key] = median_of(dunnage) / median_of(plain)
     return figures
 
 

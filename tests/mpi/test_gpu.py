@@ -78,7 +78,7 @@ def test_between_gpus(launch, flavour, ranks):
 
 
 @pytest.mark.parametrize(
-    "flavour, ranks", [(f, 1) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 3), ("mpich", 3)]
+    "flavour, ranks", [(f, n) for f, n in [("openmpi", 3), ("mpich", 3), ("openmpi5", 1), ("mpich5", 1)] if f in MPIS]
 )
 def test_messages_to_oneself(launch, flavour, ranks, tmp_path):
     report = tmp_path / "report.json"
