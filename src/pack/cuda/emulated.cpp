@@ -175,12 +175,12 @@ DUNNAGE_FUSED_KERNELS(FUSED)
 DUNNAGE_MOVE_KERNELS(MOVE)
 #undef MOVE
 
-#define MOVES(N)                                                                                            \
-  void moves_n##N(const void* parameter, u64 blocks, u32, Translate translate) {                            \
-    auto f = copied<Fused<N, FusedMove>>(parameter);                                                        \
-    for (auto& entry : f.entry) reach(entry.from.user, translate), reach(entry.to.user, translate);         \
-    for (u64 block = 0; block < blocks; ++block)                                                            \
-      for (u32 thread = 0; thread < block_threads; ++thread) run_moves(f, static_cast<u32>(block), thread); \
+#define MOVES(N)                                                                                                     \
+  void moves_n##N(const void* parameter, u64 blocks, u32, Translate translate) {                                     \
+    auto f = copied<Fused<N, FusedMove>>(parameter);                                                                 \
+    for (auto& entry : f.entry) reach(entry.from.user, translate), reach(entry.to.user, translate);                  \
+    for (u64 block = 0; block < blocks; ++block)                                                                     \
+      for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_pack>(f, static_cast<u32>(block), thread); \
   }
 DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
 #undef MOVES

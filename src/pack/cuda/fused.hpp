@@ -66,9 +66,20 @@ DUNNAGE_HD char* locate(const FusedNest& e, std::uint32_t i) {
          static_cast<std::int64_t>(plane) * e.stride[2];
 }
 
-/// Moves the words of one thread. `at` is the first of them.
+/// Where a word comes from, and where it goes.
+struct Ends {
+  const char* from;
+  char* to;
+};
 template <bool Pack, int W>
-DUNNAGE_HD void move_fused(const FusedEntry& e, std::uint32_t at) {
+DUNNAGE_HD Ends ends(const FusedEntry& e, std::uint32_t i) {
+  char *user = locate(e.nest, i), *packed = e.packed + static_cast<std::int64_t>(i) * W;
+  return Pack ? Ends{user, packed} : Ends{packed, user};
+}
+
+/// Moves the words of one thread. `at` is the first of them.
+template <bool Pack, int W, class Entry>
+DUNNAGE_HD void move_fused(const Entry& e, std::uint32_t at) {
   Word<W> words[fused_words];
   char* to[fused_words];
   DUNNAGE_UNROLL
@@ -76,17 +87,17 @@ DUNNAGE_HD void move_fused(const FusedEntry& e, std::uint32_t at) {
     const auto i = at + u * block_threads;
     to[u] = nullptr;
     if (i >= e.words) continue;
-    char *user = locate(e.nest, i), *packed = e.packed + static_cast<std::int64_t>(i) * W;
-    words[u] = load<W>(Pack ? user : packed);
-    to[u] = Pack ? packed : user;
+    const auto word = ends<Pack, W>(e, i);
+    words[u] = load<W>(word.from);
+    to[u] = word.to;
   }
   DUNNAGE_UNROLL
   for (std::uint32_t u = 0; u < fused_words; ++u)
     if (to[u]) store<W>(to[u], words[u]);
 }
 
-template <bool Pack, int N>
-DUNNAGE_HD void run_fused(const Fused<N>& f, std::uint32_t block, std::uint32_t thread) {
+template <bool Pack, int N, class Entry>
+DUNNAGE_HD void run_fused(const Fused<N, Entry>& f, std::uint32_t block, std::uint32_t thread) {
   const auto& entry = fused_entry(f, block);
   const auto at = block * (block_threads * fused_words) + thread;
   switch (entry.word) {

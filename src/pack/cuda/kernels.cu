@@ -97,5 +97,5 @@ DUNNAGE_FUSED_KERNELS(FUSED)
 DUNNAGE_MOVE_KERNELS(MOVE)
 
 #define MOVES(N) \
-  KERNEL moves_n##N(const __grid_constant__ Fused<N, FusedMove> f) { run_moves(f, blockIdx.x, threadIdx.x); }
+  KERNEL moves_n##N(const __grid_constant__ Fused<N, FusedMove> f) { run_fused<is_pack>(f, blockIdx.x, threadIdx.x); }
 DUNNAGE_FUSED_MOVE_KERNELS(MOVES)

@@ -165,26 +165,24 @@ device::Borrowed& Transfers::lane_for(std::int64_t bytes) {
 }
 
 std::vector<const Transfers::Move*> Transfers::begin_fused(const std::vector<Move>& moves) {
-  std::vector<const Move*> alone;
+  std::vector<const Move*> all, alone;
+  for (const auto& move : moves) all.push_back(&move);
+  if (moves.size() == 1) return all;  // by far the most frequent case
   std::vector<pack::gpu::MoveRange> together;
   bool layouts = false;  // a message is contiguous on neither side
-  for (const auto& move : moves) {
-    const pack::gpu::MoveRange range{move.from, move.to, move.size};
-    if (move.size >= large || !fuses(range)) {
-      alone.push_back(&move);
+  for (const auto* move : all) {
+    const pack::gpu::MoveRange range{move->from, move->to, move->size};
+    if (move->size >= large || !fuses(range)) {
+      alone.push_back(move);
       continue;
     }
     together.push_back(range);
-    layouts = layouts ||
-              !(move.from.recipe->recipe.contiguous(0, move.size) || move.to.recipe->recipe.contiguous(0, move.size));
+    layouts = layouts || !(move->from.recipe->recipe.contiguous(0, move->size) ||
+                           move->to.recipe->recipe.contiguous(0, move->size));
   }
   // The kernels that only pack or unpack are faster than those that walk two layouts.
-  if (together.size() > 1 && layouts) {
-    launch_moves(gpu_, lane_, together);
-    return alone;
-  }
-  alone.clear();
-  for (const auto& move : moves) alone.push_back(&move);
+  if (together.size() < 2 || !layouts) return all;
+  launch_moves(gpu_, lane_, together);
   return alone;
 }
 
