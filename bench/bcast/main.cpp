@@ -4,10 +4,10 @@
 // one JSON object per line; see docs/guide/benchmarks.md.
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <regex>
 
 #include "bcast/measure.hpp"
+#include "common/command_line.hpp"
 #include "common/cores.hpp"
 #include "common/record.hpp"
 
@@ -20,21 +20,17 @@ struct Options {
   bench::Plan plan;
 };
 
-void add_options(CLI::App& app, Options& o) {
-  app.add_option("--bytes", o.bytes, "lengths of the messages")
-      ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
-  app.add_option("--ways", o.ways, "only ways whose name this regular expression matches");
-  app.add_option("--cases", o.cases,
-                 "buffers and roots: one buffer (warm) or several in turn (rotated); "
-                 "always rank 0, or another rank each time (all)")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"warm:0", "rotated:0", "warm:all", "rotated:all"}));
-  app.add_option("--rotated-bytes", o.plan.rotated, "least size of rotated buffers")->check(CLI::PositiveNumber);
-  app.add_option("--rounds", o.plan.rounds, "number of rounds through all ways")->check(CLI::Range(1, 1000));
-  app.add_option("--most", o.plan.most, "broadcasts of each way in a round, by each method")
-      ->check(CLI::Range(1, 100000));
-  app.add_option("--seconds", o.plan.seconds, "about how long a case may take")->check(CLI::PositiveNumber);
+void add_options(bench::CommandLine& line, Options& o) {
+  line.numbers("--bytes", o.bytes, "lengths of the messages", std::int64_t{1}, std::int64_t{1} << 30);
+  line.text("--ways", o.ways, "only ways whose name this regular expression matches");
+  line.texts("--cases", o.cases,
+             "buffers and roots: one buffer (warm) or several in turn (rotated); "
+             "always rank 0, or another rank each time (all)",
+             {"warm:0", "rotated:0", "warm:all", "rotated:all"});
+  line.number("--rotated-bytes", o.plan.rotated, "least size of rotated buffers", decltype(o.plan.rotated){1});
+  line.number("--rounds", o.plan.rounds, "number of rounds through all ways", 1, 1000);
+  line.number("--most", o.plan.most, "broadcasts of each way in a round, by each method", 1, 100000);
+  line.number("--seconds", o.plan.seconds, "about how long a case may take", std::numeric_limits<double>::min());
 }
 
 void run(const Options& o, bool dunnage, int rank, bool& right) {
@@ -68,15 +64,12 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  CLI::App app("Broadcasts with and without Dunnage");
+  bench::CommandLine line("Broadcasts with and without Dunnage");
   Options options;
-  add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    const int code = rank == 0 ? app.exit(e) : 0;
+  add_options(line, options);
+  if (const auto status = line.read(argc, argv, rank == 0)) {
     MPI_Finalize();
-    return code;
+    return *status;
   }
   const int core = bench::bind_to_core(rank);
   auto first = bench::header();

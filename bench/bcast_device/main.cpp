@@ -8,13 +8,13 @@
 // bytes; 3: no GPU.
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
 #include <optional>
 
 #include "bcast/buffers.hpp"
 #include "bcast/clock.hpp"
+#include "common/command_line.hpp"
 #include "common/cores.hpp"
 #include "common/past.hpp"
 #include "common/record.hpp"
@@ -167,15 +167,13 @@ bool run(const Options& o, const Gpu& gpu) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app("Broadcasts from one GPU's memory to others'");
+  CommandLine line("Broadcasts from one GPU's memory to others'");
   Options options;
-  app.add_option("--bytes", options.bytes, "lengths of the messages")
-      ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 30));
-  app.add_option("--rounds", options.rounds, "number of rounds through all ways")->check(CLI::Range(1, 1000));
-  app.add_option("--each", options.each, "broadcasts of each way in a round")->check(CLI::Range(1, 10000));
-  app.add_option("--nccl", options.nccl, "NCCL's library");
-  CLI11_PARSE(app, argc, argv);
+  line.numbers("--bytes", options.bytes, "lengths of the messages", std::int64_t{1}, std::int64_t{1} << 30);
+  line.number("--rounds", options.rounds, "number of rounds through all ways", 1, 1000);
+  line.number("--each", options.each, "broadcasts of each way in a round", 1, 10000);
+  line.text("--nccl", options.nccl, "NCCL's library");
+  if (const auto status = line.read(argc, argv)) return *status;
   const Gpu gpu(rank_before_init());
   MPI_Init(&argc, &argv);
   const Ranks at;

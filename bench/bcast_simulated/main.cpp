@@ -1,11 +1,11 @@
 // bench_bcast_simulated: how long broadcasts would take on networks larger than any machine here.
 // Simulates every message of their schedules (simulate.hpp). Writes one JSON object per line.
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "collective/bcast.hpp"
 #include "collective/cost.hpp"
+#include "common/command_line.hpp"
 #include "platforms.hpp"
 #include "simulate.hpp"
 
@@ -51,13 +51,13 @@ void run(const bench::Platform& platform, std::int32_t ranks, std::int64_t bytes
 
 int main(int argc, char** argv) {
   Options o;
-  CLI::App app("Simulated broadcasts on large networks; one JSON object per line");
-  app.add_option("--ranks", o.ranks, "how many")->delimiter(',')->check(CLI::Range(2, 1 << 20));
-  app.add_option("--bytes", o.bytes, "of the message")->delimiter(',')->check(CLI::PositiveNumber);
-  app.add_option("--platform", o.platform, "only the one of this name");
-  app.add_option("--ranks-per-host", o.per_host)->check(CLI::PositiveNumber);
-  app.add_option("--most-in-ring", o.most_in_ring, "rings and chains among more are left out");
-  CLI11_PARSE(app, argc, argv);
+  bench::CommandLine line("Simulated broadcasts on large networks; one JSON object per line");
+  line.numbers("--ranks", o.ranks, "how many", 2, 1 << 20);
+  line.numbers("--bytes", o.bytes, "of the message", std::int64_t{1});
+  line.text("--platform", o.platform, "only the one of this name");
+  line.number("--ranks-per-host", o.per_host, "of every host", 1);
+  line.number("--most-in-ring", o.most_in_ring, "rings and chains among more are left out");
+  if (const auto status = line.read(argc, argv)) return *status;
   for (const auto& platform : bench::platforms(o.per_host)) {
     if (!o.platform.empty() && platform.name != o.platform) continue;
     std::cout << nlohmann::json{{"record", "platform"},

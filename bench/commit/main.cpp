@@ -3,7 +3,6 @@
 // rank. Writes one JSON object per line; see docs/guide/benchmarks.md.
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "common/past.hpp"
 #include "common/record.hpp"
 #include "constructors.hpp"
@@ -103,10 +103,10 @@ bool measure(const bench::Constructor& constructor, int repetitions) {
 
 int main(int argc, char** argv) {
   int most = 1000000, repetitions = 31;
-  CLI::App app("Measures what committing and freeing datatypes costs; writes JSON lines");
-  app.add_option("--most", most, "number of entries of the longest list");
-  app.add_option("--repetitions", repetitions, "samples per series")->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
+  bench::CommandLine line("Measures what committing and freeing datatypes costs; writes JSON lines");
+  line.number("--most", most, "number of entries of the longest list");
+  line.number("--repetitions", repetitions, "samples per series", 1);
+  if (const auto status = line.read(argc, argv)) return *status;
 
   MPI_Init(&argc, &argv);
   bench::print(bench::header());

@@ -48,7 +48,10 @@ struct NoDevice : std::runtime_error {
   X(cuMemcpy3DAsync)              \
   X(cuModuleLoadData)             \
   X(cuModuleGetFunction)          \
-  X(cuLaunchKernel)
+  X(cuLaunchKernel)               \
+  X(cuIpcGetMemHandle)            \
+  X(cuIpcOpenMemHandle)           \
+  X(cuIpcCloseMemHandle)
 
 struct Driver {
 #define BENCH_MEMBER(name) decltype(&::name) name;

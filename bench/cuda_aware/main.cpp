@@ -96,10 +96,10 @@ int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    CLI::App app("Messages on device memory; writes JSON lines");
+    CommandLine line("Messages on device memory; writes JSON lines");
     Options options;
-    add_options(app, options);
-    if (const auto code = begin_on_two_ranks(app, argc, argv, "bench_cuda_aware")) return *code;
+    add_options(line, options);
+    if (const auto code = begin_on_two_ranks(line, argc, argv, "bench_cuda_aware")) return *code;
     const nlohmann::json head = header(gpu, cores);
     if (rank == 0) print(head);
     const bool right = run(options, gpu, rank, head);

@@ -1,7 +1,6 @@
 #include "cuda_aware/options.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace bench {
 
@@ -9,31 +8,30 @@ bool Options::wants(const std::string& what) const {
   return std::find(memory.begin(), memory.end(), what) != memory.end();
 }
 
-void add_options(CLI::App& app, Options& o) {
-  const auto size = CLI::Range(std::size_t{1}, std::size_t{1} << 30);  // MPI's counts are ints
-  app.add_option("--memory", o.memory, "the memory of the messages; references: the copy engine and NCCL, no messages")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"device", "host", "staged", "references"}));
-  app.add_option("--bytes", o.bytes, "contiguous payloads")->delimiter(',')->check(size);
-  app.add_option("--fresh-bytes", o.fresh_bytes, "contiguous payloads in memory that is new each time")
-      ->delimiter(',')
-      ->check(size);
-  app.add_option("--strided-bytes", o.strided_bytes, "payloads of vectors, powers of two")->delimiter(',')->check(size);
-  app.add_option("--blocks", o.blocks, "bytes of a block of the vectors, powers of two")
-      ->delimiter(',')
-      ->check(CLI::Range(std::size_t{4}, std::size_t{1} << 20));
-  app.add_option("--window", o.window, "messages in progress at once")->check(CLI::Range(1, 1000));
-  app.add_option("--most", o.most, "the most bytes of one side's window")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40));
-  app.add_option("--too-long", o.too_long, "leave out a series that would take more seconds");
-  app.add_option("--seconds", o.effort.seconds, "about how long one series may take");
-  app.add_option("--least-samples", o.effort.least)->check(CLI::PositiveNumber);
-  app.add_option("--most-samples", o.effort.most)->check(CLI::PositiveNumber);
-  app.add_option("--nccl", o.nccl, "the path of NCCL's library");
-  const std::map<std::string, Damage> places{
-      {"none", Damage::none}, {"first", Damage::first}, {"last", Damage::last}, {"gap", Damage::gap}};
-  app.add_option("--damage", o.damage, "change a received byte, to see that the check finds it")
-      ->transform(CLI::CheckedTransformer(places));
+Damage Options::damage() const {
+  return damaged == "first"  ? Damage::first
+         : damaged == "last" ? Damage::last
+         : damaged == "gap"  ? Damage::gap
+                             : Damage::none;
+}
+
+void add_options(CommandLine& line, Options& o) {
+  const std::size_t one = 1, most = std::size_t{1} << 30;  // MPI's counts are ints
+  line.texts("--memory", o.memory, "the memory of the messages; references: the copy engine and NCCL, no messages",
+             {"device", "host", "staged", "references"});
+  line.numbers("--bytes", o.bytes, "contiguous payloads", one, most);
+  line.numbers("--fresh-bytes", o.fresh_bytes, "contiguous payloads in memory that is new each time", one, most);
+  line.numbers("--strided-bytes", o.strided_bytes, "payloads of vectors, powers of two", one, most);
+  line.numbers("--blocks", o.blocks, "bytes of a block of the vectors, powers of two", std::size_t{4}, one << 20);
+  line.number("--window", o.window, "messages in progress at once", 1, 1000);
+  line.number("--most", o.most, "the most bytes of one side's window", one, one << 40);
+  line.number("--too-long", o.too_long, "leave out a series that would take more seconds");
+  line.number("--seconds", o.effort.seconds, "about how long one series may take");
+  line.number("--least-samples", o.effort.least, "the fewest samples of a series", decltype(o.effort.least){1});
+  line.number("--most-samples", o.effort.most, "the most samples of a series", decltype(o.effort.most){1});
+  line.text("--nccl", o.nccl, "the path of NCCL's library");
+  line.text("--damage", o.damaged, "change a received byte, to see that the check finds it",
+            {"none", "first", "last", "gap"});
 }
 
 }  // namespace bench

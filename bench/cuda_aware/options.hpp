@@ -1,10 +1,10 @@
 // The options of the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "cuda_aware/measure.hpp"
 
 namespace bench {
@@ -19,11 +19,12 @@ struct Options {
   double too_long = 10;  ///< seconds; a series that would take longer is left out
   Effort effort;
   std::string nccl = "libnccl.so.2";
-  Damage damage = Damage::none;
+  std::string damaged = "none";
 
   bool wants(const std::string& what) const;
+  Damage damage() const;
 };
 
-void add_options(CLI::App& app, Options& options);
+void add_options(CommandLine& line, Options& options);
 
 }  // namespace bench

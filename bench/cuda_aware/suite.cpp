@@ -44,7 +44,7 @@ void Suite::one(const Name& name, Buffers& buffers, const Make& make, Pace& pace
     return;
   }
   const auto exchange = make(name.operation, buffers, window);
-  Series series = measure(*exchange, buffers, pattern_, options_.effort, name.fresh, options_.damage);
+  Series series = measure(*exchange, buffers, pattern_, options_.effort, name.fresh, options_.damage());
   right_ = right_ && series.right;
   record["verified"] = series.right;
   record["seconds"] = quantiles(std::move(series.seconds));

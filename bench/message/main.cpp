@@ -14,7 +14,6 @@
 // The first three are measured blocking and nonblocking.
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -150,12 +149,12 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  CLI::App app("Ping-pongs with and without Dunnage");
+  bench::CommandLine line("Ping-pongs with and without Dunnage");
   int repetitions = 41;
   long most = 4 << 20;
-  app.add_option("--repetitions", repetitions, "number of samples of each series");
-  app.add_option("--most", most, "largest payload in bytes");
-  if (const auto code = bench::begin_on_two_ranks(app, argc, argv, "bench_message")) return *code;
+  line.number("--repetitions", repetitions, "number of samples of each series");
+  line.number("--most", most, "largest payload in bytes");
+  if (const auto code = bench::begin_on_two_ranks(line, argc, argv, "bench_message")) return *code;
   if (rank == 0) bench::print(bench::header());
   one_call(rank, repetitions);
   bool right = true;

@@ -7,7 +7,6 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
 #include <regex>
@@ -28,18 +27,18 @@ struct Options {
   std::string schemes = ".*";
 };
 
-void add_options(CLI::App& app, Options& o) {
-  const auto payload = CLI::Range(long(sizeof(double)), 1L << 30);  // counts are ints
-  app.add_option("--least", o.least, "smallest payload in bytes")->check(payload);
-  app.add_option("--most", o.most, "largest payload in bytes")->check(payload);
-  app.add_option("--step", o.step, "factor from one payload to the next")->check(CLI::Range(2L, 1L << 30));
-  app.add_option("--exchanges", o.exchanges, "ping-pongs of each series")->check(CLI::Range(1, 1'000'000));
-  app.add_option("--flush", o.flush, "bytes rewritten before each exchange, more than the last-level cache; 0: none")
-      ->check(CLI::Range(0L, 1L << 40));
-  app.add_option("--schemes", o.schemes, "only schemes whose names match this regular expression");
-  app.add_option("--seconds", o.seconds, "leave out a scheme at a payload if it would take longer");
-  app.add_option("--element-seconds", o.element_seconds, "as --seconds, for packing by element");
-  app.add_option("--one-sided-most", o.one_sided_most, "largest payload of one-sided transfers");
+void add_options(bench::CommandLine& line, Options& o) {
+  constexpr long fewest = sizeof(double), most = 1L << 30;  // counts are ints
+  line.number("--least", o.least, "smallest payload in bytes", fewest, most);
+  line.number("--most", o.most, "largest payload in bytes", fewest, most);
+  line.number("--step", o.step, "factor from one payload to the next", 2L, most);
+  line.number("--exchanges", o.exchanges, "ping-pongs of each series", 1, 1'000'000);
+  line.number("--flush", o.flush, "bytes rewritten before each exchange, more than the last-level cache; 0: none", 0L,
+              1L << 40);
+  line.text("--schemes", o.schemes, "only schemes whose names match this regular expression");
+  line.number("--seconds", o.seconds, "leave out a scheme at a payload if it would take longer");
+  line.number("--element-seconds", o.element_seconds, "as --seconds, for packing by element");
+  line.number("--one-sided-most", o.one_sided_most, "largest payload of one-sided transfers");
 }
 
 nlohmann::json header(const Options& o, int rank, bool& dunnage) {
@@ -110,10 +109,10 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  CLI::App app("Sends of non-contiguous data with and without Dunnage");
+  bench::CommandLine line("Sends of non-contiguous data with and without Dunnage");
   Options options;
-  add_options(app, options);
-  if (const auto code = bench::begin_on_two_ranks(app, argc, argv, "bench_noncontiguous_send")) return *code;
+  add_options(line, options);
+  if (const auto code = bench::begin_on_two_ranks(line, argc, argv, "bench_noncontiguous_send")) return *code;
   bool dunnage;
   const nlohmann::json first = header(options, rank, dunnage);
   if (rank == 0) bench::print(first);

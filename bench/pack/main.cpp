@@ -2,9 +2,9 @@
 // hand-written loops and copies. An ordinary MPI program for one rank. Writes one JSON object per
 // line; see docs/guide/benchmarks.md.
 
-#include <CLI/CLI.hpp>
 #include <regex>
 
+#include "common/command_line.hpp"
 #include "common/record.hpp"
 #include "experiment.hpp"
 
@@ -63,17 +63,16 @@ bool run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Measures MPI_Pack and MPI_Unpack on host memory; writes JSON lines");
-  app.add_option("--pattern", options.pattern, "only patterns whose names match this regular expression");
-  app.add_option("--mode", options.mode, "cold: large patterns from memory; warm: small ones from the caches")
-      ->check(CLI::IsMember({"cold", "warm", "both"}));
-  app.add_option("--operation", options.operation)->check(CLI::IsMember({"pack", "unpack", "both"}));
-  app.add_option("--repetitions", options.repetitions, "samples per series (default: 15 cold, 31 warm)")
-      ->check(CLI::PositiveNumber);
-  app.add_flag("--quick", options.quick, "5 samples per series");
-  app.add_flag("--list", options.list, "list the patterns and stop");
-  app.add_option("--max-bytes", options.max_bytes, "skip patterns whose buffer is larger");
-  CLI11_PARSE(app, argc, argv);
+  bench::CommandLine line("Measures MPI_Pack and MPI_Unpack on host memory; writes JSON lines");
+  line.text("--pattern", options.pattern, "only patterns whose names match this regular expression");
+  line.text("--mode", options.mode, "cold: large patterns from memory; warm: small ones from the caches",
+            {"cold", "warm", "both"});
+  line.text("--operation", options.operation, "what is measured", {"pack", "unpack", "both"});
+  line.number("--repetitions", options.repetitions, "samples per series (default: 15 cold, 31 warm)", 1);
+  line.flag("--quick", options.quick, "5 samples per series");
+  line.flag("--list", options.list, "list the patterns and stop");
+  line.number("--max-bytes", options.max_bytes, "skip patterns whose buffer is larger");
+  if (const auto status = line.read(argc, argv)) return *status;
 
   MPI_Init(&argc, &argv);
   const bool right = run(options);

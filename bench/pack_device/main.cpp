@@ -3,10 +3,10 @@
 // CUDA's copies, and the limit of the memory. An ordinary MPI program for one rank. Writes one JSON
 // object per line; see docs/guide/benchmarks.md. Exit status 0: done; 1: wrong bytes; 2: failed; 3:
 // no GPU.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 
+#include "common/command_line.hpp"
 #include "common/record.hpp"
 #include "experiment.hpp"
 
@@ -61,22 +61,20 @@ int measure(const Options& options, const bench::Device& device) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Measures MPI_Pack and MPI_Unpack on device memory; writes JSON lines");
-  app.add_option("--case", options.cases, "what is packed, for example 'box 8x1024x128' (cases.hpp)");
-  app.add_option("--start", options.starts, "zero, odd or aligned")->check(CLI::IsMember({"zero", "odd", "aligned"}));
-  app.add_option("--operation", options.operations)->check(CLI::IsMember({"pack", "unpack"}));
-  app.add_option("--mode", options.modes)->check(CLI::IsMember({"cold", "warm"}));
-  app.add_option("--repetitions", options.repetitions.samples, "samples per series")->check(CLI::PositiveNumber);
-  app.add_option("--warm-ups", options.repetitions.warm_ups)->check(CLI::NonNegativeNumber);
-  app.add_option("--allocation", options.allocation, "bytes of the user's buffer");
-  app.add_option("--seconds", options.seconds, "begin no case after this time");
-  app.add_option("--plain-seconds", options.plain_seconds, "leave out calls of plain MPI that would take longer");
-  app.add_flag("--plain", options.plain, "measure the MPI's own functions, which have to be CUDA-aware");
-  app.add_flag("--dunnage", options.dunnage, "measure Dunnage's functions; Dunnage has to be loaded");
-  app.add_option("--try", options.attempt,
-                 "pack once through plain or dunnage and stop; status 0 if the bytes are right")
-      ->check(CLI::IsMember({"plain", "dunnage"}));
-  CLI11_PARSE(app, argc, argv);
+  bench::CommandLine line("Measures MPI_Pack and MPI_Unpack on device memory; writes JSON lines");
+  line.texts_with_commas("--case", options.cases, "what is packed, for example 'box 8x1024x128' (cases.hpp)");
+  line.texts("--start", options.starts, "where the data begin", {"zero", "odd", "aligned"});
+  line.texts("--operation", options.operations, "what is measured", {"pack", "unpack"});
+  line.texts("--mode", options.modes, "state of the caches", {"cold", "warm"});
+  line.number("--repetitions", options.repetitions.samples, "samples per series", 1);
+  line.number("--warm-ups", options.repetitions.warm_ups, "calls before the samples", 0);
+  line.number("--allocation", options.allocation, "bytes of the user's buffer");
+  line.number("--seconds", options.seconds, "begin no case after this time");
+  line.number("--plain-seconds", options.plain_seconds, "leave out calls of plain MPI that would take longer");
+  line.flag("--plain", options.plain, "measure the MPI's own functions, which have to be CUDA-aware");
+  line.flag("--dunnage", options.dunnage, "measure Dunnage's functions; Dunnage has to be loaded");
+  line.text("--try", options.attempt, "pack once and stop; status 0 if the bytes are right", {"plain", "dunnage"});
+  if (const auto status = line.read(argc, argv)) return *status;
   try {
     // CUDA must be initialised before MPI, as CUDA-aware MPIs ask.
     const bench::Device device;

@@ -9,7 +9,6 @@
 // no GPU.
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -18,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "common/cores.hpp"
 #include "common/past.hpp"
 #include "common/record.hpp"
@@ -188,13 +188,13 @@ int run(const Options& options, const Gpu* gpu) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Messages of a rank to itself");
-  app.add_option("--bytes", options.bytes, "packed sizes")->delimiter(',');
-  app.add_option("--blocks", options.blocks, "bytes of a block; 0: contiguous")->delimiter(',');
-  app.add_option("--memory", options.memory, "device or host")->check(CLI::IsMember({"device", "host"}));
-  app.add_option("--rounds", options.rounds, "turns of each way");
-  app.add_option("--each", options.each, "messages in a turn");
-  CLI11_PARSE(app, argc, argv);
+  CommandLine line("Messages of a rank to itself");
+  line.numbers("--bytes", options.bytes, "packed sizes");
+  line.numbers("--blocks", options.blocks, "bytes of a block; 0: contiguous");
+  line.text("--memory", options.memory, "where the data are", {"device", "host"});
+  line.number("--rounds", options.rounds, "turns of each way");
+  line.number("--each", options.each, "messages in a turn");
+  if (const auto status = line.read(argc, argv)) return *status;
   // The driver is loaded before MPI_Init, as programs that choose their GPU by the rank do.
   std::optional<Gpu> gpu;
   if (options.memory == "device") try {

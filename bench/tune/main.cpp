@@ -8,7 +8,6 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "base/machine.hpp"
@@ -106,15 +105,15 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  CLI::App app("Measures what packing and messages cost");
+  bench::CommandLine line("Measures what packing and messages cost");
   Options options;
-  app.add_option("--seconds", options.seconds, "about how long it may take")->check(CLI::Range(0.0, 600.0));
-  const auto payload = CLI::Range(1024L, 1L << 28);
-  app.add_option("--least", options.least, "smallest message in bytes")->check(payload);
-  app.add_option("--most", options.most, "largest message in bytes")->check(payload);
-  app.add_flag("--tickets", options.tickets, "only messages that may go by ticket: strided senders");
-  app.add_flag("--network", options.network, "only the MPI's own messages, one at a time and many in a row");
-  if (const auto code = bench::begin_on_two_ranks(app, argc, argv, "bench_tune")) return *code;
+  line.number("--seconds", options.seconds, "about how long it may take", 0.0, 600.0);
+  constexpr long fewest = 1024, most = 1L << 28;  // bytes
+  line.number("--least", options.least, "smallest message in bytes", fewest, most);
+  line.number("--most", options.most, "largest message in bytes", fewest, most);
+  line.flag("--tickets", options.tickets, "only messages that may go by ticket: strided senders");
+  line.flag("--network", options.network, "only the MPI's own messages, one at a time and many in a row");
+  if (const auto code = bench::begin_on_two_ranks(line, argc, argv, "bench_tune")) return *code;
   const nlohmann::json first = header(rank);
   if (rank == 0) bench::print(first);
   const bool right = run(options, rank);

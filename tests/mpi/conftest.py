@@ -11,7 +11,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from installed import BUILD, MPIS, command, environment  # noqa: E402
+from installed import BUILD, MPIS, command, environment, yielding  # noqa: E402
 
 PRELOAD = BUILD / "lib" / "libdunnage.so"
 
@@ -103,7 +103,7 @@ def launch():
             pytest.skip(f"{PRELOAD} is not built")
         key = name, program, arguments, ranks, mode, through, tuple(variables.items())
         if key not in done:
-            words = command(mpi, ranks, {**MODES[mode], **variables})
+            words = command(mpi, ranks, yielding(mpi, {**MODES[mode], **variables}))
             done[key] = execute([*words, *through, path, *name_inside, *map(str, arguments)], limit)
         return done[key]
 

@@ -11,6 +11,8 @@ from test_contract import judge
 
 PRELOAD = BUILD.parent / "build-asan" / "lib" / "libdunnage.so"
 SUPPRESSIONS = Path(__file__).with_name("asan.supp")
+# scripts/build.sh builds for one family with sanitizers.
+FLAVOURS = [f for f in ("openmpi", "mpich") if (PRELOAD.parent / "dunnage" / f"libdunnage-{f}.so").exists()]
 # The MPIs leak, and the programs are not built with sanitizers.
 OPTIONS = f"detect_leaks=0:verify_asan_link_order=0:suppressions={SUPPRESSIONS}"
 
@@ -22,7 +24,7 @@ def runtime():
     ).stdout.strip()
 
 
-@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+@pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize(
     "program, ranks",
     [("blocking", 2), ("nonblocking", 2), ("persistent", 2), ("large", 3), ("pack", 1), ("communicators", 2)],
@@ -32,7 +34,7 @@ def test_nothing_is_found(launch, flavour, program, ranks):
     judge(run, lambda: launch(flavour, f"contract_{program}", ranks=ranks))
 
 
-@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+@pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize("seed", [{}, {"CONTRACT_SEED": "44499155"}], ids=["any", "44499155"])
 def test_nothing_is_found_on_devices(launch, flavour, seed):
     sim = PRELOAD.parent / "dunnage" / "sim"

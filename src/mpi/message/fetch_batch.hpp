@@ -34,9 +34,11 @@ class FetchBatch {
   void add(DeviceFetch fetch);
   /// Begins what has been added, and ends what has come.
   void go_on();
-  /// Whether what has been added takes longer to move than a launch takes. Such data should not
-  /// wait for more to come.
-  bool worth_a_launch() const { return pending_bytes_ >= longer_than_a_launch; }
+  /// Whether what has been added should not wait for more to come: it takes longer to move than a
+  /// launch takes, and either nothing is under way or it is worth a launch of its own.
+  bool worth_a_launch() const {
+    return pending_bytes_ >= longer_than_a_launch && (flights_.empty() || pending_.size() >= worth_of_messages);
+  }
   struct Failure {
     int index, code;  // the request's; an MPI error code
   };
@@ -55,6 +57,7 @@ class FetchBatch {
   };
   /// A launch takes 2.5 us of the host's time, in which a link between GPUs moves so many bytes.
   static constexpr std::int64_t longer_than_a_launch = 1 << 20;
+  static constexpr std::size_t worth_of_messages = 4;
   static std::int64_t bytes_of(const std::vector<Pending>& messages);
   void end(const std::vector<Pending>& messages, int code);
 

@@ -5,6 +5,7 @@
 // MPI.
 #pragma once
 
+#include <malloc.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -33,6 +34,9 @@ class Contract {
       MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     }
     self() = this;
+    // Memory that was freed is used again. New pages for every buffer would take most of the time.
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
     const char* limit = std::getenv("CONTRACT_TIMEOUT");
     std::signal(SIGALRM, fatal);
     std::signal(SIGSEGV, fatal);

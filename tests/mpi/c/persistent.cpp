@@ -18,7 +18,7 @@ int recv_init(const Region& r, int from, int tag, MPI_Request* request) {
 
 void every_type(const Pair& p) {
   for (const Sample& sample : samples())
-    for (int n : {2, 100, 9000, 150000}) {
+    for (int n : {2, 100, 9000, 40000}) {
       if (!p.active) continue;
       Region r(sample, n, n < 2000 ? 2 : 1);
       for (const Mode& mode : modes) {

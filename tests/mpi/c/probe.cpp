@@ -46,7 +46,7 @@ void receive(const Way& way, MPI_Message& message, Region& r, int source, int ta
 
 void every_type(const Pair& p) {
   for (const Sample& sample : samples())
-    for (int n : {2, 1100, 150000}) {
+    for (int n : {2, 1100, 40000}) {
       if (!p.active) continue;
       Region r(sample, n);
       int round = 0;

@@ -166,10 +166,10 @@ inline const std::vector<Sample>& same_signature() {
   return all;
 }
 
-// A few bytes, and sizes on both sides of the eager limits, to more than 1 MiB (in units of 8
-// bytes).
+// A few bytes, and sizes on both sides of the eager limits (in units of 8 bytes). contract_large has
+// those from 1 MiB on.
 inline const Ints& sizes() {
-  static const Ints all = {2, 100, 1100, 9000, 150000};
+  static const Ints all = {2, 100, 1100, 9000, 40000};
   return all;
 }
 
@@ -184,7 +184,7 @@ inline void scramble(unsigned char* at, std::size_t n, unsigned seed) {
 
 // What it takes long to find out about `count` elements of a type.
 struct Known {
-  std::shared_ptr<const Typemap> map;
+  std::shared_ptr<const Typemap> map, runs;
   std::optional<bool> quirky;  // whether this MPI differs from the typemap
 };
 
@@ -212,6 +212,7 @@ class Region {
         name(name_),
         shared_map_(k.map ? k.map : k.map = std::make_shared<Typemap>(typemap(type_, count_))),
         map_(*shared_map_),
+        shared_runs_(k.runs ? k.runs : k.runs = std::make_shared<Typemap>(runs_of(map_))),
         bounds_(bounds_of(map_)),
         size_(size_of(map_)),
         margin_(margin()),
@@ -246,7 +247,7 @@ class Region {
   void poison() { std::fill(memory_.begin(), memory_.end(), kPoison); }
 
   // The bytes that a send of this region must deliver.
-  Bytes packed() const { return quirky_ ? plain_packed() : oracle_pack(map_, origin_); }
+  Bytes packed() const { return quirky_ ? plain_packed() : oracle_pack(*shared_runs_, origin_); }
 
   // The region must hold the stream (all of it or, for a short message, its beginning) and
   // elsewhere nothing but poison.
@@ -254,19 +255,19 @@ class Region {
     const Bytes got = memory_;
     poison();
     if (!quirky_)
-      oracle_unpack(map_, stream, origin_);
+      oracle_unpack(*shared_runs_, stream, origin_);
     else if (stream.size() == std::size_t(size_))
       plain_unpack(stream);
     else
       return;  // what a short message means for a type in the wrong order is anyone's guess
-    std::size_t i = 0;
-    while (i < got.size() && got[i] == memory_[i]) ++i;
-    if (i == got.size())
+    if (got == memory_) {
       check(true, what);
-    else
+    } else {
+      const auto i = std::mismatch(got.begin(), got.end(), memory_.begin()).first - got.begin();
       check(false, what,
             "offset " + std::to_string(memory_.data() + i - origin_) + " expected " + std::to_string(memory_[i]) +
                 " got " + std::to_string(got[i]));
+    }
     memory_ = got;
   }
   void expect_untouched(const std::string& what) {
@@ -315,18 +316,19 @@ class Region {
   bool differs_from_plain() {
     if (size_ == 0) return false;
     fill(1);
-    const Bytes stream = oracle_pack(map_, origin_);
+    const Bytes stream = oracle_pack(*shared_runs_, origin_);
     if (plain_packed() != stream) return true;
     poison();
     plain_unpack(stream);
     const Bytes got = memory_;
     poison();
-    oracle_unpack(map_, stream, origin_);
+    oracle_unpack(*shared_runs_, stream, origin_);
     return got != memory_;
   }
 
   std::shared_ptr<const Typemap> shared_map_;
   const Typemap& map_;
+  std::shared_ptr<const Typemap> shared_runs_;
   Bounds bounds_;
   MPI_Aint size_, margin_;
   Bytes memory_;

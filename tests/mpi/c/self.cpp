@@ -214,7 +214,7 @@ void every_order() {
   int turn = 0;
   for (int order = 0; order < orders; ++order)
     for (const auto& [from, to] : memories)
-      for (const int n : {1, 40, 700, 9000, 150000})
+      for (const int n : {1, 40, 700, 9000, 40000})
         for (int out = 0; out < 3; ++out)
           for (int in = 0; in < 3; ++in) {
             if (n < 4 && (out == 2 || in == 2)) continue;
