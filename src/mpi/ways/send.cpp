@@ -39,6 +39,22 @@ void avoid(std::uint32_t receiver, std::int64_t bytes) {
   for (auto* way : ways()) way->avoid(receiver, bytes);
 }
 
+/// A message from device memory to that rank of MPI_COMM_WORLD.
+Outbound from_device(const SendCall& call, std::uint32_t receiver, std::int64_t bytes, memory::Buffer buffer) {
+  Outbound message{{}, receiver, call.tag, bytes};
+  message.contiguous = contiguous_on_gpu(buffer);
+  message.buffer = std::move(buffer);
+  if (static_cast<int>(receiver) != process->rank) message.gpu_way = gpu_way_to(message.buffer, receiver);
+  return message;
+}
+
+/// When a persistent request is made, its receiver may not have told yet what it can read.
+void ask_again(Outbound& message) {
+  answer_letters();
+  if (static_cast<int>(message.receiver) != process->rank)
+    message.gpu_way = gpu_way_to(message.buffer, message.receiver);
+}
+
 /// The message as the ways see it. Nothing if it is none for them: too short, to nobody or to
 /// another world, or packed by the MPI's own rules.
 std::optional<Outbound> outbound(const SendCall& call) try {
@@ -54,14 +70,10 @@ std::optional<Outbound> outbound(const SendCall& call) try {
   const auto rank = world_rank(call.comm, call.dest);
   if (rank < 0) return std::nullopt;
   const auto receiver = static_cast<std::uint32_t>(rank);
-  Outbound message{{}, receiver, call.tag, bytes};
   if (!surely_host(call.buffer))
-    if (auto data = on_gpu(call.buffer, call.count, call.type, known)) {
-      message.contiguous = contiguous_on_gpu(*data);
-      message.buffer = std::move(*data);
-      if (rank != process->rank) message.gpu_way = gpu_way_to(message.buffer, receiver);
-      return message;
-    }
+    if (auto data = on_gpu(call.buffer, call.count, call.type, known))
+      return from_device(call, receiver, bytes, std::move(*data));
+  Outbound message{{}, receiver, call.tag, bytes};
   const bool contiguous = known->reason() == Reason::contiguous;
   const bool possible = (contiguous || known->reason() == Reason::accelerated) &&
                         bytes >= transport::host_lengths.least_size() &&
@@ -184,8 +196,10 @@ class SendRequest : public Request {
 
  protected:
   Start begin(int& code) override {
-    if (message_)
+    if (message_) {
+      if (message_->buffer.device()) ask_again(*message_);
       if (auto sending = announce(call_.hook, *message_)) return begin_announced(std::move(sending), code);
+    }
     if (parcel_) code = gather(parcel_, buffer_);
     return code == MPI_SUCCESS ? Start::by_mpi : Start::failed;
   }
@@ -216,7 +230,7 @@ class SendRequest : public Request {
   }
 
   const SendCall call_;
-  const std::optional<Outbound> message_;  // of a persistent send that may be announced
+  std::optional<Outbound> message_;  // of a persistent send that may be announced
   const memory::Buffer buffer_;
   const memory::Parcel parcel_;
   std::unique_ptr<Sending> sending_;
@@ -320,6 +334,10 @@ int init_send(const SendCall& call, MPI_Request* request, Carry carry) {
     forget_request(rc, request);
   }
   if (message && !message->buffer.device() && !taken(*message)) message.reset();
+  // The first call on device memory: until now such short messages were none for the ways.
+  if (!message && !buffered && accepted.buffer.device() && call.dest >= 0)
+    if (const auto rank = world_rank(call.comm, call.dest); rank >= 0)
+      message = from_device(call, static_cast<std::uint32_t>(rank), accepted.bytes(), accepted.buffer);
   if (rc != MPI_SUCCESS || (!accepted && !message)) return rc;
   auto operation = std::make_unique<SendRequest>(call, accepted.buffer, std::move(parcel), std::move(message));
   operation->persistent = true;
