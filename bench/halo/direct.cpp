@@ -1,9 +1,9 @@
 // The limit: one launch reads the neighbours' cells where they are. Two empty messages with each
 // peer say that the cells are ready, and that they have been read.
 //
-// Device memory of other ranks is reached by CUDA IPC, which needs one host. In host memory the loop
-// reads this rank's own cells in place of the neighbours', without messages: what the copy alone
-// takes. Its bytes are wrong on more than one rank.
+// Device memory of other ranks is reached by CUDA IPC, which needs one host. In host memory the
+// loop reads this rank's own cells in place of the neighbours', without messages. That is what the
+// copy alone takes. With more than one rank its bytes are wrong.
 #include <algorithm>
 #include <map>
 #include <stdexcept>

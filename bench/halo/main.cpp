@@ -2,8 +2,8 @@
 //
 // Every rank has a cube of doubles for each variable, with ghost cells around it. The ways to fill
 // the ghost cells take turns. Every cell is checked before and after the measurement. Writes one
-// JSON object per line. Exit status 0: done; 1: a way left wrong cells; 2: a wrong option; 3: device
-// memory was asked for and there is no GPU.
+// JSON object per line. Exit status 0: done; 1: a way left wrong cells; 2: a wrong option; 3:
+// device memory was asked for and there is no GPU.
 #include <mpi.h>
 
 #include <cstdio>

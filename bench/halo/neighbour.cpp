@@ -11,8 +11,9 @@ class Neighbour : public Exchange {
     const auto& regions = domain.regions();
     const auto count = regions.size();
     std::vector<int> peers;
-    // Several regions may have one peer. The first of its messages comes to the first of its places,
-    // so the places are in the order in which the peer sends: by opposite direction, backwards.
+    // Several regions may have one peer. The first of its messages comes to the first of its
+    // places, so the places are in the order in which the peer sends: by opposite direction,
+    // backwards.
     for (const auto& region : regions) peers.push_back(region.peer);
     const std::vector<int> sources(peers.rbegin(), peers.rend());
     MPI_Dist_graph_create_adjacent(domain.comm(), static_cast<int>(count), sources.data(), MPI_UNWEIGHTED,

@@ -48,8 +48,8 @@ YIELDING = BUILD / "tests" / "libyield_to_ranks.so"
 
 
 def yielding(mpi, variables):
-    """The variables of ranks that give up their core while they wait, for an MPI that has no setting
-    for that."""
+    """The variables of ranks that give up their core while they wait, for an MPI that has no
+    setting for that."""
     if mpi.kind != "mpich" or mpi.major >= 5 or not YIELDING.exists():
         return variables
     return {**variables, "LD_PRELOAD": ":".join(filter(None, [variables.get("LD_PRELOAD"), str(YIELDING)]))}

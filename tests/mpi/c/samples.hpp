@@ -166,8 +166,8 @@ inline const std::vector<Sample>& same_signature() {
   return all;
 }
 
-// A few bytes, and sizes on both sides of the eager limits (in units of 8 bytes). contract_large has
-// those from 1 MiB on.
+// A few bytes, and sizes on both sides of the eager limits (in units of 8 bytes). contract_large
+// has those from 1 MiB on.
 inline const Ints& sizes() {
   static const Ints all = {2, 100, 1100, 9000, 40000};
   return all;
