@@ -15,6 +15,8 @@ from .bcast.run import run_broadcasts
 from .cuda_aware import report as cuda_aware
 from .cuda_aware.run import run_variants
 from .experiment import Experiment, load
+from .halo import report as halo
+from .halo.run import run_halos
 from .home import Home, experiment_files, find_home
 from .noncontiguous_send import report as noncontiguous_send
 from .pack import report as pack
@@ -27,6 +29,7 @@ REPORTS = {
     "bench_pack": pack.report,
     "bench_pack_device": pack_device.report,
     "bench_cuda_aware": cuda_aware.report,
+    "bench_halo": halo.report,
     "bench_message": message.report,
     "bench_commit": commit.report,
     "bench_noncontiguous_send": noncontiguous_send.report,
@@ -39,7 +42,7 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     parser.add_argument("name", nargs="?", help="the experiment, for example: pack")
     parser.add_argument("--all", action="store_true", help="run every experiment")
     parser.add_argument("--memory", default="host",
-                        help="pack: the kind of memory that the data is in, host or device (default: host)")
+                        help="pack, halo: the kind of memory that the data is in, host or device (default: host)")
     parser.add_argument("--mpi", help="comma-separated MPIs (default: every MPI that the program is built for)")
     parser.add_argument("--output", type=Path, help="folder for JSON, CSV and PNG (default: results/ of the build)")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, and nothing large")
@@ -61,7 +64,7 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
 def adjust(experiment: Experiment, options: argparse.Namespace) -> None:
     """Replaces values of the published experiment by those of the command line."""
     experiment.rounds = options.rounds or experiment.rounds
-    if not experiment.modes:
+    if not experiment.modes or not experiment.repetitions:
         return
     experiment.pattern = options.pattern or experiment.pattern
     experiment.modes = [options.mode] if options.mode else experiment.modes
@@ -98,7 +101,9 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
         others = "everything but Dunnage" if on_device else "plain MPI only, against hand-written loops"
         print(f"{home.library} is missing: measuring {others}")
     runner = run_experiment
-    if on_device:
+    if experiment.program == "bench_halo":
+        runner = run_halos
+    elif on_device:
         runner = run_cases
     elif experiment.variants:
         runner = run_variants
@@ -114,7 +119,9 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
 
 def _asked_for(stem: str) -> str:
     """Returns the words of a command line that ask for the experiment of a file."""
-    return stem.replace("pack_", "pack --memory ").replace("_", "-")
+    for name in ("pack", "halo"):
+        stem = stem.replace(f"{name}_", f"{name} --memory ")
+    return stem.replace("_", "-")
 
 
 def main(arguments: Optional[List[str]] = None) -> int:

@@ -1,0 +1,1 @@
+"""`dunnage bench halo`: exchanges of ghost cells."""
