@@ -125,7 +125,9 @@ def test_an_exchange_of_ghost_cells_takes_few_launches(launch, flavour, ranks, m
         ranks=ranks,
         mode="dunnage",
         limit=300,
-        **simulated(flavour, CONTRACT_LAUNCHES=str(most)),
+        **simulated(
+            flavour, CONTRACT_LAUNCHES=str(most), DUNNAGE_NEIGHBOURS="on", CONTRACT_OUR_NEIGHBOURS="1"
+        ),
     )
     assert run.finished and run.code == 0 and not run.failures, run
 
@@ -339,6 +341,53 @@ LEFT_TO_MPI = [
 def test_calls_of_the_mpi(launch, program, ranks, flavour):
     run = launch(flavour, f"contract_{program}", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour))
     assert run.finished and run.code == 0 and not run.failures, run
+
+
+NEIGHBOUR_CALLS = [f"MPI_Neighbor_{what}" for what in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")]
+
+
+@pytest.mark.parametrize(
+    "flavour, ranks", [("openmpi", 1), ("mpich", 1), ("openmpi", 2), ("mpich", 2), ("mpich", 3), ("mpich5", 2)]
+)
+def test_neighbour_collectives_are_ours(launch, flavour, ranks, tmp_path):
+    """Also on rings of one and of two ranks, where the MPIs' own take one neighbour for the
+    other."""
+    report = tmp_path / "report.json"
+    settings = {"DUNNAGE_NEIGHBOURS": "on", "CONTRACT_OUR_NEIGHBOURS": "1", "DUNNAGE_REPORT": str(report)}
+    run = launch(
+        flavour,
+        "contract_gpu_neighbours",
+        *NEIGHBOUR_CALLS,
+        ranks=ranks,
+        mode="always",
+        limit=200,
+        **simulated(flavour, **settings),
+    )
+    assert run.finished and run.code == 0 and not run.failures, run
+    calls = json.loads(report.read_text())["calls"]
+    left = "device memory, packed by the MPI in host memory"
+    for name in NEIGHBOUR_CALLS:
+        some = ranks > 1 or name not in ("MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallw")  # a rank sends itself none
+        assert calls[name].get("accelerated", 0) > 0 or not some, calls[name]
+        assert left not in calls[name].get("declined", {}), calls[name]
+
+
+@pytest.mark.parametrize("how, ours", [("auto", False), ("off", False), ("on", True)])
+def test_who_does_neighbour_collectives(launch, how, ours, tmp_path):
+    """Nobody has told these ranks that all of them have Dunnage."""
+    report = tmp_path / "report.json"
+    settings = {"DUNNAGE_NEIGHBOURS": how, "DUNNAGE_REPORT": str(report)}
+    run = launch(
+        "openmpi",
+        "contract_gpu_neighbours",
+        "MPI_Neighbor_alltoallw",
+        ranks=2,
+        mode="always",
+        limit=200,
+        **simulated("openmpi", **settings),
+    )
+    assert run.finished and run.code == 0 and not run.failures, run
+    assert (json.loads(report.read_text())["calls"]["MPI_Neighbor_alltoallw"].get("accelerated", 0) > 0) == ours
 
 
 @pytest.mark.parametrize("flavour", [f for f in MPIS if f not in ("openmpi", "mpich", "mpi_abi_on_impi")])

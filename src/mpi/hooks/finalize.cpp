@@ -10,7 +10,7 @@
 #include "mpi/message/progress.hpp"
 #include "mpi/message/unfinished.hpp"
 #include "mpi/process/arrivals.hpp"
-#include "mpi/process/communicators.hpp"
+#include "mpi/process/attribute.hpp"
 #include "mpi/process/gpu_use.hpp"
 #include "mpi/process/report.hpp"
 #include "mpi/process/types.hpp"
@@ -23,7 +23,6 @@ void leave_world() {
   // The MPI may have to move a message that comes before an announcement, or the announcement
   // itself.
   if (process->world) process->world->leave(let_mpi_progress);
-  forget_communicators();
 }
 
 /// After MPI_Finalize: until then callbacks of the program may still receive.
@@ -45,6 +44,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
     leave_world();
     report();
     forget_bcast_groups();
+    end_attributes();
     forget_types();
     forget_packed_types();
     forget_gpu_use();

@@ -15,9 +15,10 @@ namespace {
 bool everyone_is_here(const transport::Member& self) {
   MPI_Comm parent = MPI_COMM_NULL;
   // Spawned processes have no roster of their own.
-  return process->settings.bcast == base::Bcast::automatic && !process->settings.roster.empty() &&
-         process->own.Comm_get_parent(&parent) == MPI_SUCCESS && parent == MPI_COMM_NULL &&
-         transport::everyone_is_here(process->settings.roster, self);
+  const auto& settings = process->settings;
+  const bool asked = settings.bcast == base::Bcast::automatic || settings.neighbours == base::Neighbours::automatic;
+  return asked && !settings.roster.empty() && process->own.Comm_get_parent(&parent) == MPI_SUCCESS &&
+         parent == MPI_COMM_NULL && transport::everyone_is_here(settings.roster, self);
 }
 
 /// From now on messages of this process to itself may be announced.
@@ -53,10 +54,14 @@ void join() {
     const bool blind = !device::driver() && device::driver_without_kernels();
     const bool announces = !blind && settings.force != base::Force::never && settings.tickets != base::Tickets::off;
     if (announces) take_announcements();
-    if (ranks < 2) return;
+    process->alone = ranks == 1;
+    if (process->alone) return;
     if (settings.force != base::Force::never) {
-      // A rank with another setting of broadcasts is not waited for, nor one without kernels.
-      const auto world = transport::peers::world_key(), how = static_cast<std::uint64_t>(settings.bcast);
+      // A rank with other settings of collectives is not waited for, nor one without kernels.
+      constexpr std::uint64_t more_than_settings = 16;
+      const auto world = transport::peers::world_key();
+      const auto how = static_cast<std::uint64_t>(settings.bcast) +
+                       more_than_settings * static_cast<std::uint64_t>(settings.neighbours);
       const transport::Member self{world == 0 || blind ? 0 : world + how, static_cast<std::uint32_t>(rank),
                                    static_cast<std::uint32_t>(ranks)};
       process->everyone = everyone_is_here(self);

@@ -1,12 +1,18 @@
 // What Dunnage keeps with a communicator.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 
 #include "mpi/process/process.hpp"
 
 namespace dunnage::mpi {
+
+/// Keeps a function that MPI_Finalize shall call before the MPI ends. Thread-safe.
+void end_at_finalize(std::function<void()> end);
+/// In MPI_Finalize: calls these functions.
+void end_attributes();
 
 /// A T for each communicator, by an attribute: the MPI deletes it with the communicator. Safe from
 /// several threads for different communicators; who makes one for the same communicator from
@@ -21,6 +27,7 @@ class Attribute {
     std::call_once(once_, [&] {
       if (own.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, drop, &keyval_, nullptr) != MPI_SUCCESS)
         keyval_ = MPI_KEYVAL_INVALID;
+      end_at_finalize([this] { end(); });
     });
     void* value = nullptr;
     int there = 0;

@@ -89,6 +89,4 @@ Neighbours neighbours(MPI_Comm comm) {
   return found;
 }
 
-void forget_communicators() { known.end(); }
-
 }  // namespace dunnage::mpi

@@ -8,8 +8,6 @@ namespace dunnage::mpi {
 /// The rank in MPI_COMM_WORLD of a rank of `comm`; -1 for an intercommunicator, and for processes
 /// of other worlds. Remembered with the communicator. Thread-safe.
 int world_rank(MPI_Comm comm, int rank);
-/// Frees the attribute key, before MPI_Finalize.
-void forget_communicators();
 
 /// How many processes a collective on the communicator speaks to: all, or those of the other side.
 int peers(MPI_Comm comm);

@@ -66,6 +66,7 @@ struct Process {
   bool reporting = false;
   std::atomic<bool> initialized{false};  // between MPI_Init and MPI_Finalize
   int rank = -1;                         // in MPI_COMM_WORLD; before MPI_Init has ended, -1
+  bool alone = false;                    // the only rank of MPI_COMM_WORLD
   bool everyone = false;  // all ranks of MPI_COMM_WORLD are known to have Dunnage; the same on all of them
   /// What broadcasts cost. All ranks choose by these figures. They are those of the first rank's
   /// model if all ranks have met in MPI_Init, and built-in figures otherwise.

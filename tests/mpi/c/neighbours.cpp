@@ -149,6 +149,50 @@ void exchange(const Hood& hood, const Signature& signature, int n) {
   }
 }
 
+int heard = 0;
+void hear(MPI_Comm*, int*, ...) { ++heard; }
+
+// A message that is too long for its place: the communicator's error handler hears of it, and the
+// communicator goes on.
+void too_long(const Hood& hood) {
+  if (!our_neighbours() || contract().ranks < 2 || hood.name.rfind("ring", 0) != 0) return;
+  contract().section("too long");
+  std::vector<double> out(4, contract().rank), in(4, -1);
+  heard = 0;
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(hear, &handler);
+  MPI_Comm_set_errhandler(hood.comm, handler);
+  const int code = MPI_Neighbor_alltoall(out.data(), 2, MPI_DOUBLE, in.data(), 1, MPI_DOUBLE, hood.comm);
+  check_class(code, MPI_ERR_TRUNCATE, "MPI_Neighbor_alltoall, too long");
+  check_equal(heard, 1, "MPI_Neighbor_alltoall, too long, the handler");
+  MPI_Comm_set_errhandler(hood.comm, MPI_ERRORS_RETURN);
+  MPI_Errhandler_free(&handler);
+  check_ok(MPI_Neighbor_alltoall(out.data(), 2, MPI_DOUBLE, in.data(), 2, MPI_DOUBLE, hood.comm), "after too long");
+  check(in[0] == hood.sources[0] && in[3] == hood.sources[1], "after too long, data");
+}
+
+// Neighbours need not be symmetric, and a graph may have ranks without any.
+void star() {
+  if (!our_neighbours()) return;
+  contract().section("star");
+  const int me = contract().rank, n = contract().ranks;
+  Ints sources, targets;
+  if (me == 0)
+    for (int rank = 1; rank < n; ++rank) targets.push_back(rank);
+  else
+    sources.push_back(0);
+  MPI_Comm comm;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, int(sources.size()), sources.data(), MPI_UNWEIGHTED,
+                                 int(targets.size()), targets.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+  for (int round = 0; round < 3; ++round) {
+    const int out = 100 + round;
+    int in = -1;
+    check_ok(MPI_Neighbor_allgather(&out, 1, MPI_INT, &in, 1, MPI_INT, comm), "star");
+    check_equal(in, me == 0 ? -1 : out, "star, data");
+  }
+  MPI_Comm_free(&comm);
+}
+
 CONTRACT_PROGRAM(neighbours) {
   Contract contract("neighbours", &argc, &argv);
   wanted().insert(argv + 1, argv + argc);
@@ -156,8 +200,10 @@ CONTRACT_PROGRAM(neighbours) {
     MPI_Comm_set_errhandler(hood.comm, MPI_ERRORS_RETURN);
     for (const Signature& signature : signatures())
       for (int n : signature.sizes()) exchange(hood, signature, n);
+    too_long(hood);
     MPI_Comm_free(&hood.comm);
   }
+  star();
   say_called();
   return contract.finish();
 }

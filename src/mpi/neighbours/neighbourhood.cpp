@@ -1,0 +1,116 @@
+#include "mpi/neighbours/neighbourhood.hpp"
+
+#include "device/driver.hpp"
+#include "mpi/process/attribute.hpp"
+#include "mpi/process/communicators.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+Attribute<Neighbourhood> neighbourhoods;
+
+constexpr int most_asked = 1024;
+
+bool all_in_this_world(MPI_Comm comm) {
+  const int count = members(comm);
+  for (int rank = 0; rank < count; ++rank)
+    if (world_rank(comm, rank) < 0) return false;
+  return count > 0;
+}
+
+/// MPI 4.1, section 8.6: along each dimension first the neighbour below, then the one above. What
+/// goes down in dimension d has the tag 2d, what goes up 2d + 1. So rings of one and two ranks work
+/// too, on which both neighbours are one rank.
+bool cartesian(MPI_Comm comm, Neighbourhood& hood) {
+  int dimensions = 0;
+  if (process->own.Cartdim_get(comm, &dimensions) != MPI_SUCCESS) return false;
+  for (int d = 0; d < dimensions; ++d) {
+    int below = MPI_PROC_NULL, above = MPI_PROC_NULL;
+    if (process->own.Cart_shift(comm, d, 1, &below, &above) != MPI_SUCCESS) return false;
+    const int down = 2 * d, up = 2 * d + 1;
+    hood.targets.push_back({below, down});
+    hood.targets.push_back({above, up});
+    hood.sources.push_back({below, up});
+    hood.sources.push_back({above, down});
+  }
+  return true;
+}
+
+void take(std::vector<Edge>& edges, const std::vector<int>& peers) {
+  for (const int peer : peers) edges.push_back({peer, 0});
+}
+
+bool graph(MPI_Comm comm, Neighbourhood& hood) {
+  int rank = 0, count = 0;
+  const auto& own = process->own;
+  if (own.Comm_rank(comm, &rank) != MPI_SUCCESS || own.Graph_neighbors_count(comm, rank, &count) != MPI_SUCCESS)
+    return false;
+  std::vector<int> peers(static_cast<std::size_t>(count));
+  if (own.Graph_neighbors(comm, rank, count, peers.data()) != MPI_SUCCESS) return false;
+  take(hood.sources, peers);
+  take(hood.targets, peers);
+  return true;
+}
+
+bool distributed_graph(MPI_Comm comm, Neighbourhood& hood) {
+  int in = 0, out = 0, weighted = 0;
+  const auto& own = process->own;
+  if (own.Dist_graph_neighbors_count(comm, &in, &out, &weighted) != MPI_SUCCESS) return false;
+  std::vector<int> sources(static_cast<std::size_t>(in)), targets(static_cast<std::size_t>(out));
+  auto in_weights = sources, out_weights = targets;
+  if (own.Dist_graph_neighbors(comm, in, sources.data(), in_weights.data(), out, targets.data(), out_weights.data()) !=
+      MPI_SUCCESS)
+    return false;
+  take(hood.sources, sources);
+  take(hood.targets, targets);
+  return true;
+}
+
+bool read_topology(MPI_Comm comm, Neighbourhood& hood) {
+  int kind = MPI_UNDEFINED;
+  if (process->own.Topo_test(comm, &kind) != MPI_SUCCESS) return false;
+  return kind == MPI_CART         ? cartesian(comm, hood)
+         : kind == MPI_GRAPH      ? graph(comm, hood)
+         : kind == MPI_DIST_GRAPH ? distributed_graph(comm, hood)
+                                  : false;
+}
+
+}  // namespace
+
+Neighbourhood::~Neighbourhood() {
+  // The MPI deletes attributes when the communicator is freed, which is collective too.
+  if (messages != MPI_COMM_NULL && process->initialized.load(std::memory_order_relaxed))
+    process->own.Comm_free(&messages);
+}
+
+Neighbourhood* neighbourhood(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) return nullptr;
+  Neighbourhood* hood = nullptr;
+  if (!neighbourhoods.find(comm, hood) || hood) return hood;
+  auto fresh = std::make_unique<Neighbourhood>();
+  fresh->possible = read_topology(comm, *fresh) && all_in_this_world(comm);
+  return neighbourhoods.put(comm, std::move(fresh));
+}
+
+bool agreed(Neighbourhood& hood, MPI_Comm comm) {
+  if (hood.messages != MPI_COMM_NULL) return true;
+  const int call = ++hood.calls;
+  if (call > most_asked || (call & (call - 1)) != 0) return false;
+  const auto& own = process->own;
+  int has_driver = device::driver() != nullptr, somewhere = 0, rank = 0;
+  if (own.Allreduce(&has_driver, &somewhere, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || !somewhere) return false;
+  // Split, because a duplicate would run the callbacks of the program's attributes.
+  MPI_Comm fresh = MPI_COMM_NULL;
+  int made = own.Comm_rank(comm, &rank) == MPI_SUCCESS && own.Comm_split(comm, 0, rank, &fresh) == MPI_SUCCESS &&
+             own.Comm_set_errhandler(fresh, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+  int everywhere = 0;
+  if (own.Allreduce(&made, &everywhere, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !everywhere) {
+    if (fresh != MPI_COMM_NULL) own.Comm_free(&fresh);
+    hood.calls = most_asked;
+    return false;
+  }
+  hood.messages = fresh;
+  return true;
+}
+
+}  // namespace dunnage::mpi
