@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# scripts/gpu/halo.sh [OPTIONS OF bench_halo]: exchanges of ghost cells on a machine with a GPU,
+# with Dunnage, and, if BEFORE names another libdunnage.so, with that one in turns. Uses a build in
+# build/, or BUILD. RANKS: the numbers of ranks (default: "1 2"). Neighbour collectives are
+# Dunnage's (DUNNAGE_NEIGHBOURS=on).
+#
+# Writes halo.jsonl, halo.txt and machine.txt to $OUT (default: build/results).
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+. "$root/scripts/gpu/env.sh"
+build=${BUILD:-$root/build} out=${OUT:-$root/build/results} launches=${LAUNCHES:-5}
+mkdir -p "$out"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+folder=$(driver_folder)
+[ -z "$folder" ] || export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+describe_machine "$0 $*" > "$out/machine.txt"
+: > "$out/halo.jsonl"
+for launch in $(seq "$launches"); do
+  for ranks in ${RANKS:-1 2}; do
+    for library in "$build/lib/libdunnage.so" ${BEFORE:+"$BEFORE"}; do
+      [ "$library" = "${BEFORE:-}" ] && name=before || name=now
+      mpirun --oversubscribe -n "$ranks" env LD_PRELOAD="$library" DUNNAGE_NEIGHBOURS=on \
+        "$build/mpi/openmpi/bench_halo" --memory device "$@" |
+        sed "s/^{/{\"library\":\"$name\",\"launch\":$launch,/" >> "$out/halo.jsonl"
+    done
+  done
+done
+python3 - "$out/halo.jsonl" <<'PYTHON' | tee "$out/halo.txt"
+import collections, json, statistics, sys
+times, right = collections.defaultdict(list), collections.defaultdict(lambda: True)
+for line in open(sys.argv[1]):
+    r = json.loads(line)
+    if r["record"] != "result":
+        continue
+    key = r["ranks"], r["variables"], r["cells"], r["ghost"], r["way"], r["library"]
+    times[key].append(r["seconds"]["median"] * 1e6)
+    right[key] &= r["verified"]
+print("microseconds, median of launches (least to most)")
+print(f"{'ranks':>5}{'var':>4}{'cells':>6}{'deep':>5} {'way':28}{'library':8}{'median':>10}  range, cells")
+for key in sorted(times):
+    v = times[key]
+    print(f"{key[0]:5}{key[1]:4}{key[2]:6}{key[3]:5} {key[4]:28}{key[5]:8}{statistics.median(v):10.1f}"
+          f"  {min(v):.1f} to {max(v):.1f}, {'right' if right[key] else 'WRONG'}")
+PYTHON
