@@ -4,6 +4,7 @@ Plain MPIs of the test machines know nothing of GPUs and crash on such buffers, 
 to compare with: the programs hold every byte against the typemap.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import pytest
 
 from installed import BUILD, MPIS
 from model import write as model_file
+from test_bcast import roster
 
 SIM = BUILD / "lib" / "dunnage" / "sim"
 pytestmark = pytest.mark.skipif(not SIM.exists(), reason="built without CUDA's header")
@@ -372,20 +374,23 @@ def test_neighbour_collectives_are_ours(launch, flavour, ranks, tmp_path):
         assert left not in calls[name].get("declined", {}), calls[name]
 
 
-@pytest.mark.parametrize("how, ours", [("auto", False), ("off", False), ("on", True)])
-def test_who_does_neighbour_collectives(launch, how, ours, tmp_path):
-    """Nobody has told these ranks that all of them have Dunnage."""
+@pytest.mark.parametrize(
+    "how, told, ours", [("auto", False, False), ("auto", True, True), ("off", True, False), ("on", False, True)]
+)
+def test_who_does_neighbour_collectives(launch, how, told, ours, tmp_path):
+    """`told`: the tool has told these ranks that all of them have Dunnage."""
     report = tmp_path / "report.json"
     settings = {"DUNNAGE_NEIGHBOURS": how, "DUNNAGE_REPORT": str(report)}
-    run = launch(
-        "openmpi",
-        "contract_gpu_neighbours",
-        "MPI_Neighbor_alltoallw",
-        ranks=2,
-        mode="always",
-        limit=200,
-        **simulated("openmpi", **settings),
-    )
+    with roster() if told else contextlib.nullcontext("") as address:
+        run = launch(
+            "openmpi",
+            "contract_gpu_neighbours",
+            "MPI_Neighbor_alltoallw",
+            ranks=2,
+            mode="always",
+            limit=200,
+            **simulated("openmpi", DUNNAGE_ROSTER=address, **settings),
+        )
     assert run.finished and run.code == 0 and not run.failures, run
     assert (json.loads(report.read_text())["calls"]["MPI_Neighbor_alltoallw"].get("accelerated", 0) > 0) == ours
 
