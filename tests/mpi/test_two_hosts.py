@@ -238,7 +238,7 @@ def test_broadcasts_cross_the_link_once(hosts, name):
 
 # on: some of each size are the MPI's, and then one rank of all judges. What follows from a setting
 # alone differs less from MPI to MPI.
-@pytest.mark.parametrize("name, how", [*((name, "on") for name in SEVERAL), *((name, "window") for name in SEVERAL[:1])])
+@pytest.mark.parametrize("name, how", [(name, "on") for name in SEVERAL] + [(name, "window") for name in SEVERAL[:1]])
 def test_broadcasts_on_two_hosts(hosts, name, how):
     path = BUILD / "mpi" / MPIS[name].programs / "contracts"
     if not path.exists():
