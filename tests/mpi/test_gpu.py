@@ -381,6 +381,8 @@ def test_who_does_neighbour_collectives(launch, how, told, ours, tmp_path):
     """`told`: the tool has told these ranks that all of them have Dunnage."""
     report = tmp_path / "report.json"
     settings = {"DUNNAGE_NEIGHBOURS": how, "DUNNAGE_REPORT": str(report)}
+    if ours:
+        settings["CONTRACT_OUR_NEIGHBOURS"] = "1"
     with roster() if told else contextlib.nullcontext("") as address:
         run = launch(
             "openmpi",

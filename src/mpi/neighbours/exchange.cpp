@@ -1,37 +1,51 @@
 #include "mpi/neighbours/exchange.hpp"
 
+#include <algorithm>
 #include <limits>
 
 #include "mpi/hooks/completion.hpp"
+#include "mpi/message/buffer.hpp"
+#include "mpi/process/gpu_use.hpp"
+#include "mpi/process/types.hpp"
 #include "mpi/ways/receive.hpp"
 #include "mpi/ways/send.hpp"
 
 namespace dunnage::mpi {
 namespace {
 
-/// The MPI's own calls have counts of type int. A message with more elements is left to it.
-constexpr std::int64_t most_elements = std::numeric_limits<int>::max();
+constexpr std::int64_t most_int = std::numeric_limits<int>::max();
+
+/// The most elements of one message. A library that has large-count collectives has large-count
+/// messages too.
+std::int64_t most_elements() {
+  const auto& own = process->own;
+  return own.Isend_c && own.Irecv_c ? std::numeric_limits<std::int64_t>::max() : most_int;
+}
 
 int begin_receive_from(Hook hook, const EdgeData& data, const Edge& edge, MPI_Comm comm, MPI_Request* request) {
-  return begin_receive({hook, const_cast<void*>(data.buffer), data.count, data.type, edge.peer, comm, most_elements},
+  const auto& own = process->own;
+  return begin_receive({hook, const_cast<void*>(data.buffer), data.count, data.type, edge.peer, comm, most_elements()},
                        false, request, [&](void* buffer, std::int64_t count, MPI_Datatype type) {
-                         return process->own.Irecv(buffer, static_cast<int>(count), type, edge.peer, edge.tag, comm,
-                                                   request);
+                         return count > most_int ? own.Irecv_c(buffer, count, type, edge.peer, edge.tag, comm, request)
+                                                 : own.Irecv(buffer, static_cast<int>(count), type, edge.peer, edge.tag,
+                                                             comm, request);
                        });
 }
 
 int begin_send_to(Hook hook, const EdgeData& data, const Edge& edge, MPI_Comm comm, MPI_Request* request) {
-  return begin_send({hook, data.buffer, data.count, data.type, edge.peer, edge.tag, comm, most_elements}, request,
+  const auto& own = process->own;
+  return begin_send({hook, data.buffer, data.count, data.type, edge.peer, edge.tag, comm, most_elements()}, request,
                     [&](const void* buffer, std::int64_t count, MPI_Datatype type) {
-                      return process->own.Isend(buffer, static_cast<int>(count), type, edge.peer, edge.tag, comm,
-                                                request);
+                      return count > most_int
+                                 ? own.Isend_c(buffer, count, type, edge.peer, edge.tag, comm, request)
+                                 : own.Isend(buffer, static_cast<int>(count), type, edge.peer, edge.tag, comm, request);
                     });
 }
 
-/// Data that the MPI itself would refuse, or that one of its messages cannot carry.
-bool unfit(const std::vector<EdgeData>& data) {
+/// Arguments that the MPI itself is to refuse.
+bool wrong(const std::vector<EdgeData>& data) {
   for (const auto& one : data)
-    if (one.count < 0 || one.count > most_elements || one.type == MPI_DATATYPE_NULL) return true;
+    if (one.count < 0 || one.count > most_elements() || one.type == MPI_DATATYPE_NULL) return true;
   return false;
 }
 
@@ -59,13 +73,24 @@ MPI_Aint NeighbourExchange::extent(MPI_Datatype type) {
   return static_cast<MPI_Aint>(extent);
 }
 
-bool NeighbourExchange::ours() {
+bool NeighbourExchange::begin() {
   hood_ = neighbourhood(comm_);
-  return hood_ && hood_->possible && agreed(*hood_, comm_);
+  if (hood_) turn_ = next_turn(*hood_);
+  return turn_ != Turn::theirs;
+}
+
+bool NeighbourExchange::uses_gpu(const std::vector<EdgeData>& data) try {
+  if (gpu_use().seen.load(std::memory_order_acquire)) return true;
+  return std::any_of(data.begin(), data.end(), [](const EdgeData& one) {
+    return one.count > 0 && one.type != MPI_DATATYPE_NULL &&
+           on_gpu(one.buffer, one.count, one.type, known_type(one.type));
+  });
+} catch (const std::exception&) {
+  return false;
 }
 
 void NeighbourExchange::run(const std::vector<EdgeData>& sends, const std::vector<EdgeData>& receives) {
-  if (unfit(sends) || unfit(receives)) return;
+  if (wrong(sends) || wrong(receives)) return;
   std::vector<MPI_Request> requests(receives.size() + sends.size(), MPI_REQUEST_NULL);
   int code = MPI_SUCCESS;
   auto request = requests.begin();

@@ -35,7 +35,7 @@ class NeighbourExchange {
   NeighbourExchange(Hook hook, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     Count recvcount, MPI_Datatype recvtype, MPI_Comm comm)
       : hook_(hook), comm_(comm) {
-    if (!ours()) return;
+    if (!begin()) return;
     const MPI_Aint out = hook == Hook::MPI_Neighbor_allgather || hook == Hook::MPI_Neighbor_allgather_c
                              ? 0
                              : sendcount * extent(sendtype);
@@ -53,7 +53,7 @@ class NeighbourExchange {
   NeighbourExchange(Hook hook, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
                     const Count* recvcounts, const Place* displs, MPI_Datatype recvtype, MPI_Comm comm)
       : hook_(hook), comm_(comm) {
-    if (!ours()) return;
+    if (!begin()) return;
     const MPI_Aint unit = extent(recvtype);
     exchange(
         [&](std::size_t) {
@@ -69,7 +69,7 @@ class NeighbourExchange {
                     MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts, const Place* rdispls,
                     MPI_Datatype recvtype, MPI_Comm comm)
       : hook_(hook), comm_(comm) {
-    if (!ours()) return;
+    if (!begin()) return;
     const MPI_Aint out = extent(sendtype), in = extent(recvtype);
     exchange(
         [&](std::size_t i) {
@@ -85,7 +85,7 @@ class NeighbourExchange {
                     const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
                     const MPI_Datatype* recvtypes, MPI_Comm comm)
       : hook_(hook), comm_(comm) {
-    if (!ours()) return;
+    if (!begin()) return;
     exchange(
         [&](std::size_t i) {
           return EdgeData{at(sendbuf, sdispls[i]), sendcounts[i], sendtypes[i]};
@@ -107,19 +107,22 @@ class NeighbourExchange {
     return reinterpret_cast<const void*>(reinterpret_cast<MPI_Aint>(base) + bytes);
   }
   static MPI_Aint extent(MPI_Datatype type);
-  bool ours();
+  /// Whether this call may be ours.
+  bool begin();
   template <class Out, class In>
   void exchange(Out&& out, In&& in) {
     std::vector<EdgeData> sends, receives;
     for (std::size_t i = 0; i < hood_->targets.size(); ++i) sends.push_back(out(i));
     for (std::size_t i = 0; i < hood_->sources.size(); ++i) receives.push_back(in(i));
-    run(sends, receives);
+    if (turn_ == Turn::ours || agree(*hood_, comm_, uses_gpu(sends) || uses_gpu(receives))) run(sends, receives);
   }
+  static bool uses_gpu(const std::vector<EdgeData>& data);
   void run(const std::vector<EdgeData>& sends, const std::vector<EdgeData>& receives);
 
   const Hook hook_;
   const MPI_Comm comm_;
   Neighbourhood* hood_ = nullptr;
+  Turn turn_ = Turn::theirs;
   std::optional<int> code_;
 };
 

@@ -1,6 +1,7 @@
 #include "mpi/neighbours/neighbourhood.hpp"
 
-#include "device/driver.hpp"
+#include <bit>
+
 #include "mpi/process/attribute.hpp"
 #include "mpi/process/communicators.hpp"
 
@@ -8,8 +9,6 @@ namespace dunnage::mpi {
 namespace {
 
 Attribute<Neighbourhood> neighbourhoods;
-
-constexpr int most_asked = 1024;
 
 bool all_in_this_world(MPI_Comm comm) {
   const int count = members(comm);
@@ -92,13 +91,16 @@ Neighbourhood* neighbourhood(MPI_Comm comm) {
   return neighbourhoods.put(comm, std::move(fresh));
 }
 
-bool agreed(Neighbourhood& hood, MPI_Comm comm) {
-  if (hood.messages != MPI_COMM_NULL) return true;
-  const int call = ++hood.calls;
-  if (call > most_asked || (call & (call - 1)) != 0) return false;
+Turn next_turn(Neighbourhood& hood) {
+  if (!hood.possible) return Turn::theirs;
+  if (hood.messages != MPI_COMM_NULL) return Turn::ours;
+  return std::has_single_bit(++hood.calls) ? Turn::asked : Turn::theirs;
+}
+
+bool agree(Neighbourhood& hood, MPI_Comm comm, bool uses_gpu) {
   const auto& own = process->own;
-  int has_driver = device::driver() != nullptr, somewhere = 0, rank = 0;
-  if (own.Allreduce(&has_driver, &somewhere, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || !somewhere) return false;
+  int here = uses_gpu, somewhere = 0, rank = 0;
+  if (own.Allreduce(&here, &somewhere, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || !somewhere) return false;
   // Split, because a duplicate would run the callbacks of the program's attributes.
   MPI_Comm fresh = MPI_COMM_NULL;
   int made = own.Comm_rank(comm, &rank) == MPI_SUCCESS && own.Comm_split(comm, 0, rank, &fresh) == MPI_SUCCESS &&
@@ -106,7 +108,7 @@ bool agreed(Neighbourhood& hood, MPI_Comm comm) {
   int everywhere = 0;
   if (own.Allreduce(&made, &everywhere, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !everywhere) {
     if (fresh != MPI_COMM_NULL) own.Comm_free(&fresh);
-    hood.calls = most_asked;
+    hood.possible = false;
     return false;
   }
   hood.messages = fresh;

@@ -21,7 +21,7 @@ struct Neighbourhood {
   bool possible = false;
   /// For the messages; MPI_COMM_NULL until the ranks have agreed to exchange them by Dunnage.
   MPI_Comm messages = MPI_COMM_NULL;
-  int calls = 0;  // until then
+  unsigned calls = 0;  // until then
 
   ~Neighbourhood();
 };
@@ -30,9 +30,15 @@ struct Neighbourhood {
 /// come one at a time.
 Neighbourhood* neighbourhood(MPI_Comm comm);
 
-/// All ranks of the communicator call it in a collective that may wait for all of them. Returns
-/// whether their messages are Dunnage's. The ranks agree on that as soon as CUDA's driver is loaded
-/// on one of them. They ask again at calls 1, 2, 4, 8 and so on, up to 1024.
-bool agreed(Neighbourhood& hood, MPI_Comm comm);
+/// Whose the next blocking collective is: the MPI's, Dunnage's, or that which the ranks agree on.
+/// All ranks get one answer. They ask each other at calls 1, 2, 4, 8 and so on, until one of them
+/// uses a GPU. Counts the call.
+enum class Turn { theirs, asked, ours };
+Turn next_turn(Neighbourhood& hood);
+
+/// All ranks of the communicator call it if it is Turn::asked, in a collective that may wait for
+/// all of them. Returns whether this collective and all later ones are Dunnage's. `uses_gpu`: of
+/// this rank.
+bool agree(Neighbourhood& hood, MPI_Comm comm, bool uses_gpu);
 
 }  // namespace dunnage::mpi

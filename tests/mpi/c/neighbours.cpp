@@ -149,6 +149,18 @@ void exchange(const Hood& hood, const Signature& signature, int n) {
   }
 }
 
+// The ranks agree in a communicator's first neighbour collective on whose these collectives are.
+// Device memory must take part in it.
+void introduce(const Hood& hood) {
+#ifdef CONTRACT_GPU
+  if (!our_neighbours()) return;
+  const CudaMemory out(Kind::device, sizeof(int)), in(Kind::device, 2 * sizeof(int));
+  check_ok(MPI_Neighbor_allgather(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, hood.comm), "the first collective");
+#else
+  (void)hood;
+#endif
+}
+
 int heard = 0;
 void hear(MPI_Comm*, int*, ...) { ++heard; }
 
@@ -198,6 +210,7 @@ CONTRACT_PROGRAM(neighbours) {
   wanted().insert(argv + 1, argv + argc);
   for (Hood hood : {grid(false), grid(true), graph()}) {
     MPI_Comm_set_errhandler(hood.comm, MPI_ERRORS_RETURN);
+    introduce(hood);
     for (const Signature& signature : signatures())
       for (int n : signature.sizes()) exchange(hood, signature, n);
     too_long(hood);
