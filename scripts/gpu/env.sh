@@ -52,3 +52,15 @@ begin_benchmark() { # BUNDLE COMMAND
   describe_machine "$2" > "$out/machine.txt" 2>&1 || true
   export DUNNAGE_HOME=$bundle PYTHONPATH=$root/python
 }
+
+# What a benchmark of a build (in build/, or BUILD) begins with, where the system has Open MPI:
+# describes the machine in the folder of the results, and sets `build`, `out` and `launches`.
+begin_with_build() { # COMMAND
+  build=${BUILD:-$root/build} out=${OUT:-$root/build/results} launches=${LAUNCHES:-5}
+  mkdir -p "$out"
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  local driver
+  driver=$(driver_folder)
+  [ -z "$driver" ] || export LD_LIBRARY_PATH=$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  describe_machine "$1" > "$out/machine.txt"
+}

@@ -7,12 +7,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"
-build=${BUILD:-$root/build} out=${OUT:-$root/build/results} launches=${LAUNCHES:-5}
-mkdir -p "$out"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-folder=$(driver_folder)
-[ -z "$folder" ] || export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-describe_machine "$0 $*" > "$out/machine.txt"
+begin_with_build "$0 $*"
 : > "$out/self.jsonl"
 for launch in $(seq "$launches"); do
   for library in "$build/lib/libdunnage.so" ${BEFORE:+"$BEFORE"}; do
