@@ -38,6 +38,7 @@ SURFACE = [  # calls that Dunnage leaves to the MPI: there is nothing to force
     ("files", 3),
     ("neighbours", 2),
     ("neighbours", 3),
+    ("neighbours_under_way", 2),
     ("onesided", 2),
     ("onesided", 3),
     ("partitioned", 2),

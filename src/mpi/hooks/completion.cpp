@@ -58,6 +58,29 @@ class Ours {
     progress_orphans();
   }
   bool none() const { return operations_.empty(); }
+  /// Moves operations of several messages on. Returns whether one of them has ended.
+  bool go_on() {
+    bool ended = false;
+    for (auto* operation : operations_)
+      if (under_way(operation)) ended |= operation->go_on();
+    return ended;
+  }
+  /// Returns when all operations of several messages have ended.
+  void finish() {
+    for (auto* operation : operations_)
+      if (under_way(operation)) operation->finish();
+  }
+  /// Calls ask(), which asks the MPI and returns whether it has completed something, while an
+  /// operation of several messages is under way and none has ended. Returns whether ask() did.
+  template <class Ask>
+  bool asked(Ask&& ask) {
+    if (std::none_of(operations_.begin(), operations_.end(), under_way)) return false;
+    for (transport::shm::Patience patience; !go_on(); patience.wait()) {
+      if (ask()) return true;
+      progress_others();
+    }
+    return false;
+  }
   /// After the MPI's call: the requests that the MPI was shown in place of the program's are the
   /// program's again.
   void restore() {
@@ -163,6 +186,7 @@ class Ours {
   }
 
  private:
+  static bool under_way(const Request* operation) { return operation && operation->several() && operation->active; }
   /// Whether a FetchBatch may bring data later than complete() returns.
   static bool fetches_later() { return gpu_announcements() || process->sends_to_self.load(std::memory_order_relaxed); }
   /// Delivers receives that this call is not about.
@@ -185,6 +209,7 @@ int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Sta
   Ours operation(1, request);
   if (operation.none()) return next(request, users);
   StatusOr status(users);
+  operation.finish();
   const int rc = next(request, status.get());
   operation.restore();
   return operation.settle_one(0, rc, *request, *status.get());
@@ -195,6 +220,7 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
   Ours operation(1, request);
   if (operation.none() || !flag) return next(request, flag, users);
   StatusOr status(users);
+  operation.go_on();
   const int rc = next(request, flag, status.get());
   operation.restore();
   return rc != MPI_SUCCESS || *flag ? operation.settle_one(0, rc, *request, *status.get()) : rc;
@@ -204,7 +230,10 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   if (nothing_of_ours()) return next(count, requests, users);
   // What this call receives goes with what other messages bring, so sends are finished after it.
   Ours operations(count, requests, Ours::Sends::leave);
-  if (!operations.none()) operations.receive_as_they_come();
+  if (!operations.none()) {
+    operations.receive_as_they_come();
+    operations.finish();
+  }
   finish_sends();
   if (operations.none()) return next(count, requests, users);
   StatusesOr statuses(count, users);
@@ -219,6 +248,7 @@ int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request*
   Ours operations(count, requests);
   if (operations.none() || !flag) return next(count, requests, flag, users);
   StatusesOr statuses(count, users);
+  operations.go_on();
   *flag = 0;  // a call that fails may leave it
   const int rc = next(count, requests, flag, statuses.get());
   operations.restore();
@@ -233,7 +263,12 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
   if (operations.none() || !index) return next(count, requests, index, users);
   StatusOr status(users);
   *index = MPI_UNDEFINED;  // a call that fails may leave it
-  const int rc = next(count, requests, index, status.get());
+  int rc = MPI_SUCCESS, found = 0;
+  if (!operations.asked([&] {
+        rc = process->own.Testany(count, requests, index, &found, status.get());
+        return rc != MPI_SUCCESS || found;
+      }))
+    rc = next(count, requests, index, status.get());
   operations.restore();
   return *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get()) : rc;
 }
@@ -244,6 +279,7 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
   Ours operations(count, requests);
   if (operations.none() || !index || !flag) return next(count, requests, index, flag, users);
   StatusOr status(users);
+  operations.go_on();
   *index = MPI_UNDEFINED;  // a call that fails may leave them
   *flag = 0;
   const int rc = next(count, requests, index, flag, status.get());
@@ -252,22 +288,39 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
                                                 : rc;
 }
 
-int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Request* requests, int* outcount,
-             int* indices, MPI_Status* users) {
+namespace {
+
+/// MPI_Waitsome and MPI_Testsome. `waits`: the former.
+template <class Next>
+int complete_some(Next next, bool waits, int incount, MPI_Request* requests, int* outcount, int* indices,
+                  MPI_Status* users) {
   if (nothing_of_ours()) return next(incount, requests, outcount, indices, users);
   Ours operations(incount, requests);
   if (operations.none() || !outcount || !indices) return next(incount, requests, outcount, indices, users);
   StatusesOr statuses(incount, users);
   *outcount = MPI_UNDEFINED;  // a call that fails may leave it
-  const int rc = next(incount, requests, outcount, indices, statuses.get());
+  int rc = MPI_SUCCESS;
+  const auto ask = [&] {
+    rc = process->own.Testsome(incount, requests, outcount, indices, statuses.get());
+    return rc != MPI_SUCCESS || *outcount != 0;
+  };
+  if (!waits) operations.go_on();
+  if (!waits || !operations.asked(ask)) rc = next(incount, requests, outcount, indices, statuses.get());
   operations.restore();
   if ((rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) || *outcount == MPI_UNDEFINED) return rc;
   return operations.settle_listed(*outcount, rc, statuses.get(), [&](int k) { return indices[k]; });
 }
 
-int testsome(Hook hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Request* requests, int* outcount,
+}  // namespace
+
+int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Request* requests, int* outcount,
              int* indices, MPI_Status* users) {
-  return waitsome(hook, next, incount, requests, outcount, indices, users);  // alike but for the waiting
+  return complete_some(next, true, incount, requests, outcount, indices, users);
+}
+
+int testsome(Hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Request* requests, int* outcount,
+             int* indices, MPI_Status* users) {
+  return complete_some(next, false, incount, requests, outcount, indices, users);
 }
 
 int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {
@@ -279,8 +332,11 @@ int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {
 
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request) {
   progress_orphans();
-  const auto alone = no_progress();
-  std::unique_ptr<Request> operation(request ? process->requests.erase(key_of(*request)) : nullptr);
+  std::unique_ptr<Request> operation;
+  if (request) {
+    const auto alone = no_progress();
+    operation.reset(process->requests.erase(key_of(*request)));
+  }
   if (!operation || !operation->active) return next(request);
   if (operation->inner != MPI_REQUEST_NULL) {  // the MPI's persistent request has not been started
     operation->persistent = false;
@@ -295,9 +351,10 @@ int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* 
 
 namespace {
 
-/// The request that the MPI is to be asked about.
+/// The request that the MPI is to be asked about. Moves an operation of several messages on.
 MPI_Request shown(MPI_Request request) {
-  const auto* operation = process->requests.find(key_of(request));
+  auto* operation = process->requests.find(key_of(request));
+  if (operation && operation->several() && operation->active) operation->go_on();
   return operation && operation->inner != MPI_REQUEST_NULL ? operation->inner : request;
 }
 std::vector<MPI_Request> shown(int count, const MPI_Request* requests) {

@@ -20,7 +20,7 @@ void attach(MPI_Request request, std::unique_ptr<Request> operation) {
     // either: they are synchronous, with handles of their own.
     int done = 0;
     MPI_Status status;
-    if (!operation->brings() && !operation->waits_for_receiver() &&
+    if (!operation->brings() && !operation->waits_for_receiver() && !operation->several() &&
         process->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
       forget_request(MPI_SUCCESS, &request);
       return;

@@ -28,18 +28,23 @@ void announce(std::ptrdiff_t change) {
 }  // namespace
 
 void test_orphans() {
+  static thread_local bool inside = false;  // an orphan of several messages completes their requests
+  if (inside) return;
   std::unique_lock lock(orphans_mutex, std::try_to_lock);  // another thread may be at it already
   if (!lock) return;
+  inside = true;
   const auto ended = std::erase_if(orphans, [](Orphan& orphan) {
     int done = 0;
     MPI_Status status;
     const bool persistent = orphan.operation->persistent;
+    if (orphan.operation->several() && !orphan.operation->go_on()) return false;
     const int rc = process->own.Test(&orphan.request, &done, &status);
     if (rc == MPI_SUCCESS && !done) return false;
     if (rc == MPI_SUCCESS) orphan.operation->complete(status);  // there is nobody to tell of an error
     if (persistent && orphan.request != MPI_REQUEST_NULL) process->next.MPI_Request_free(&orphan.request);
     return true;
   });
+  inside = false;
   announce(-static_cast<std::ptrdiff_t>(ended));
 }
 

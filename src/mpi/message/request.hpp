@@ -38,6 +38,14 @@ class Request {
   virtual bool receives() const { return false; }
   /// Whether completion may wait for the receiver of this send.
   virtual bool waits_for_receiver() const { return false; }
+  /// Whether the operation consists of several messages, which the MPI does not know as one. A call
+  /// about such a request first calls go_on() or finish().
+  virtual bool several() const { return false; }
+  /// Moves such an operation on without waiting. Returns whether it has ended, of which the MPI has
+  /// then been told.
+  virtual bool go_on() { return true; }
+  /// Returns when such an operation has ended and the MPI has been told.
+  virtual void finish() {}
   /// Whether data must be put into the program's buffer when the MPI has completed the request.
   bool brings() const { return receives() || copies_; }
 

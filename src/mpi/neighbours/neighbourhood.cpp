@@ -1,5 +1,6 @@
 #include "mpi/neighbours/neighbourhood.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "mpi/process/attribute.hpp"
@@ -23,6 +24,7 @@ bool all_in_this_world(MPI_Comm comm) {
 bool cartesian(MPI_Comm comm, Neighbourhood& hood) {
   int dimensions = 0;
   if (process->own.Cartdim_get(comm, &dimensions) != MPI_SUCCESS) return false;
+  hood.tags = std::max(1, 2 * dimensions);
   for (int d = 0; d < dimensions; ++d) {
     int below = MPI_PROC_NULL, above = MPI_PROC_NULL;
     if (process->own.Cart_shift(comm, d, 1, &below, &above) != MPI_SUCCESS) return false;
@@ -76,10 +78,18 @@ bool read_topology(MPI_Comm comm, Neighbourhood& hood) {
 
 }  // namespace
 
+MessageComm::~MessageComm() {
+  if (process->initialized.load(std::memory_order_relaxed)) process->own.Comm_free(&comm);
+}
+
 Neighbourhood::~Neighbourhood() {
-  // The MPI deletes attributes when the communicator is freed, which is collective too.
-  if (messages != MPI_COMM_NULL && process->initialized.load(std::memory_order_relaxed))
-    process->own.Comm_free(&messages);
+  if (messages) messages->orphaned.store(true, std::memory_order_relaxed);
+}
+
+int Neighbourhood::next_tags() {
+  constexpr int least_tag_ub = 32767;  // MPI 4.1, section 9.1.2
+  operations = operations < least_tag_ub / tags - 1 ? operations + 1 : 1;
+  return operations * tags;
 }
 
 Neighbourhood* neighbourhood(MPI_Comm comm) {
@@ -93,7 +103,7 @@ Neighbourhood* neighbourhood(MPI_Comm comm) {
 
 Turn next_turn(Neighbourhood& hood) {
   if (!hood.possible) return Turn::theirs;
-  if (hood.messages != MPI_COMM_NULL) return Turn::ours;
+  if (hood.messages) return Turn::ours;
   return std::has_single_bit(++hood.calls) ? Turn::asked : Turn::theirs;
 }
 
@@ -111,7 +121,7 @@ bool agree(Neighbourhood& hood, MPI_Comm comm, bool uses_gpu) {
     hood.possible = false;
     return false;
   }
-  hood.messages = fresh;
+  hood.messages = std::make_shared<MessageComm>(fresh);
   return true;
 }
 

@@ -1,6 +1,8 @@
 // What is kept with a communicator that has a topology, for its neighbour collectives.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <vector>
 
 #include "mpi/process/process.hpp"
@@ -14,25 +16,42 @@ struct Edge {
   int tag;
 };
 
+/// A communicator for the messages. Operations that are under way, and persistent requests, share
+/// it with the program's communicator, which may be freed before them.
+struct MessageComm {
+  explicit MessageComm(MPI_Comm fresh) : comm(fresh) {}
+  MessageComm(const MessageComm&) = delete;
+  MessageComm& operator=(const MessageComm&) = delete;
+  ~MessageComm();
+
+  MPI_Comm comm;
+  std::atomic<bool> orphaned{false};  // the program's communicator is gone
+};
+
 struct Neighbourhood {
   /// Empty unless the communicator has a topology and all its ranks are in MPI_COMM_WORLD. The
   /// ranks agree on that without a message.
   std::vector<Edge> sources, targets;
   bool possible = false;
-  /// For the messages; MPI_COMM_NULL until the ranks have agreed to exchange them by Dunnage.
-  MPI_Comm messages = MPI_COMM_NULL;
+  /// Null until the ranks have agreed to exchange the messages by Dunnage.
+  std::shared_ptr<MessageComm> messages;
   unsigned calls = 0;  // until then
+  /// How many different tags the edges have, and how many persistent operations have been made.
+  int tags = 1, operations = 0;
 
   ~Neighbourhood();
+  /// What is added to the tags of the next persistent operation. Such operations match in the order
+  /// in which they were made, and may be started in another one.
+  int next_tags();
 };
 
 /// That of a communicator. Null if the MPI has no attributes to give. A communicator's collectives
 /// come one at a time.
 Neighbourhood* neighbourhood(MPI_Comm comm);
 
-/// Whose the next blocking collective is: the MPI's, Dunnage's, or that which the ranks agree on.
-/// All ranks get one answer. They ask each other at calls 1, 2, 4, 8 and so on, until one of them
-/// uses a GPU. Counts the call.
+/// Whose the next collective is: the MPI's, Dunnage's, or that which the ranks agree on. All ranks
+/// get one answer. They ask each other at calls 1, 2, 4, 8 and so on, until one of them uses a GPU.
+/// Counts the call. The collective may wait for all ranks.
 enum class Turn { theirs, asked, ours };
 Turn next_turn(Neighbourhood& hood);
 

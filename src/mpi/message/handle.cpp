@@ -1,0 +1,29 @@
+#include "mpi/message/handle.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+/// An empty status: MPI 4.1 defines no other for collective operations.
+int fill_status(void*, MPI_Status* status) {
+  process->own.Status_set_elements_x(status, MPI_BYTE, 0);
+  process->own.Status_set_cancelled(status, 0);
+  status->MPI_SOURCE = MPI_ANY_SOURCE;
+  status->MPI_TAG = MPI_ANY_TAG;
+  return MPI_SUCCESS;
+}
+int nothing_to_free(void*) { return MPI_SUCCESS; }
+int not_cancelled(void*, int) { return MPI_SUCCESS; }
+
+}  // namespace
+
+int new_handle(MPI_Request* handle) {
+  return process->own.Grequest_start(fill_status, nothing_to_free, not_cancelled, nullptr, handle);
+}
+
+void end_handle(MPI_Request handle) { process->own.Grequest_complete(handle); }
+
+int new_persistent_handle(MPI_Request* handle) {
+  return process->own.Recv_init(nullptr, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, handle);
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,166 @@
+#include "mpi/neighbours/messages.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "mpi/hooks/completion.hpp"
+#include "mpi/hooks/nonblocking.hpp"
+#include "mpi/message/buffer.hpp"
+#include "mpi/process/gpu_use.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+constexpr std::int64_t most_int = std::numeric_limits<int>::max();
+
+/// The most elements of one message. A library that has large-count collectives has large-count
+/// messages too.
+std::int64_t most_elements(bool persistent) {
+  const auto& own = process->own;
+  const bool large = persistent ? own.Send_init_c && own.Recv_init_c : own.Isend_c && own.Irecv_c;
+  return large ? std::numeric_limits<std::int64_t>::max() : most_int;
+}
+
+SendCall send_call(Hook hook, const EdgeData& data, const Edge& edge, int tags, MPI_Comm comm, bool persistent) {
+  return {hook, data.buffer, data.count, data.type, edge.peer, edge.tag + tags, comm, most_elements(persistent)};
+}
+ReceiveCall receive_call(Hook hook, const EdgeData& data, const Edge& edge, MPI_Comm comm, bool persistent) {
+  return {hook, const_cast<void*>(data.buffer), data.count, data.type, edge.peer, comm, most_elements(persistent)};
+}
+
+int begin_receive_from(const ReceiveCall& call, int tag, MPI_Request* request) {
+  const auto& own = process->own;
+  return begin_receive(call, false, request, [&](void* buffer, std::int64_t count, MPI_Datatype type) {
+    return count > most_int ? own.Irecv_c(buffer, count, type, call.source, tag, call.comm, request)
+                            : own.Irecv(buffer, static_cast<int>(count), type, call.source, tag, call.comm, request);
+  });
+}
+int begin_send_to(const SendCall& call, MPI_Request* request) {
+  const auto& own = process->own;
+  return begin_send(call, request, [&](const void* buffer, std::int64_t count, MPI_Datatype type) {
+    return count > most_int ? own.Isend_c(buffer, count, type, call.dest, call.tag, call.comm, request)
+                            : own.Isend(buffer, static_cast<int>(count), type, call.dest, call.tag, call.comm, request);
+  });
+}
+int init_receive_from(const ReceiveCall& call, int tag, MPI_Request* request) {
+  const auto& own = process->own;
+  return begin_receive(call, true, request, [&](void* buffer, std::int64_t count, MPI_Datatype type) {
+    return count > most_int
+               ? own.Recv_init_c(buffer, count, type, call.source, tag, call.comm, request)
+               : own.Recv_init(buffer, static_cast<int>(count), type, call.source, tag, call.comm, request);
+  });
+}
+int init_send_to(const SendCall& call, MPI_Request* request) {
+  const auto& own = process->own;
+  return init_send(call, request, [&](const void* buffer, std::int64_t count, MPI_Datatype type) {
+    return count > most_int
+               ? own.Send_init_c(buffer, count, type, call.dest, call.tag, call.comm, request)
+               : own.Send_init(buffer, static_cast<int>(count), type, call.dest, call.tag, call.comm, request);
+  });
+}
+
+}  // namespace
+
+MPI_Aint extent_of(MPI_Datatype type) {
+  MPI_Count begin = 0, extent = 0;
+  if (type == MPI_DATATYPE_NULL || process->own.Type_get_extent_x(type, &begin, &extent) != MPI_SUCCESS) return 0;
+  return static_cast<MPI_Aint>(extent);
+}
+
+bool wrong(const Edges& edges, bool persistent) {
+  const auto bad = [most = most_elements(persistent)](const EdgeData& one) {
+    return one.count < 0 || one.count > most || one.type == MPI_DATATYPE_NULL;
+  };
+  return std::any_of(edges.sends.begin(), edges.sends.end(), bad) ||
+         std::any_of(edges.receives.begin(), edges.receives.end(), bad);
+}
+
+bool uses_gpu(const Edges& edges) try {
+  if (gpu_use().seen.load(std::memory_order_acquire)) return true;
+  const auto there = [](const EdgeData& one) {
+    return one.count > 0 && one.type != MPI_DATATYPE_NULL &&
+           on_gpu(one.buffer, one.count, one.type, known_type(one.type));
+  };
+  return std::any_of(edges.sends.begin(), edges.sends.end(), there) ||
+         std::any_of(edges.receives.begin(), edges.receives.end(), there);
+} catch (const std::exception&) {
+  return false;
+}
+
+int Messages::begin(const Neighbourhood& hood, const Edges& edges) {
+  receives_ = edges.receives.size();
+  requests_.assign(receives_ + edges.sends.size(), MPI_REQUEST_NULL);
+  int code = MPI_SUCCESS;
+  auto request = requests_.begin();
+  for (std::size_t i = 0; i < receives_ && code == MPI_SUCCESS; ++i) {
+    const auto& edge = hood.sources[i];
+    code = begin_receive_from(receive_call(hook_, edges.receives[i], edge, comm_->comm, false), edge.tag, &*request++);
+  }
+  for (std::size_t i = 0; i < edges.sends.size() && code == MPI_SUCCESS; ++i)
+    code = begin_send_to(send_call(hook_, edges.sends[i], hood.targets[i], 0, comm_->comm, false), &*request++);
+  return code == MPI_SUCCESS ? code : failed(code);
+}
+
+int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
+  receives_ = edges.receives.size();
+  requests_.assign(receives_ + edges.sends.size(), MPI_REQUEST_NULL);
+  int code = MPI_SUCCESS;
+  auto request = requests_.begin();
+  for (std::size_t i = 0; i < receives_ && code == MPI_SUCCESS; ++i) {
+    const auto& edge = hood.sources[i];
+    code = init_receive_from(receive_call(hook_, edges.receives[i], edge, comm_->comm, true), edge.tag + tags,
+                             &*request++);
+  }
+  for (std::size_t i = 0; i < edges.sends.size() && code == MPI_SUCCESS; ++i)
+    code = init_send_to(send_call(hook_, edges.sends[i], hood.targets[i], tags, comm_->comm, true), &*request++);
+  if (code != MPI_SUCCESS) free();
+  return code;
+}
+
+int Messages::start() {
+  const int code = startall(Hook::MPI_Startall, process->own.Startall, count(), requests_.data());
+  return code == MPI_SUCCESS ? code : failed(code);
+}
+
+int Messages::wait() {
+  std::vector<MPI_Status> statuses(requests_.size());
+  return outcome(waitall(Hook::MPI_Waitall, process->own.Waitall, count(), requests_.data(), statuses.data()),
+                 statuses);
+}
+
+int Messages::test(bool& ended) {
+  int flag = 0;
+  std::vector<MPI_Status> statuses(requests_.size());
+  const int code = testall(Hook::MPI_Testall, process->own.Testall, count(), requests_.data(), &flag, statuses.data());
+  ended = flag || code != MPI_SUCCESS;
+  return ended ? outcome(code, statuses) : MPI_SUCCESS;
+}
+
+void Messages::free() {
+  for (auto& request : requests_)
+    if (request != MPI_REQUEST_NULL) request_free(Hook::MPI_Request_free, process->own.Request_free, &request);
+}
+
+int Messages::outcome(int code, const std::vector<MPI_Status>& statuses) {
+  if (code == MPI_SUCCESS) return code;
+  if (code == MPI_ERR_IN_STATUS) {
+    const auto bad = std::find_if(statuses.begin(), statuses.end(), [](const MPI_Status& status) {
+      return status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING;
+    });
+    code = bad != statuses.end() ? bad->MPI_ERROR : MPI_ERR_OTHER;
+  }
+  return failed(code);
+}
+
+/// Takes back what can be taken back, and waits for the rest.
+int Messages::failed(int code) {
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    auto& request = requests_[i];
+    if (request == MPI_REQUEST_NULL) continue;
+    if (i < receives_) cancel(Hook::MPI_Cancel, process->own.Cancel, &request);
+    mpi::wait(Hook::MPI_Wait, process->own.Wait, &request, MPI_STATUS_IGNORE);
+  }
+  return code;
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,40 @@
+#include "mpi/neighbours/request.hpp"
+
+#include "mpi/message/handle.hpp"
+
+namespace dunnage::mpi {
+
+Request::Start NeighbourRequest::begin(int& code) {
+  code = new_handle(&handle_);
+  if (code != MPI_SUCCESS) return Start::failed;
+  code = messages_.start();
+  if (code != MPI_SUCCESS) {
+    end_handle(handle_);
+    process->own.Wait(&handle_, MPI_STATUS_IGNORE);
+    return Start::failed;
+  }
+  ended_ = false;
+  inner = handle_;
+  return Start::done;
+}
+
+bool NeighbourRequest::go_on() {
+  if (ended_) return true;
+  bool ended = false;
+  const int code = messages_.test(ended);
+  if (ended) end(code);
+  return ended;
+}
+
+void NeighbourRequest::finish() {
+  if (!ended_) end(messages_.wait());
+}
+
+void NeighbourRequest::end(int code) {
+  code_ = code;
+  ended_ = true;
+  if (messages_.orphaned()) raise_on(errors_of_comm(MPI_COMM_WORLD));
+  end_handle(handle_);
+}
+
+}  // namespace dunnage::mpi
