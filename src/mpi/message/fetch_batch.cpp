@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "mpi/process/arrivals.hpp"
 #include "mpi/process/failure.hpp"
@@ -25,7 +26,12 @@ constexpr std::int64_t long_fetch = 256 << 10;
 
 }  // namespace
 
-FetchBatch::FetchBatch() : outer_(innermost) { innermost = this; }
+FetchBatch::FetchBatch() : outer_(innermost) {
+  innermost = this;
+  if (!outer_) return;
+  pending_ = std::exchange(outer_->pending_, {});
+  pending_bytes_ = std::exchange(outer_->pending_bytes_, 0);
+}
 FetchBatch::~FetchBatch() {
   finish();
   innermost = outer_;
@@ -34,7 +40,7 @@ FetchBatch* FetchBatch::current() { return innermost; }
 
 void FetchBatch::add(DeviceFetch fetch) {
   pending_bytes_ += fetch.move.size;
-  pending_.push_back({std::move(fetch), index_});
+  pending_.push_back({std::move(fetch), index_, this});
 }
 
 std::int64_t FetchBatch::bytes_of(const std::vector<Pending>& messages) {
@@ -46,7 +52,7 @@ std::int64_t FetchBatch::bytes_of(const std::vector<Pending>& messages) {
 void FetchBatch::end(const std::vector<Pending>& messages, int code) {
   for (const auto& message : messages) {
     message.fetch.ended();
-    if (code != MPI_SUCCESS) failures_.push_back({message.index, code});
+    if (code != MPI_SUCCESS) message.batch->failures_.push_back({message.index, code});
   }
 }
 

@@ -19,7 +19,8 @@ struct DeviceFetch {
 };
 
 /// While a batch lives, what its thread fetches into device memory may come later; it is there
-/// after finish(). Batches of one thread nest.
+/// after finish(). Batches of one thread nest: an inner batch takes over what the outer one has not
+/// begun, so that both share launches.
 class FetchBatch {
  public:
   FetchBatch();
@@ -49,6 +50,7 @@ class FetchBatch {
   struct Pending {
     DeviceFetch fetch;
     int index;
+    FetchBatch* batch;  // which hears of a failure
   };
   /// Of one context.
   struct Flight {

@@ -87,53 +87,99 @@ bool uses_gpu(const Edges& edges) try {
   return false;
 }
 
-int Messages::begin(const Neighbourhood& hood, const Edges& edges) {
-  receives_ = edges.receives.size();
-  requests_.assign(receives_ + edges.sends.size(), MPI_REQUEST_NULL);
+template <class Receive, class Send>
+int Messages::each_edge(const Neighbourhood& hood, Receive&& receive, Send&& send) {
+  std::vector<bool> in_place(hood.sources.size()), out_place(hood.targets.size());
+  for (const auto& loop : hood.loops) in_place[loop.source] = out_place[loop.target] = true;
+  receives_ = hood.sources.size() - hood.loops.size();
+  requests_.assign(receives_ + hood.targets.size() - hood.loops.size(), MPI_REQUEST_NULL);
   int code = MPI_SUCCESS;
   auto request = requests_.begin();
-  for (std::size_t i = 0; i < receives_ && code == MPI_SUCCESS; ++i) {
-    const auto& edge = hood.sources[i];
-    code = begin_receive_from(receive_call(hook_, edges.receives[i], edge, comm_->comm, false), edge.tag, &*request++);
+  for (std::size_t i = 0; i < hood.sources.size() && code == MPI_SUCCESS; ++i)
+    if (!in_place[i]) code = receive(i, &*request++);
+  for (std::size_t i = 0; i < hood.targets.size() && code == MPI_SUCCESS; ++i)
+    if (!out_place[i]) code = send(i, &*request++);
+  return code;
+}
+
+int Messages::begin(Neighbourhood& hood, const Edges& edges) {
+  if (!hood.loops.empty()) {
+    if (!hood.last_moves || !hood.last_moves->fits(hood, edges)) {
+      const int code = guarded([&] { hood.last_moves = std::make_shared<LocalMoves>(hood, edges); });
+      if (code != MPI_SUCCESS) return code;
+    }
+    moves_ = hood.last_moves;
   }
-  for (std::size_t i = 0; i < edges.sends.size() && code == MPI_SUCCESS; ++i)
-    code = begin_send_to(send_call(hook_, edges.sends[i], hood.targets[i], 0, comm_->comm, false), &*request++);
+  const int code = each_edge(
+      hood,
+      [&](std::size_t i, MPI_Request* request) {
+        const auto& edge = hood.sources[i];
+        return begin_receive_from(receive_call(hook_, edges.receives[i], edge, comm_->comm, false), edge.tag, request);
+      },
+      [&](std::size_t i, MPI_Request* request) {
+        return begin_send_to(send_call(hook_, edges.sends[i], hood.targets[i], 0, comm_->comm, false), request);
+      });
   return code == MPI_SUCCESS ? code : failed(code);
 }
 
 int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
-  receives_ = edges.receives.size();
-  requests_.assign(receives_ + edges.sends.size(), MPI_REQUEST_NULL);
-  int code = MPI_SUCCESS;
-  auto request = requests_.begin();
-  for (std::size_t i = 0; i < receives_ && code == MPI_SUCCESS; ++i) {
-    const auto& edge = hood.sources[i];
-    code = init_receive_from(receive_call(hook_, edges.receives[i], edge, comm_->comm, true), edge.tag + tags,
-                             &*request++);
-  }
-  for (std::size_t i = 0; i < edges.sends.size() && code == MPI_SUCCESS; ++i)
-    code = init_send_to(send_call(hook_, edges.sends[i], hood.targets[i], tags, comm_->comm, true), &*request++);
+  int code = hood.loops.empty() ? MPI_SUCCESS : guarded([&] { moves_ = std::make_shared<LocalMoves>(hood, edges); });
+  if (code != MPI_SUCCESS) return code;
+  code = each_edge(
+      hood,
+      [&](std::size_t i, MPI_Request* request) {
+        const auto& edge = hood.sources[i];
+        return init_receive_from(receive_call(hook_, edges.receives[i], edge, comm_->comm, true), edge.tag + tags,
+                                 request);
+      },
+      [&](std::size_t i, MPI_Request* request) {
+        return init_send_to(send_call(hook_, edges.sends[i], hood.targets[i], tags, comm_->comm, true), request);
+      });
   if (code != MPI_SUCCESS) free();
   return code;
 }
 
 int Messages::start() {
+  moved_ = false;
+  if (requests_.empty()) return MPI_SUCCESS;
   const int code = startall(Hook::MPI_Startall, process->own.Startall, count(), requests_.data());
   return code == MPI_SUCCESS ? code : failed(code);
 }
 
+template <class Call>
+int Messages::with_moves(Call&& call) {
+  if (!moves_ || std::exchange(moved_, true)) return call();
+  if (requests_.empty())
+    if (const auto code = moves_->run()) return *code;
+  FetchBatch batch;
+  const int begun = moves_->begin();
+  const int code = requests_.empty() ? MPI_SUCCESS : call();
+  const auto failures = batch.finish();
+  return code != MPI_SUCCESS    ? code
+         : begun != MPI_SUCCESS ? begun
+         : failures.empty()     ? MPI_SUCCESS
+                                : failures.front().code;
+}
+
 int Messages::wait() {
-  std::vector<MPI_Status> statuses(requests_.size());
-  return outcome(waitall(Hook::MPI_Waitall, process->own.Waitall, count(), requests_.data(), statuses.data()),
-                 statuses);
+  return with_moves([&] {
+    std::vector<MPI_Status> statuses(requests_.size());
+    return outcome(waitall(Hook::MPI_Waitall, process->own.Waitall, count(), requests_.data(), statuses.data()),
+                   statuses);
+  });
 }
 
 int Messages::test(bool& ended) {
-  int flag = 0;
-  std::vector<MPI_Status> statuses(requests_.size());
-  const int code = testall(Hook::MPI_Testall, process->own.Testall, count(), requests_.data(), &flag, statuses.data());
-  ended = flag || code != MPI_SUCCESS;
-  return ended ? outcome(code, statuses) : MPI_SUCCESS;
+  return with_moves([&] {
+    ended = true;
+    if (requests_.empty()) return MPI_SUCCESS;
+    int flag = 0;
+    std::vector<MPI_Status> statuses(requests_.size());
+    const int code =
+        testall(Hook::MPI_Testall, process->own.Testall, count(), requests_.data(), &flag, statuses.data());
+    ended = flag || code != MPI_SUCCESS;
+    return ended ? outcome(code, statuses) : MPI_SUCCESS;
+  });
 }
 
 void Messages::free() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "mpi/process/attribute.hpp"
 #include "mpi/process/communicators.hpp"
@@ -67,6 +68,22 @@ bool distributed_graph(MPI_Comm comm, Neighbourhood& hood) {
   return true;
 }
 
+/// The first edge to this rank itself with a tag brings what the first from it with that tag takes,
+/// and so on.
+void pair_loops(MPI_Comm comm, Neighbourhood& hood) {
+  int me = MPI_PROC_NULL;
+  if (process->own.Comm_rank(comm, &me) != MPI_SUCCESS) return;
+  std::map<int, std::vector<std::size_t>> targets;  // by tag, the last first
+  for (std::size_t i = hood.targets.size(); i-- > 0;)
+    if (hood.targets[i].peer == me) targets[hood.targets[i].tag].push_back(i);
+  for (std::size_t i = 0; i < hood.sources.size(); ++i) {
+    auto& same_tag = targets[hood.sources[i].tag];
+    if (hood.sources[i].peer != me || same_tag.empty()) continue;
+    hood.loops.push_back({same_tag.back(), i});
+    same_tag.pop_back();
+  }
+}
+
 bool read_topology(MPI_Comm comm, Neighbourhood& hood) {
   int kind = MPI_UNDEFINED;
   if (process->own.Topo_test(comm, &kind) != MPI_SUCCESS) return false;
@@ -98,6 +115,7 @@ Neighbourhood* neighbourhood(MPI_Comm comm) {
   if (!neighbourhoods.find(comm, hood) || hood) return hood;
   auto fresh = std::make_unique<Neighbourhood>();
   fresh->possible = read_topology(comm, *fresh) && all_in_this_world(comm);
+  pair_loops(comm, *fresh);
   return neighbourhoods.put(comm, std::move(fresh));
 }
 

@@ -16,6 +16,8 @@ struct Edge {
   int tag;
 };
 
+class LocalMoves;
+
 /// A communicator for the messages. Operations that are under way, and persistent requests, share
 /// it with the program's communicator, which may be freed before them.
 struct MessageComm {
@@ -33,8 +35,15 @@ struct Neighbourhood {
   /// ranks agree on that without a message.
   std::vector<Edge> sources, targets;
   bool possible = false;
+  /// Edges from this rank to itself, by their numbers in `targets` and `sources`.
+  struct Loop {
+    std::size_t target, source;
+  };
+  std::vector<Loop> loops;
   /// Null until the ranks have agreed to exchange the messages by Dunnage.
   std::shared_ptr<MessageComm> messages;
+  /// Of the last blocking or nonblocking collective, which most often comes again.
+  std::shared_ptr<LocalMoves> last_moves;
   unsigned calls = 0;  // until then
   /// How many different tags the edges have, and how many persistent operations have been made.
   int tags = 1, operations = 0;

@@ -40,11 +40,13 @@ class KnownType {
  public:
   /// `mixed`: elements of more than one basic type.
   KnownType(type::Layout layout, plan::Reason reason, bool mixed)
-      : layout_(std::move(layout)), reason_(reason), mixed_(mixed), bytes_(layout_.size) {}
+      : number_(next_number()), layout_(std::move(layout)), reason_(reason), mixed_(mixed), bytes_(layout_.size) {}
   KnownType(const KnownType&) = delete;
   KnownType& operator=(const KnownType&) = delete;
   ~KnownType();
 
+  /// A number that no other known type has, now or later.
+  std::uint64_t number() const { return number_; }
   /// `accelerated` where our engine may pack it, else why not.
   plan::Reason reason() const { return reason_; }
   const type::Layout& layout() const { return layout_; }
@@ -69,6 +71,12 @@ class KnownType {
   std::shared_ptr<const pack::gpu::GpuRecipe> recipe(std::int64_t count) const;
 
  private:
+  static std::uint64_t next_number() {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+
+  const std::uint64_t number_;
   type::Layout layout_;
   plan::Reason reason_;
   bool mixed_;

@@ -16,7 +16,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "mpi/message/fetch_batch.hpp"
+#include "mpi/message/copy_within.hpp"
 #include "mpi/message/progress.hpp"
 #include "mpi/message/stage.hpp"
 #include "mpi/process/gpu_use.hpp"
@@ -29,11 +29,6 @@ namespace {
 using transport::Lengths;
 using transport::Outbound;
 using transport::Ticket;
-
-/// Two layouts in host memory are copied by way of pieces that stay in the nearest caches.
-constexpr std::int64_t near_piece = 32 << 10;
-/// Between host and device memory pieces are as long as a device needs to reach its speed.
-constexpr std::int64_t device_host_piece = 4 << 20;
 
 /// How long a sender waits for another thread that may have the announcement: as long as parking
 /// the data takes. Waiting in vain then costs at most twice the best time (the rule of ski rental).
@@ -152,33 +147,6 @@ Offers& offers() {
   return *all;
 }
 
-/// Where kernels of one device reach both buffers: the context to work in. Nothing if none does.
-std::optional<CUcontext> common_context(const memory::Buffer& from, const memory::Buffer& to) {
-  const auto* source = from.device();
-  const auto* target = to.device();
-  if (!source || !target || !in_one_piece(*source) || !in_one_piece(*target)) return std::nullopt;
-  const auto in_device = [](const pack::gpu::Described& data) { return data.place.memory == device::Memory::device; };
-  if (in_device(*source) && in_device(*target) && source->place.device != target->place.device) return std::nullopt;
-  return context_of(*device::driver(), in_device(*target) ? target->place : source->place);
-}
-
-/// Copies between layouts of which at least one is in host memory, or by way of host memory.
-void copy(const memory::Buffer& from, const memory::Landing& landing, std::int64_t bytes) {
-  const auto& to = landing.buffer;
-  if (auto* target = to.contiguous_host()) return from.pack(target, 0, bytes);
-  if (const auto* source = from.contiguous_host()) return landing.place(source, 0, bytes);
-  const bool whole = (from.packer() && from.packer()->whole()) || (to.packer() && to.packer()->whole());
-  const auto piece = whole ? bytes : std::min(bytes, from.packer() || to.packer() ? device_host_piece : near_piece);
-  const auto& on_device = from.device() ? from : to;
-  const auto staging = staging_for(on_device, piece);
-  if (!staging) throw std::bad_alloc();
-  for (std::int64_t begin = 0; begin < bytes; begin += piece) {
-    const auto end = std::min(begin + piece, bytes);
-    from.pack(staging.data(), begin, end);
-    landing.place(staging.data(), begin, end);
-  }
-}
-
 /// The parked copy as a buffer.
 memory::Buffer parked_buffer(const Offer& offer) {
   return memory::Buffer::contiguous(offer.parked.data(), offer.bytes);
@@ -261,21 +229,8 @@ class SelfArrival : public transport::Arrival {
   int fetch(const memory::Landing& landing) override {
     landing.restart();
     if (!take()) return fetch_parked(landing);
-    int code = MPI_SUCCESS;
-    const int failed = guarded([&] {
-      if (const auto context = common_context(offer_->buffer, landing.buffer)) {
-        const auto offer = offer_;
-        code = fetch_to_device({*context,
-                                {*offer->buffer.device(), *landing.buffer.device(), offer->bytes, offer},
-                                [offer] { end(*offer); }});
-        return;
-      }
-      copy(offer_->buffer, landing, offer_->bytes);
-      landing.finish();
-      end(*offer_);
-    });
-    if (failed != MPI_SUCCESS) end(*offer_);
-    return failed != MPI_SUCCESS ? failed : code;
+    const auto offer = offer_;
+    return copy_within(offer->buffer, landing, offer->bytes, [offer] { end(*offer); });
   }
   void discard() override {
     if (!take()) wait_for_parking();
@@ -295,7 +250,7 @@ class SelfArrival : public transport::Arrival {
   int fetch_parked(const memory::Landing& landing) {
     wait_for_parking();
     const int code = offer_->error != MPI_SUCCESS ? offer_->error : guarded([&] {
-      copy(parked_buffer(*offer_), landing, offer_->bytes);
+      copy_by_host(parked_buffer(*offer_), landing, offer_->bytes);
       landing.finish();
     });
     offer_->parked = {};

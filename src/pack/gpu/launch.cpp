@@ -46,12 +46,19 @@ pack::cuda::MoveJob job_of(const MoveRange& range) {
 
 bool fuses(const MoveRange& range) { return pack::cuda::fuses(job_of(range)); }
 
-void launch_moves(device::Gpu& gpu, device::Borrowed& lane, std::span<const MoveRange> ranges) {
+PreparedMoves::PreparedMoves(std::span<const MoveRange> ranges) {
   std::vector<pack::cuda::MoveJob> jobs;
   for (const auto& range : ranges) jobs.push_back(job_of(range));
-  auto launches = pack::cuda::plan_moves(jobs);
+  launches_ = pack::cuda::plan_moves(jobs);
+}
+
+void PreparedMoves::launch(device::Gpu& gpu, device::Borrowed& lane) {
   lane.busy();
-  for (auto& launch : launches) put(gpu, lane, Direction::pack, launch);
+  for (auto& launch : launches_) put(gpu, lane, Direction::pack, launch);
+}
+
+void launch_moves(device::Gpu& gpu, device::Borrowed& lane, std::span<const MoveRange> ranges) {
+  PreparedMoves(ranges).launch(gpu, lane);
 }
 
 bool launch_move(device::Gpu& gpu, device::Borrowed& lane, const Described& from, const Described& to) {

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "device/gpu.hpp"
+#include "pack/cuda/launch.hpp"
 #include "pack/gpu/described.hpp"
 
 namespace dunnage::pack::gpu {
@@ -35,6 +37,18 @@ bool fuses(const MoveRange& range);
 /// Puts as few kernels as possible into the stream, which move all messages from buffer to buffer.
 /// fuses() must be true of each. Throws device::Error.
 void launch_moves(device::Gpu& gpu, device::Borrowed& lane, std::span<const MoveRange> ranges);
+
+/// The kernels of launch_moves(), planned once and launched again and again. Not thread-safe.
+class PreparedMoves {
+ public:
+  /// fuses() must be true of each message.
+  explicit PreparedMoves(std::span<const MoveRange> ranges);
+  /// Puts the kernels into the stream. Throws device::Error.
+  void launch(device::Gpu& gpu, device::Borrowed& lane);
+
+ private:
+  std::vector<pack::cuda::Launch> launches_;
+};
 
 /// Puts one kernel into the stream that moves data directly from buffer to buffer; the device must
 /// reach both. Returns false, and does nothing, if no kernel does that well. Throws device::Error.

@@ -33,18 +33,23 @@ class Doubles {
     return host_.data();
 #endif
   }
-  void fill(double value) {
-    std::fill(host_.begin(), host_.end(), value);
+  void fill(double value) { put(std::vector<double>(host_.size(), value)); }
+  void put(const std::vector<double>& values) {
+    host_ = values;
 #ifdef CONTRACT_GPU
     device_->write(host_.data());
 #endif
   }
-  /// Whether every other double has that value, and those between have kept the other.
-  bool holds(int message, double value, double between) {
+  const std::vector<double>& read() {
 #ifdef CONTRACT_GPU
     const auto bytes = device_->read();
     std::memcpy(host_.data(), bytes.data(), bytes.size());
 #endif
+    return host_;
+  }
+  /// Whether every other double has that value, and those between have kept the other.
+  bool holds(int message, double value, double between) {
+    read();
     for (int i = 0; i < 2 * blocks; ++i)
       if (host_[std::size_t(2 * blocks * message + i)] != (i % 2 ? between : value)) return false;
     return true;
@@ -224,6 +229,45 @@ void too_long(Ring& ring, Gather& gather) {
   gather.check_data("after too long");
 }
 
+/// From call to call something changes, while handles and addresses are used again: the layout, the
+/// number of elements, the memory, or only the data. On a ring of each rank alone.
+void arguments_change() {
+  contract().section("arguments change");
+  constexpr int room = 3 * blocks;
+  const int periodic = 1, one = 1;
+  MPI_Comm comm;
+  MPI_Cart_create(MPI_COMM_SELF, 1, &one, &periodic, 0, &comm);
+  std::unique_ptr<Doubles> out, in;
+  for (int round = 0; round < 24; ++round) {
+    const int stride = 2 + round / 2 % 2, count = 1 + round / 4 % 2;
+    if (round % 3 == 0) {
+      in.reset();
+      out = std::make_unique<Doubles>(2 * room);
+      in = std::make_unique<Doubles>(4 * room);
+    }
+    std::vector<double> values(2 * room);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 10000 * (round + 1) + double(i);
+    out->put(values);
+    in->fill(-1);
+    MPI_Datatype vector, type;
+    MPI_Type_vector(blocks, 1, stride, MPI_DOUBLE, &vector);
+    MPI_Type_create_resized(vector, 0, room * sizeof(double), &type);
+    MPI_Type_commit(&type);
+    check_ok(MPI_Neighbor_allgather(out->data(), count, type, in->data(), count, type, comm), "arguments change");
+    MPI_Type_free(&vector);
+    MPI_Type_free(&type);
+    const auto& there = in->read();
+    bool right = true;
+    for (int message = 0; message < 2; ++message)
+      for (int i = 0; i < count * room; ++i) {
+        const bool sent = i % room % stride == 0 && i % room / stride < blocks;
+        right = right && there[std::size_t(message * count * room + i)] == (sent ? values[std::size_t(i)] : -1);
+      }
+    check(right, "arguments change, data, round " + std::to_string(round));
+  }
+  MPI_Comm_free(&comm);
+}
+
 #if MPI_VERSION >= 4
 /// Persistent collectives match in the order in which they were made. They may be started in
 /// another order, which differs from rank to rank; not every MPI's own can do that.
@@ -286,6 +330,7 @@ CONTRACT_PROGRAM(neighbours_under_way) {
 #endif
   }
   communicator_freed(gathers[0]);
+  arguments_change();
 #if MPI_VERSION >= 4
   persistent_outlives_communicator(gathers[0]);
 #endif

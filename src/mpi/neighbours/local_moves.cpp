@@ -1,0 +1,105 @@
+#include "mpi/neighbours/local_moves.hpp"
+
+#include <algorithm>
+
+#include "mpi/message/buffer.hpp"
+#include "mpi/message/copy_within.hpp"
+#include "mpi/process/arrivals.hpp"
+#include "transport/shm/patience.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+/// Longer data take longer to move than to plan, and are moved by other kernels or by the copy
+/// engine.
+constexpr std::int64_t most_prepared = 4 << 20;
+
+memory::Buffer buffer_at(const EdgeData& data) {
+  return buffer_of(const_cast<void*>(data.buffer), data.count, data.type);
+}
+
+}  // namespace
+
+LocalMoves::Side::Side(const EdgeData& data) : buffer(data.buffer), count(data.count), type(0) {
+  const auto* known = known_type(data.type);
+  if (known && (known->reason() == plan::Reason::accelerated || known->reason() == plan::Reason::contiguous))
+    type = known->number();
+}
+
+LocalMoves::LocalMoves(const Neighbourhood& hood, const Edges& edges) {
+  for (const auto& loop : hood.loops) {
+    const auto &out = edges.sends[loop.target], &in = edges.receives[loop.source];
+    auto from = buffer_at(out);
+    memory::Landing to{buffer_at(in)};
+    const auto bytes = out.count == 0 ? 0 : from.size();
+    const bool too_long = bytes > (in.count == 0 ? 0 : to.buffer.size());
+    moves_.push_back({out, in, std::move(from), std::move(to), bytes, too_long});
+  }
+  prepare();
+}
+
+bool LocalMoves::remember(const memory::Buffer& buffer) {
+  const auto* data = buffer.device();
+  if (!data || data->place.id == 0) return false;
+  const auto id = data->place.id;
+  if (std::none_of(memory_.begin(), memory_.end(), [&](const Memory& one) { return one.id == id; }))
+    memory_.push_back({reinterpret_cast<const void*>(data->place.address), id});
+  return true;
+}
+
+void LocalMoves::prepare() {
+  std::vector<pack::gpu::MoveRange> ranges;
+  for (const auto& move : moves_) {
+    if (move.bytes == 0) continue;
+    if (move.too_long || move.bytes >= most_prepared || move.from_side.type == 0 || move.to_side.type == 0) return;
+    if (!remember(move.from) || !remember(move.to.buffer)) return;
+    const auto context = common_context(move.from, move.to.buffer);
+    if (!context || (context_ && *context != context_)) return;
+    context_ = *context;
+    ranges.push_back({*move.from.device(), *move.to.buffer.device(), move.bytes});
+    if (!pack::gpu::fuses(ranges.back())) return;
+  }
+  if (!ranges.empty()) prepared_.emplace(ranges);
+}
+
+bool LocalMoves::memory_is_there() const {
+  const auto* driver = device::driver();
+  return driver && std::all_of(memory_.begin(), memory_.end(), [&](const Memory& one) {
+           return device::known_place(*driver, one.address).id == one.id;
+         });
+}
+
+bool LocalMoves::fits(const Neighbourhood& hood, const Edges& edges) const {
+  if (!prepared_ || moves_.size() != hood.loops.size()) return false;
+  for (std::size_t i = 0; i < moves_.size(); ++i) {
+    const auto& loop = hood.loops[i];
+    if (!(moves_[i].from_side == edges.sends[loop.target]) || !(moves_[i].to_side == edges.receives[loop.source]))
+      return false;
+  }
+  return memory_is_there();
+}
+
+int LocalMoves::begin() {
+  int code = MPI_SUCCESS;
+  for (const auto& move : moves_) {
+    if (move.bytes == 0) continue;
+    move.to.restart();
+    const int failed = move.too_long ? MPI_ERR_TRUNCATE : copy_within(move.from, move.to, move.bytes, [] {});
+    if (code == MPI_SUCCESS) code = failed;
+  }
+  return code;
+}
+
+std::optional<int> LocalMoves::run() {
+  if (!prepared_) return std::nullopt;
+  return guarded([&] {
+    const auto& driver = *device::driver();
+    const device::Scope scope(driver, context_);
+    auto& gpu = device::Gpu::current(driver);
+    device::Borrowed lane(gpu);
+    prepared_->launch(gpu, lane);
+    for (transport::shm::Patience patience; !lane.done();) patience.wait();
+  });
+}
+
+}  // namespace dunnage::mpi
