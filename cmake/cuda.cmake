@@ -19,3 +19,18 @@ if(DUNNAGE_NVCC)
 else()
   message(STATUS "CUDA: no nvcc was found. Dunnage is built without kernels and leaves device memory to the MPI")
 endif()
+
+# dunnage_kernel_image(HEADERS...): kernels.cu of this folder, which includes these headers, as the
+# image that image.S puts into the program.
+function(dunnage_kernel_image)
+  set(image "${CMAKE_CURRENT_BINARY_DIR}/kernels.fatbin")
+  add_custom_command(
+    OUTPUT "${image}"
+    COMMAND "${DUNNAGE_NVCC}" -std=c++17 -O3 -fatbin -ccbin "${CMAKE_CXX_COMPILER}" -Werror all-warnings
+            -gencode arch=compute_90,code=sm_90
+            -gencode arch=compute_80,code=sm_80 -gencode arch=compute_75,code=compute_75
+            "${CMAKE_CURRENT_SOURCE_DIR}/kernels.cu" -o "${image}"
+    DEPENDS kernels.cu ${ARGN} VERBATIM)
+  set_property(SOURCE image.S PROPERTY OBJECT_DEPENDS "${image}")
+  set_property(SOURCE image.S PROPERTY COMPILE_DEFINITIONS "KERNEL_IMAGE=\"${image}\"")
+endfunction()

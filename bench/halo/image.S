@@ -5,8 +5,8 @@
         .global bench_halo_image
         .type bench_halo_image, @object
 bench_halo_image:
-#ifdef BENCH_IMAGE
-        .incbin BENCH_IMAGE
+#ifdef KERNEL_IMAGE
+        .incbin KERNEL_IMAGE
 #endif
         .byte 0
         .size bench_halo_image, . - bench_halo_image

@@ -5,6 +5,6 @@
         .global bench_pack_device_image
         .type bench_pack_device_image, @object
 bench_pack_device_image:
-        .incbin BENCH_IMAGE
+        .incbin KERNEL_IMAGE
         .size bench_pack_device_image, . - bench_pack_device_image
         .section .note.GNU-stack, "", @progbits
