@@ -27,6 +27,7 @@ void atomicAdd(unsigned long long* to, unsigned long long value) { *to += value;
 
 #define __global__
 #define __device__
+#include "examples/fortran/higrad/kernels.cu"
 #include "halo/kernels.cu"
 #include "pack_device/kernels.cu"
 
@@ -101,6 +102,9 @@ __attribute__((constructor)) void add_all() {
   if (!find_simulator()) return;  // a launcher's helper, or a machine with a real driver
   static const std::size_t pointer[] = {sizeof(void*), 0};
   enter("move_boxes", run_move_boxes, pointer, 1);
+  ADD(higrad_advance)
+  ADD(higrad_pack)
+  ADD(higrad_unpack)
   ADD(empty)
   ADD(copy)
   ADD(fill)

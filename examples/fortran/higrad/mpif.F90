@@ -1,0 +1,5 @@
+! `include 'mpif.h'` where a module can be used.
+module mpif
+  implicit none
+  include 'mpif.h'
+end module mpif
