@@ -17,6 +17,8 @@ from .cuda_aware.run import run_variants
 from .experiment import Experiment, load
 from .halo import report as halo
 from .halo.run import run_halos
+from .higrad import report as higrad
+from .higrad.run import run_higrad
 from .home import Home, experiment_files, find_home
 from .noncontiguous_send import report as noncontiguous_send
 from .pack import report as pack
@@ -33,7 +35,9 @@ REPORTS = {
     "bench_message": message.report,
     "bench_commit": commit.report,
     "bench_noncontiguous_send": noncontiguous_send.report,
+    "higrad_mpi_module": higrad.report,
 }
+OPTIONAL = ("higrad_mpi_module",)  # programs that need a Fortran compiler
 
 
 def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
@@ -42,7 +46,7 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     parser.add_argument("name", nargs="?", help="the experiment, for example: pack")
     parser.add_argument("--all", action="store_true", help="run every experiment")
     parser.add_argument("--memory", default="host",
-                        help="pack, halo: the kind of memory that the data is in, host or device (default: host)")
+                        help="pack, halo, higrad: where the data is, host or device (default: host)")
     parser.add_argument("--mpi", help="comma-separated MPIs (default: every MPI that the program is built for)")
     parser.add_argument("--output", type=Path, help="folder for JSON, CSV and PNG (default: results/ of the build)")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, and nothing large")
@@ -89,7 +93,8 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
     mpis = options.mpi.split(",") if options.mpi else [mpi for mpi in built if mpi not in experiment.leave_out]
     missing = [mpi for mpi in mpis if mpi not in built]
     if missing or not mpis:
-        raise (NoDevice if on_device or experiment.variants else RunError)(
+        lacking = NotHere if experiment.program in OPTIONAL and not built else RunError
+        raise (NoDevice if on_device or experiment.variants else lacking)(
             f"{experiment.program} is not built for {', '.join(missing) or 'any MPI'} in {home.path}"
             f" (built: {', '.join(built) or 'none'}); build it with make, or set DUNNAGE_HOME"
         )
@@ -103,6 +108,8 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
     runner = run_experiment
     if experiment.program == "bench_halo":
         runner = run_halos
+    elif experiment.program == "higrad_mpi_module":
+        runner = run_higrad
     elif on_device:
         runner = run_cases
     elif experiment.variants:
@@ -119,7 +126,7 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
 
 def _asked_for(stem: str) -> str:
     """Returns the words of a command line that ask for the experiment of a file."""
-    for name in ("pack", "halo"):
+    for name in ("pack", "halo", "higrad"):
         stem = stem.replace(f"{name}_", f"{name} --memory ")
     return stem.replace("_", "-")
 

@@ -1,0 +1,1 @@
+"""`dunnage bench higrad`: a program with the structure of Higrad, in its three options."""
