@@ -3,7 +3,7 @@
 #   DUNNAGE_<mpi>_FC             the wrapper
 #   DUNNAGE_<mpi>_FC_FLAGS       what the wrapper needs besides
 #   DUNNAGE_<mpi>_FC_INTERFACES  the interfaces; empty if there is no compiler that works
-#   DUNNAGE_<mpi>_FC_STATIC      the option that links Fortran's own library into the program, if that works
+#   DUNNAGE_<mpi>_FC_STATIC      options that link Fortran's own libraries into the program, if that works
 set(statement_mpif "include 'mpif.h'")
 set(statement_mpi_module "use mpi")
 set(statement_f08 "use mpi_f08")
@@ -27,9 +27,17 @@ foreach(mpi IN LISTS DUNNAGE_MPIS)
     list(APPEND DUNNAGE_${mpi}_FC_FLAGS -Wl,--no-as-needed)
   endif()
   set(probe "${CMAKE_BINARY_DIR}/probe_fortran/${mpi}")
+  # -static-libgfortran leaves libquadmath out. In a folder that has only the static one, the linker
+  # takes that.
+  execute_process(COMMAND "${DUNNAGE_${mpi}_FC}" -print-file-name=libquadmath.a
+                  OUTPUT_VARIABLE quadmath OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  if(EXISTS "${quadmath}")
+    file(MAKE_DIRECTORY "${probe}/static")
+    file(CREATE_LINK "${quadmath}" "${probe}/static/libquadmath.a" SYMBOLIC)
+  endif()
   foreach(interface mpif mpi_module f08)
     file(WRITE "${probe}/${interface}.F90" "${statement_${interface}}\ninteger ierror\ncall MPI_Init(ierror)\nend\n")
-    foreach(static "-static-libgfortran" "")
+    foreach(static "-static-libgfortran;-L${probe}/static" "")
       execute_process(
         COMMAND "${DUNNAGE_${mpi}_FC}" ${DUNNAGE_${mpi}_FC_FLAGS} ${static} ${interface}.F90 -o ${interface}
         WORKING_DIRECTORY "${probe}" OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE failed)
