@@ -24,6 +24,7 @@
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/hooks/one_sided.hpp"
 #include "mpi/hooks/pack.hpp"
+#include "mpi/neighbours/all.hpp"
 #include "mpi/neighbours/exchange.hpp"
 #include "plan/machine_model.hpp"
 #include "shim/caller.hpp"

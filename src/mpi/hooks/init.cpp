@@ -16,7 +16,8 @@ bool everyone_is_here(const transport::Member& self) {
   MPI_Comm parent = MPI_COMM_NULL;
   // Spawned processes have no roster of their own.
   const auto& settings = process->settings;
-  const bool asked = settings.bcast == base::Bcast::automatic || settings.neighbours == base::Neighbours::automatic;
+  const bool asked = settings.bcast == base::Bcast::automatic || settings.neighbours == base::Neighbours::automatic ||
+                     settings.collectives == base::Collectives::automatic;
   return asked && !settings.roster.empty() && process->own.Comm_get_parent(&parent) == MPI_SUCCESS &&
          parent == MPI_COMM_NULL && transport::everyone_is_here(settings.roster, self);
 }
@@ -61,7 +62,8 @@ void join() {
       constexpr std::uint64_t more_than_settings = 16;
       const auto world = transport::peers::world_key();
       const auto how = static_cast<std::uint64_t>(settings.bcast) +
-                       more_than_settings * static_cast<std::uint64_t>(settings.neighbours);
+                       more_than_settings * (static_cast<std::uint64_t>(settings.neighbours) +
+                                             more_than_settings * static_cast<std::uint64_t>(settings.collectives));
       const transport::Member self{world == 0 || blind ? 0 : world + how, static_cast<std::uint32_t>(rank),
                                    static_cast<std::uint32_t>(ranks)};
       process->everyone = everyone_is_here(self);

@@ -35,32 +35,33 @@ Edges edges_by(const Neighbourhood& hood, Out&& out, In&& in) {
   return edges;
 }
 
-constexpr bool gathers(Hook hook) {
-  switch (hook) {
-    case Hook::MPI_Neighbor_allgather:
-    case Hook::MPI_Neighbor_allgather_c:
-    case Hook::MPI_Ineighbor_allgather:
-    case Hook::MPI_Ineighbor_allgather_c:
-    case Hook::MPI_Neighbor_allgather_init:
-    case Hook::MPI_Neighbor_allgather_init_c: return true;
-    default: return false;
-  }
+/// Whether a rank sends its data to all others alike.
+bool gathers(Hook hook);
+
+/// The data of this rank are in their place in the receive buffer, so nothing goes to itself.
+inline void keep_own(const Neighbourhood& hood, Edges& edges) {
+  for (const auto& loop : hood.loops) edges.sends[loop.target].count = edges.receives[loop.source].count = 0;
 }
 
 /// Of allgather and alltoall.
 template <class Count>
 Edges edges_of(const Neighbourhood& hood, Hook hook, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                void* recvbuf, Count recvcount, MPI_Datatype recvtype) {
-  const MPI_Aint out = gathers(hook) ? 0 : sendcount * extent_of(sendtype);
   const MPI_Aint in = recvcount * extent_of(recvtype);
+  const auto receive = [&](std::size_t i) { return EdgeData{beyond(recvbuf, MPI_Aint(i) * in), recvcount, recvtype}; };
+  if (sendbuf == MPI_IN_PLACE) {
+    auto edges = edges_by(
+        hood, [&](std::size_t) { return receive(hood.loops.front().source); }, receive);
+    keep_own(hood, edges);
+    return edges;
+  }
+  const MPI_Aint out = gathers(hook) ? 0 : sendcount * extent_of(sendtype);
   return edges_by(
       hood,
       [&](std::size_t i) {
         return EdgeData{beyond(sendbuf, MPI_Aint(i) * out), sendcount, sendtype};
       },
-      [&](std::size_t i) {
-        return EdgeData{beyond(recvbuf, MPI_Aint(i) * in), recvcount, recvtype};
-      });
+      receive);
 }
 
 /// Of allgatherv.
@@ -68,14 +69,18 @@ template <class Count, class Place>
 Edges edges_of(const Neighbourhood& hood, Hook, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                void* recvbuf, const Count* recvcounts, const Place* displs, MPI_Datatype recvtype) {
   const MPI_Aint unit = extent_of(recvtype);
-  return edges_by(
+  const auto receive = [&](std::size_t i) {
+    return EdgeData{beyond(recvbuf, displs[i] * unit), recvcounts[i], recvtype};
+  };
+  const bool in_place = sendbuf == MPI_IN_PLACE;
+  auto edges = edges_by(
       hood,
       [&](std::size_t) {
-        return EdgeData{sendbuf, sendcount, sendtype};
+        return in_place ? receive(hood.loops.front().source) : EdgeData{sendbuf, sendcount, sendtype};
       },
-      [&](std::size_t i) {
-        return EdgeData{beyond(recvbuf, displs[i] * unit), recvcounts[i], recvtype};
-      });
+      receive);
+  if (in_place) keep_own(hood, edges);
+  return edges;
 }
 
 /// Of alltoallv.
@@ -94,10 +99,10 @@ Edges edges_of(const Neighbourhood& hood, Hook, const void* sendbuf, const Count
       });
 }
 
-/// Of alltoallw.
-template <class Count>
-Edges edges_of(const Neighbourhood& hood, Hook, const void* sendbuf, const Count* sendcounts, const MPI_Aint* sdispls,
-               const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts, const MPI_Aint* rdispls,
+/// Of alltoallw, whose places are in bytes.
+template <class Count, class Place>
+Edges edges_of(const Neighbourhood& hood, Hook, const void* sendbuf, const Count* sendcounts, const Place* sdispls,
+               const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts, const Place* rdispls,
                const MPI_Datatype* recvtypes) {
   return edges_by(
       hood,

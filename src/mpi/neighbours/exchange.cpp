@@ -1,47 +1,24 @@
 #include "mpi/neighbours/exchange.hpp"
 
-#include "mpi/message/attach.hpp"
-#include "mpi/message/handle.hpp"
-#include "mpi/neighbours/request.hpp"
+#include "mpi/neighbours/messages.hpp"
+#include "mpi/process/gpu_use.hpp"
 
 namespace dunnage::mpi {
+namespace {
 
-bool NeighbourCall::asked(const Edges& edges) { return agree(*hood_, comm_, uses_gpu(edges)); }
-
-void NeighbourCall::exchange(const Edges& edges) {
-  if (wrong(edges, false)) return;
-  Messages messages(hook_, *hood_);
-  int code = messages.begin(*hood_, edges);
-  if (code == MPI_SUCCESS) code = messages.wait();
-  code_ = raise_failure(comm_, code);
+/// All ranks of the communicator call it at a time. Returns whether its collectives are Dunnage's
+/// from now on. `uses_gpu`: of this rank.
+bool agree(Neighbourhood& hood, MPI_Comm comm, bool uses_gpu) {
+  const int here = uses_gpu;
+  int somewhere = 0;
+  return process->own.Allreduce(&here, &somewhere, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS && somewhere &&
+         make_message_comm(hood, comm);
 }
 
-void NeighbourCall::begin(const Edges& edges, MPI_Request* request) {
-  if (wrong(edges, false) || new_handle(request) != MPI_SUCCESS) return;
-  Messages messages(hook_, *hood_);
-  const int code = messages.begin(*hood_, edges);
-  if (code == MPI_SUCCESS) {
-    attach(*request, std::make_unique<NeighbourRequest>(std::move(messages), comm_, *request));
-  } else {
-    end_handle(*request);
-    process->own.Wait(request, MPI_STATUS_IGNORE);
-  }
-  code_ = raise_failure(comm_, code);
-}
+}  // namespace
 
-void NeighbourCall::init(const Edges& edges, MPI_Request* request) {
-  const int tags = hood_->next_tags();
-  if (wrong(edges, true) || new_persistent_handle(request) != MPI_SUCCESS) return;
-  Messages messages(hook_, *hood_);
-  const int code = messages.init(*hood_, edges, tags);
-  if (code == MPI_SUCCESS) {
-    auto operation = std::make_unique<NeighbourRequest>(std::move(messages), comm_);
-    operation->keep_messages();
-    attach(*request, std::move(operation));
-  } else {
-    process->own.Request_free(request);
-  }
-  code_ = raise_failure(comm_, code);
+bool NeighbourCall::asked(const Edges& edges) {
+  return agree(*hood(), comm(), gpu_use().seen.load(std::memory_order_acquire) || in_device_memory(edges));
 }
 
 void see_topology(MPI_Comm comm) {

@@ -5,76 +5,42 @@
 // differ from rank to rank.
 #pragma once
 
-#include <optional>
-#include <tuple>
-#include <utility>
-
-#include "mpi/neighbours/edges.hpp"
+#include "mpi/neighbours/call.hpp"
 
 namespace dunnage::mpi {
 
-/// Whether any may be ours. Nothing that may differ between ranks is asked.
-inline bool neighbours_possible() {
-  const auto how = process->settings.neighbours;
-  return how != base::Neighbours::off && (how == base::Neighbours::on || process->everyone || process->alone) &&
-         process->initialized.load(std::memory_order_relaxed);
-}
-
-/// Calls f with the first `n` elements of a tuple.
-template <std::size_t n, class F, class... Args>
-auto with_first(const std::tuple<Args...>& all, F&& f) {
-  return [&]<std::size_t... i>(std::index_sequence<i...>) { return f(std::get<i>(all)...); }
-  (std::make_index_sequence<n>());
-}
-
-/// One call. Constructors of derived classes do it, if it is ours.
-class NeighbourCall {
+class NeighbourCall : public ExchangeCall {
  public:
-  static bool possible() { return neighbours_possible(); }
-  NeighbourCall(const NeighbourCall&) = delete;
-  NeighbourCall& operator=(const NeighbourCall&) = delete;
-  /// Whether it has been done, and its result.
-  bool done() const { return code_.has_value(); }
-  int code() const { return *code_; }
+  /// Whether any may be ours. Nothing that may differ between ranks is asked.
+  static bool possible() {
+    const auto how = process->settings.neighbours;
+    return how != base::Neighbours::off && (how == base::Neighbours::on || process->everyone || process->alone) &&
+           process->initialized.load(std::memory_order_relaxed);
+  }
 
  protected:
-  NeighbourCall(Hook hook, MPI_Comm comm) : hook_(hook), comm_(comm), hood_(neighbourhood(comm)) {}
-  /// The arguments of the call, of which the first `n` describe the buffers.
-  template <std::size_t n, class... Args>
-  Edges edges(const std::tuple<Args...>& all) const {
-    return with_first<n>(all, [&](auto... data) { return edges_of(*hood_, hook_, data...); });
-  }
+  NeighbourCall(Hook hook, MPI_Comm comm) : ExchangeCall(hook, comm, neighbourhood(comm)) {}
   /// In a collective that may wait for all ranks: whether it is ours.
   template <class MakeEdges>
   std::optional<Edges> agreed(MakeEdges&& make_edges) {
-    const auto turn = hood_ ? next_turn(*hood_) : Turn::theirs;
+    const auto turn = hood() ? next_turn(*hood()) : Turn::theirs;
     if (turn == Turn::theirs) return std::nullopt;
     auto edges = make_edges();
     if (turn == Turn::asked && !asked(edges)) return std::nullopt;
     return edges;
   }
-  bool agreed_before() const { return hood_ && hood_->messages; }
-
-  void exchange(const Edges& edges);
-  void begin(const Edges& edges, MPI_Request* request);
-  void init(const Edges& edges, MPI_Request* request);
+  bool agreed_before() const { return hood() && hood()->messages; }
 
  private:
   bool asked(const Edges& edges);
-
-  const Hook hook_;
-  const MPI_Comm comm_;
-  Neighbourhood* const hood_;
-  std::optional<int> code_;
 };
 
 /// A blocking call. The last argument is the communicator.
 class NeighbourExchange : public NeighbourCall {
  public:
   template <class... Args>
-  explicit NeighbourExchange(Hook hook, Args... args)
-      : NeighbourCall(hook, std::get<sizeof...(args) - 1>(std::tuple(args...))) {
-    if (const auto data = agreed([&] { return edges<sizeof...(args) - 1>(std::tuple(args...)); })) exchange(*data);
+  explicit NeighbourExchange(Hook hook, Args... args) : NeighbourCall(hook, comm_of<0>(args...)) {
+    if (const auto data = agreed([&] { return edges<sizeof...(args) - 1>(std::tie(args...)); })) exchange(*data);
   }
 };
 
@@ -83,10 +49,9 @@ class NeighbourExchange : public NeighbourCall {
 class NonblockingNeighbourExchange : public NeighbourCall {
  public:
   template <class... Args>
-  explicit NonblockingNeighbourExchange(Hook hook, Args... args)
-      : NeighbourCall(hook, std::get<sizeof...(args) - 2>(std::tuple(args...))) {
-    if (agreed_before())
-      begin(edges<sizeof...(args) - 2>(std::tuple(args...)), std::get<sizeof...(args) - 1>(std::tuple(args...)));
+  explicit NonblockingNeighbourExchange(Hook hook, Args... args) : NeighbourCall(hook, comm_of<1>(args...)) {
+    const auto all = std::tie(args...);
+    if (agreed_before()) begin(edges<sizeof...(args) - 2>(all), std::get<sizeof...(args) - 1>(all));
   }
 };
 
@@ -94,10 +59,10 @@ class NonblockingNeighbourExchange : public NeighbourCall {
 class PersistentNeighbourExchange : public NeighbourCall {
  public:
   template <class... Args>
-  explicit PersistentNeighbourExchange(Hook hook, Args... args)
-      : NeighbourCall(hook, std::get<sizeof...(args) - 3>(std::tuple(args...))) {
-    if (const auto data = agreed([&] { return edges<sizeof...(args) - 3>(std::tuple(args...)); }))
-      init(*data, std::get<sizeof...(args) - 1>(std::tuple(args...)));
+  explicit PersistentNeighbourExchange(Hook hook, Args... args) : NeighbourCall(hook, comm_of<2>(args...)) {
+    const auto all = std::tie(args...);
+    if (const auto data = agreed([&] { return edges<sizeof...(args) - 3>(all); }))
+      init(*data, std::get<sizeof...(args) - 1>(all));
   }
 };
 
@@ -109,8 +74,8 @@ void see_topology(MPI_Comm comm);
 template <class Fn, class... Args>
 int topology(Hook, Fn next, Args... args) {
   const int rc = next(args...);
-  const auto* made = std::get<sizeof...(args) - 1>(std::tuple(args...));
-  if (rc == MPI_SUCCESS && made && *made != MPI_COMM_NULL && neighbours_possible()) see_topology(*made);
+  const auto* made = std::get<sizeof...(args) - 1>(std::tie(args...));
+  if (rc == MPI_SUCCESS && made && *made != MPI_COMM_NULL && NeighbourCall::possible()) see_topology(*made);
   return rc;
 }
 

@@ -79,6 +79,12 @@ bool LocalMoves::fits(const Neighbourhood& hood, const Edges& edges) const {
   return memory_is_there();
 }
 
+std::int64_t LocalMoves::bytes() const {
+  std::int64_t all = 0;
+  for (const auto& move : moves_) all += move.bytes;
+  return all;
+}
+
 int LocalMoves::begin() {
   int code = MPI_SUCCESS;
   for (const auto& move : moves_) {

@@ -21,6 +21,8 @@ class LocalMoves {
 
   /// Whether it was made for such arguments, and the datatypes and the memory are still those.
   bool fits(const Neighbourhood& hood, const Edges& edges) const;
+  /// Packed bytes of all.
+  std::int64_t bytes() const;
   /// Begins or does all copies. What kernels move goes with other data of the thread's FetchBatch,
   /// which there must be. Returns an MPI error code.
   int begin();

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "mpi/hooks/completion.hpp"
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/message/buffer.hpp"
-#include "mpi/process/gpu_use.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -61,12 +61,6 @@ int init_send_to(const SendCall& call, MPI_Request* request) {
 
 }  // namespace
 
-MPI_Aint extent_of(MPI_Datatype type) {
-  MPI_Count begin = 0, extent = 0;
-  if (type == MPI_DATATYPE_NULL || process->own.Type_get_extent_x(type, &begin, &extent) != MPI_SUCCESS) return 0;
-  return static_cast<MPI_Aint>(extent);
-}
-
 bool wrong(const Edges& edges, bool persistent) {
   const auto bad = [most = most_elements(persistent)](const EdgeData& one) {
     return one.count < 0 || one.count > most || one.type == MPI_DATATYPE_NULL;
@@ -75,8 +69,7 @@ bool wrong(const Edges& edges, bool persistent) {
          std::any_of(edges.receives.begin(), edges.receives.end(), bad);
 }
 
-bool uses_gpu(const Edges& edges) try {
-  if (gpu_use().seen.load(std::memory_order_acquire)) return true;
+bool in_device_memory(const Edges& edges) try {
   const auto there = [](const EdgeData& one) {
     return one.count > 0 && one.type != MPI_DATATYPE_NULL &&
            on_gpu(one.buffer, one.count, one.type, known_type(one.type));
@@ -149,6 +142,8 @@ int Messages::start() {
 template <class Call>
 int Messages::with_moves(Call&& call) {
   if (!moves_ || std::exchange(moved_, true)) return call();
+  std::optional<Accelerated> counted;
+  if (const auto bytes = moves_->bytes()) counted.emplace(hook_, bytes);
   if (requests_.empty())
     if (const auto code = moves_->run()) return *code;
   FetchBatch batch;

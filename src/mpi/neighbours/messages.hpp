@@ -8,8 +8,8 @@ namespace dunnage::mpi {
 
 /// Arguments that the MPI itself is to refuse. `persistent`: of an _init call.
 bool wrong(const Edges& edges, bool persistent);
-/// Whether one of the buffers is in a GPU's memory, or the program has used such memory before.
-bool uses_gpu(const Edges& edges);
+/// Whether one of the buffers is in a GPU's memory.
+bool in_device_memory(const Edges& edges);
 
 /// The requests of all messages. Those that complete become MPI_REQUEST_NULL unless they are
 /// persistent.

@@ -12,13 +12,6 @@ namespace {
 
 Attribute<Neighbourhood> neighbourhoods;
 
-bool all_in_this_world(MPI_Comm comm) {
-  const int count = members(comm);
-  for (int rank = 0; rank < count; ++rank)
-    if (world_rank(comm, rank) < 0) return false;
-  return count > 0;
-}
-
 /// MPI 4.1, section 8.6: along each dimension first the neighbour below, then the one above. What
 /// goes down in dimension d has the tag 2d, what goes up 2d + 1. So rings of one and two ranks work
 /// too, on which both neighbours are one rank.
@@ -68,6 +61,24 @@ bool distributed_graph(MPI_Comm comm, Neighbourhood& hood) {
   return true;
 }
 
+bool read_topology(MPI_Comm comm, Neighbourhood& hood) {
+  int kind = MPI_UNDEFINED;
+  if (process->own.Topo_test(comm, &kind) != MPI_SUCCESS) return false;
+  return kind == MPI_CART         ? cartesian(comm, hood)
+         : kind == MPI_GRAPH      ? graph(comm, hood)
+         : kind == MPI_DIST_GRAPH ? distributed_graph(comm, hood)
+                                  : false;
+}
+
+}  // namespace
+
+bool all_in_this_world(MPI_Comm comm) {
+  const int count = members(comm);
+  for (int rank = 0; rank < count; ++rank)
+    if (world_rank(comm, rank) < 0) return false;
+  return count > 0;
+}
+
 /// The first edge to this rank itself with a tag brings what the first from it with that tag takes,
 /// and so on.
 void pair_loops(MPI_Comm comm, Neighbourhood& hood) {
@@ -83,17 +94,6 @@ void pair_loops(MPI_Comm comm, Neighbourhood& hood) {
     same_tag.pop_back();
   }
 }
-
-bool read_topology(MPI_Comm comm, Neighbourhood& hood) {
-  int kind = MPI_UNDEFINED;
-  if (process->own.Topo_test(comm, &kind) != MPI_SUCCESS) return false;
-  return kind == MPI_CART         ? cartesian(comm, hood)
-         : kind == MPI_GRAPH      ? graph(comm, hood)
-         : kind == MPI_DIST_GRAPH ? distributed_graph(comm, hood)
-                                  : false;
-}
-
-}  // namespace
 
 MessageComm::~MessageComm() {
   if (process->initialized.load(std::memory_order_relaxed)) process->own.Comm_free(&comm);
@@ -123,24 +123,6 @@ Turn next_turn(Neighbourhood& hood) {
   if (!hood.possible) return Turn::theirs;
   if (hood.messages) return Turn::ours;
   return std::has_single_bit(++hood.calls) ? Turn::asked : Turn::theirs;
-}
-
-bool agree(Neighbourhood& hood, MPI_Comm comm, bool uses_gpu) {
-  const auto& own = process->own;
-  int here = uses_gpu, somewhere = 0, rank = 0;
-  if (own.Allreduce(&here, &somewhere, 1, MPI_INT, MPI_MAX, comm) != MPI_SUCCESS || !somewhere) return false;
-  // Split, because a duplicate would run the callbacks of the program's attributes.
-  MPI_Comm fresh = MPI_COMM_NULL;
-  int made = own.Comm_rank(comm, &rank) == MPI_SUCCESS && own.Comm_split(comm, 0, rank, &fresh) == MPI_SUCCESS &&
-             own.Comm_set_errhandler(fresh, MPI_ERRORS_RETURN) == MPI_SUCCESS;
-  int everywhere = 0;
-  if (own.Allreduce(&made, &everywhere, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !everywhere) {
-    if (fresh != MPI_COMM_NULL) own.Comm_free(&fresh);
-    hood.possible = false;
-    return false;
-  }
-  hood.messages = std::make_shared<MessageComm>(fresh);
-  return true;
 }
 
 }  // namespace dunnage::mpi

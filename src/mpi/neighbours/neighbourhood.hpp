@@ -64,9 +64,9 @@ Neighbourhood* neighbourhood(MPI_Comm comm);
 enum class Turn { theirs, asked, ours };
 Turn next_turn(Neighbourhood& hood);
 
-/// All ranks of the communicator call it if it is Turn::asked, in a collective that may wait for
-/// all of them. Returns whether this collective and all later ones are Dunnage's. `uses_gpu`: of
-/// this rank.
-bool agree(Neighbourhood& hood, MPI_Comm comm, bool uses_gpu);
+/// Whether all ranks of a communicator are in MPI_COMM_WORLD.
+bool all_in_this_world(MPI_Comm comm);
+/// Finds the edges from this rank to itself.
+void pair_loops(MPI_Comm comm, Neighbourhood& hood);
 
 }  // namespace dunnage::mpi

@@ -1,0 +1,35 @@
+#include "mpi/neighbours/edges.hpp"
+
+namespace dunnage::mpi {
+
+MPI_Aint extent_of(MPI_Datatype type) {
+  MPI_Count begin = 0, extent = 0;
+  if (type == MPI_DATATYPE_NULL || process->own.Type_get_extent_x(type, &begin, &extent) != MPI_SUCCESS) return 0;
+  return static_cast<MPI_Aint>(extent);
+}
+
+bool gathers(Hook hook) {
+  switch (hook) {
+    case Hook::MPI_Neighbor_allgather:
+    case Hook::MPI_Neighbor_allgather_c:
+    case Hook::MPI_Ineighbor_allgather:
+    case Hook::MPI_Ineighbor_allgather_c:
+    case Hook::MPI_Neighbor_allgather_init:
+    case Hook::MPI_Neighbor_allgather_init_c:
+    case Hook::MPI_Allgather:
+    case Hook::MPI_Allgather_c:
+    case Hook::MPI_Iallgather:
+    case Hook::MPI_Iallgather_c:
+    case Hook::MPI_Allgather_init:
+    case Hook::MPI_Allgather_init_c:
+    case Hook::MPI_Allgatherv:
+    case Hook::MPI_Allgatherv_c:
+    case Hook::MPI_Iallgatherv:
+    case Hook::MPI_Iallgatherv_c:
+    case Hook::MPI_Allgatherv_init:
+    case Hook::MPI_Allgatherv_init_c: return true;
+    default: return false;
+  }
+}
+
+}  // namespace dunnage::mpi
