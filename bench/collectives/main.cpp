@@ -1,0 +1,130 @@
+// MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw and MPI_Allgather: the time of the slowest rank.
+//
+// `bytes` are those that one rank has for another. The limit is one copy of what the busiest rank
+// receives, by the GPU's copy engine within one GPU, or by memcpy. Every operation's bytes are
+// verified. Writes one JSON object per line. Exit status 0: done; 1: wrong bytes; 3: device memory
+// was asked for and there is no GPU.
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <iostream>
+#include <optional>
+
+#include "collectives/operations.hpp"
+#include "common/command_line.hpp"
+#include "common/record.hpp"
+#include "common/statistics.hpp"
+#include "cuda_aware/gpu.hpp"
+
+namespace bench::collectives {
+namespace {
+
+struct Options {
+  std::vector<std::int64_t> bytes{8, 1024, 65536, 1048576, 16777216, 67108864};
+  std::string memory = "device", only;
+  int each = 20;
+};
+
+/// Seconds of each call on the slowest rank.
+template <class Call>
+std::vector<double> measured(int calls, Call&& call) {
+  std::vector<double> here, slowest(static_cast<std::size_t>(calls));
+  for (int i = 0; i < calls + 2; ++i) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const auto start = std::chrono::steady_clock::now();
+    call();
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    if (i >= 2) here.push_back(spent.count());
+  }
+  MPI_Reduce(here.data(), slowest.data(), calls, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  return slowest;
+}
+
+/// Fills both buffers, calls, and looks at every byte.
+bool right(const Operation& operation, Blocks& from, Blocks& to, int rank, int ranks) {
+  std::vector<unsigned> out, in, empty(static_cast<std::size_t>(ranks), untouched);
+  for (int peer = 0; peer < ranks; ++peer) {
+    out.push_back(operation.number(rank, peer));
+    in.push_back(operation.number(peer, rank));
+  }
+  from.fill(out);
+  to.fill(empty);
+  operation.call(from, to);
+  return to.holds(in, untouched);
+}
+
+void copy(const Blocks& from, const Blocks& to, std::int64_t bytes, const Stream* stream) {
+  if (!stream) {
+    std::memcpy(to.at(), from.at(), static_cast<std::size_t>(bytes));
+    return;
+  }
+  BENCH_CU(cuMemcpyDtoDAsync, to.place().device(), from.place().device(), static_cast<std::size_t>(bytes),
+           stream->get());
+  stream->wait();
+}
+
+bool run(const Options& options, const Gpu* gpu) {
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  std::optional<Stream> stream;
+  if (gpu) {
+    gpu->make_current();
+    stream.emplace();
+  }
+  if (rank == 0) print(header());
+  bool all_right = true;
+  for (const auto& operation : operations(rank, ranks)) {
+    if (!options.only.empty() && operation.name != options.only) continue;
+    for (const auto bytes : options.bytes) {
+      const auto where = gpu ? Where::device : Where::host;
+      Blocks from(where, ranks, bytes, operation.strided), to(where, ranks, bytes, operation.strided);
+      int verified = right(operation, from, to, rank, ranks);
+      const int calls = static_cast<int>(std::clamp<std::int64_t>((512 << 20) / (bytes * ranks), 3, options.each));
+      const auto seconds = measured(calls, [&] { operation.call(from, to); });
+      const auto limit = measured(calls, [&] { copy(from, to, bytes * ranks, stream ? &*stream : nullptr); });
+      MPI_Allreduce(MPI_IN_PLACE, &verified, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+      all_right = all_right && verified;
+      if (rank != 0) continue;
+      const auto s = summarize(seconds);
+      print({{"record", "result"},
+             {"operation", operation.name},
+             {"memory", options.memory},
+             {"ranks", ranks},
+             {"bytes", bytes},
+             {"verified", verified != 0},
+             {"seconds", {{"median", s.median}, {"p10", s.p10}, {"p90", s.p90}}},
+             {"limit", summarize(limit).median}});
+      if (!verified) std::cerr << "bench_collectives: wrong bytes: " << operation.name << ", " << bytes << " bytes\n";
+    }
+  }
+  return all_right;
+}
+
+}  // namespace
+}  // namespace bench::collectives
+
+int main(int argc, char** argv) {
+  using namespace bench;
+  collectives::Options options;
+  CommandLine line("MPI_Alltoall, MPI_Allgather and their kin");
+  line.numbers("--bytes", options.bytes, "bytes that one rank has for another: less than 128, or a multiple of it");
+  line.text("--memory", options.memory, "where the data are", {"device", "host"});
+  line.text("--only", options.only, "only the operation of that name");
+  line.number("--each", options.each, "calls of each operation");
+  if (const auto status = line.read(argc, argv)) return *status;
+  // The driver is loaded before MPI_Init, as programs that choose their GPU by the rank do.
+  std::optional<Gpu> gpu;
+  if (options.memory == "device") try {
+      gpu.emplace(rank_before_init());
+    } catch (const NoDevice& e) {
+      std::cerr << "bench_collectives: " << e.what() << '\n';
+      return 3;
+    }
+  MPI_Init(&argc, &argv);
+  const bool right = collectives::run(options, gpu ? &*gpu : nullptr);
+  MPI_Finalize();
+  return right ? 0 : 1;
+}
