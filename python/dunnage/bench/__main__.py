@@ -25,6 +25,8 @@ from .pack import report as pack
 from .pack_device import report as pack_device
 from .pack_device.run import require_device, run_cases
 from .runner import NoDevice, NotHere, RunError, default_core, run_experiment
+from .unexpected import report as unexpected
+from .unexpected.run import run_lates
 
 REPORTS = {
     "bench_bcast": bcast.report,
@@ -35,6 +37,7 @@ REPORTS = {
     "bench_message": message.report,
     "bench_commit": commit.report,
     "bench_noncontiguous_send": noncontiguous_send.report,
+    "bench_unexpected": unexpected.report,
     "higrad_mpi_module": higrad.report,
 }
 OPTIONAL = ("higrad_mpi_module",)  # programs that need a Fortran compiler
@@ -46,7 +49,7 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     parser.add_argument("name", nargs="?", help="the experiment, for example: pack")
     parser.add_argument("--all", action="store_true", help="run every experiment")
     parser.add_argument("--memory", default="host",
-                        help="pack, halo, higrad: where the data is, host or device (default: host)")
+                        help="pack, halo, higrad, unexpected: where the data is, host or device (default: host)")
     parser.add_argument("--mpi", help="comma-separated MPIs (default: every MPI that the program is built for)")
     parser.add_argument("--output", type=Path, help="folder for JSON, CSV and PNG (default: results/ of the build)")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, and nothing large")
@@ -110,6 +113,8 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
         runner = run_halos
     elif experiment.program == "higrad_mpi_module":
         runner = run_higrad
+    elif experiment.program == "bench_unexpected":
+        runner = run_lates
     elif on_device:
         runner = run_cases
     elif experiment.variants:
@@ -126,7 +131,7 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
 
 def _asked_for(stem: str) -> str:
     """Returns the words of a command line that ask for the experiment of a file."""
-    for name in ("pack", "halo", "higrad"):
+    for name in ("pack", "halo", "higrad", "unexpected"):
         stem = stem.replace(f"{name}_", f"{name} --memory ")
     return stem.replace("_", "-")
 

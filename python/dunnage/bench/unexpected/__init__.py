@@ -1,0 +1,1 @@
+"""`dunnage bench unexpected`: messages whose receive is posted late."""
