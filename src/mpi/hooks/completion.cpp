@@ -9,6 +9,7 @@
 #include "mpi/message/unfinished.hpp"
 #include "mpi/process/gpu_use.hpp"
 #include "mpi/process/status.hpp"
+#include "mpi/process/world_returns_errors.hpp"
 #include "transport/shm/patience.hpp"
 
 namespace dunnage::mpi {
@@ -159,6 +160,7 @@ class Ours {
     for (std::size_t i = 0; i < operations_.size(); ++i)
       if (const auto* o = operations_[i]; o && o->receives() && o->active && !o->delivered)
         waiting.push_back(static_cast<int>(i));
+    const WorldReturnsErrors guard;  // the MPI's call afterwards tells the errors
     FetchBatch batch;
     const auto there = [&](std::size_t k) {
       const int i = waiting[k];

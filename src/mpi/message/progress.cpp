@@ -12,6 +12,7 @@
 #include "device/place.hpp"
 #include "mpi/process/arrivals.hpp"
 #include "mpi/process/gpu_use.hpp"
+#include "mpi/process/world_returns_errors.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -73,6 +74,7 @@ thread_local AlsoWatched* also_watched = nullptr;
 
 /// Returns whether anything has come.
 bool look_at_watched() {
+  const WorldReturnsErrors guard;  // the call that ends a request tells its error
   FetchBatch batch;
   std::vector<Request*> arrived;
   std::erase_if(progress().watched, [&](const auto& one) {
@@ -138,6 +140,7 @@ AlsoWatched::AlsoWatched(std::span<Request* const> requests, const MPI_Request* 
 AlsoWatched::~AlsoWatched() { also_watched = outer_; }
 
 void AlsoWatched::deliver_what_is_there() {
+  const WorldReturnsErrors guard;
   FetchBatch batch;
   for (std::size_t i = 0; i < requests_.size(); ++i)
     if (auto* request = requests_[i];

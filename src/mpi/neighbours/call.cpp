@@ -47,14 +47,17 @@ bool make_message_comm(Neighbourhood& hood, MPI_Comm comm) {
   int rank = 0;
   // Split, because a duplicate would run the callbacks of the program's attributes.
   MPI_Comm fresh = MPI_COMM_NULL;
-  int made = own.Comm_rank(comm, &rank) == MPI_SUCCESS && own.Comm_split(comm, 0, rank, &fresh) == MPI_SUCCESS &&
-             own.Comm_set_errhandler(fresh, MPI_ERRORS_RETURN) == MPI_SUCCESS;
-  int everywhere = 0;
-  if (own.Allreduce(&made, &everywhere, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !everywhere) {
+  const int made = own.Comm_rank(comm, &rank) == MPI_SUCCESS && own.Comm_split(comm, 0, rank, &fresh) == MPI_SUCCESS &&
+                   own.Comm_set_errhandler(fresh, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+  // The most tags of any rank: the least of their negatives.
+  const int here[] = {made, -hood.tags};
+  int everywhere[] = {0, 0};
+  if (own.Allreduce(here, everywhere, 2, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !everywhere[0]) {
     if (fresh != MPI_COMM_NULL) own.Comm_free(&fresh);
     hood.possible = false;
     return false;
   }
+  hood.tags = -everywhere[1];
   hood.messages = std::make_shared<MessageComm>(fresh);
   return true;
 }

@@ -50,8 +50,10 @@ bool LocalMoves::remember(const memory::Buffer& buffer) {
 void LocalMoves::prepare() {
   std::vector<pack::gpu::MoveRange> ranges;
   for (const auto& move : moves_) {
+    // Of a type without a number it cannot be told later whether it is still that type.
+    if (!move.from_side.told() || !move.to_side.told()) return;
     if (move.bytes == 0) continue;
-    if (move.too_long || move.bytes >= most_prepared || move.from_side.type == 0 || move.to_side.type == 0) return;
+    if (move.too_long || move.bytes >= most_prepared) return;
     if (!remember(move.from) || !remember(move.to.buffer)) return;
     const auto context = common_context(move.from, move.to.buffer);
     if (!context || (context_ && *context != context_)) return;

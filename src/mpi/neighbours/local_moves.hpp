@@ -34,6 +34,7 @@ class LocalMoves {
   struct Side {
     Side(const EdgeData& data);
     bool operator==(const Side&) const = default;
+    bool told() const { return type != 0 || count == 0; }
     const void* buffer;
     std::int64_t count;
     std::uint64_t type;  // KnownType::number(); 0 if it is not known, or not one that kernels move

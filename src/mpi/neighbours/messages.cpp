@@ -7,6 +7,7 @@
 #include "mpi/hooks/completion.hpp"
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/message/buffer.hpp"
+#include "mpi/process/world_returns_errors.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -59,6 +60,13 @@ int init_send_to(const SendCall& call, MPI_Request* request) {
   });
 }
 
+int first_error(const std::vector<MPI_Status>& statuses) {
+  const auto bad = std::find_if(statuses.begin(), statuses.end(), [](const MPI_Status& status) {
+    return status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING;
+  });
+  return bad != statuses.end() ? bad->MPI_ERROR : MPI_ERR_OTHER;
+}
+
 }  // namespace
 
 bool wrong(const Edges& edges, bool persistent) {
@@ -86,6 +94,7 @@ int Messages::each_edge(const Neighbourhood& hood, Receive&& receive, Send&& sen
   for (const auto& loop : hood.loops) in_place[loop.source] = out_place[loop.target] = true;
   receives_ = hood.sources.size() - hood.loops.size();
   requests_.assign(receives_ + hood.targets.size() - hood.loops.size(), MPI_REQUEST_NULL);
+  ended_.assign(requests_.size(), false);
   int code = MPI_SUCCESS;
   auto request = requests_.begin();
   for (std::size_t i = 0; i < hood.sources.size() && code == MPI_SUCCESS; ++i)
@@ -112,7 +121,7 @@ int Messages::begin(Neighbourhood& hood, const Edges& edges) {
       [&](std::size_t i, MPI_Request* request) {
         return begin_send_to(send_call(hook_, edges.sends[i], hood.targets[i], 0, comm_->comm, false), request);
       });
-  return code == MPI_SUCCESS ? code : failed(code);
+  return code == MPI_SUCCESS ? code : take_back(code);
 }
 
 int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
@@ -134,47 +143,59 @@ int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
 
 int Messages::start() {
   moved_ = false;
+  code_ = MPI_SUCCESS;
+  ended_.assign(requests_.size(), false);
   if (requests_.empty()) return MPI_SUCCESS;
   const int code = startall(Hook::MPI_Startall, process->own.Startall, count(), requests_.data());
-  return code == MPI_SUCCESS ? code : failed(code);
+  return code == MPI_SUCCESS ? code : take_back(code);
 }
 
-template <class Call>
-int Messages::with_moves(Call&& call) {
-  if (!moves_ || std::exchange(moved_, true)) return call();
+void Messages::begin_moves() {
+  if (!moves_ || std::exchange(moved_, true)) return;
   std::optional<Accelerated> counted;
   if (const auto bytes = moves_->bytes()) counted.emplace(hook_, bytes);
-  if (requests_.empty())
-    if (const auto code = moves_->run()) return *code;
-  FetchBatch batch;
-  const int begun = moves_->begin();
-  const int code = requests_.empty() ? MPI_SUCCESS : call();
-  const auto failures = batch.finish();
-  return code != MPI_SUCCESS    ? code
-         : begun != MPI_SUCCESS ? begun
-         : failures.empty()     ? MPI_SUCCESS
-                                : failures.front().code;
+  const auto done = requests_.empty() ? moves_->run() : std::nullopt;
+  note(done ? *done : moves_->begin());
 }
 
 int Messages::wait() {
-  return with_moves([&] {
+  FetchBatch batch;
+  begin_moves();
+  if (!requests_.empty()) {
+    const WorldReturnsErrors guard;
     std::vector<MPI_Status> statuses(requests_.size());
-    return outcome(waitall(Hook::MPI_Waitall, process->own.Waitall, count(), requests_.data(), statuses.data()),
-                   statuses);
-  });
+    const int code = waitall(Hook::MPI_Waitall, process->own.Waitall, count(), requests_.data(), statuses.data());
+    if (code != MPI_SUCCESS) note(code == MPI_ERR_IN_STATUS ? first_error(statuses) : code);
+    // After an error MPICH may have left some under way. The neighbours send their messages all the
+    // same, and a later collective must not receive them.
+    for (auto& request : requests_)
+      if (code != MPI_SUCCESS) mpi::wait(Hook::MPI_Wait, process->own.Wait, &request, MPI_STATUS_IGNORE);
+  }
+  note(batch.finish());
+  return code_;
 }
 
-int Messages::test(bool& ended) {
-  return with_moves([&] {
-    ended = true;
-    if (requests_.empty()) return MPI_SUCCESS;
-    int flag = 0;
-    std::vector<MPI_Status> statuses(requests_.size());
-    const int code =
-        testall(Hook::MPI_Testall, process->own.Testall, count(), requests_.data(), &flag, statuses.data());
-    ended = flag || code != MPI_SUCCESS;
-    return ended ? outcome(code, statuses) : MPI_SUCCESS;
-  });
+bool Messages::test_one(std::size_t i) {
+  if (ended_[i]) return true;
+  int flag = 0;
+  const int code = mpi::test(Hook::MPI_Test, process->own.Test, &requests_[i], &flag, MPI_STATUS_IGNORE);
+  if (code != MPI_SUCCESS) note(code);
+  ended_[i] = flag || code != MPI_SUCCESS;
+  return ended_[i];
+}
+
+bool Messages::test() {
+  const WorldReturnsErrors guard;
+  bool ended = true;
+  {
+    FetchBatch batch;  // what has come goes together
+    begin_moves();
+    for (std::size_t i = 0; i < receives_; ++i) ended &= test_one(i);
+    note(batch.finish());
+  }
+  // Sends may wait for a receiver that waits for what this process receives.
+  for (std::size_t i = receives_; ended && i < requests_.size(); ++i) ended &= test_one(i);
+  return ended;
 }
 
 void Messages::free() {
@@ -182,19 +203,8 @@ void Messages::free() {
     if (request != MPI_REQUEST_NULL) request_free(Hook::MPI_Request_free, process->own.Request_free, &request);
 }
 
-int Messages::outcome(int code, const std::vector<MPI_Status>& statuses) {
-  if (code == MPI_SUCCESS) return code;
-  if (code == MPI_ERR_IN_STATUS) {
-    const auto bad = std::find_if(statuses.begin(), statuses.end(), [](const MPI_Status& status) {
-      return status.MPI_ERROR != MPI_SUCCESS && status.MPI_ERROR != MPI_ERR_PENDING;
-    });
-    code = bad != statuses.end() ? bad->MPI_ERROR : MPI_ERR_OTHER;
-  }
-  return failed(code);
-}
-
-/// Takes back what can be taken back, and waits for the rest.
-int Messages::failed(int code) {
+int Messages::take_back(int code) {
+  const WorldReturnsErrors guard;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     auto& request = requests_[i];
     if (request == MPI_REQUEST_NULL) continue;

@@ -23,9 +23,11 @@ class Messages {
   int init(const Neighbourhood& hood, const Edges& edges, int tags);
   int start();
   int wait();
-  /// `ended` tells whether all messages have ended, also if one has failed.
-  int test(bool& ended);
 
+  /// Completes what has come. Returns whether all messages have ended.
+  bool test();
+  /// After test() has returned true: an MPI error code.
+  int code() const { return code_; }
   /// Frees persistent requests, which must be inactive.
   void free();
   /// Whether the program's communicator is gone.
@@ -35,21 +37,29 @@ class Messages {
   /// Calls receive(i) and send(i) for the edges that need messages, until one returns an error.
   template <class Receive, class Send>
   int each_edge(const Neighbourhood& hood, Receive&& receive, Send&& send);
-  int failed(int code);
-  /// The error that a call about all messages has returned; it may have left some under way.
-  int outcome(int code, const std::vector<MPI_Status>& statuses);
-  /// Waits for what this rank brings to itself, together with what call() brings, and returns the
-  /// first error.
-  template <class Call>
-  int with_moves(Call&& call);
+  /// This rank could not begin all messages: takes back what can be taken back, and waits for the
+  /// rest. Returns the code.
+  int take_back(int code);
+  /// What this rank brings to itself, once after each start.
+  void begin_moves();
+  bool test_one(std::size_t i);
+  /// Keeps the first error.
+  void note(int code) {
+    if (code_ == MPI_SUCCESS) code_ = code;
+  }
+  void note(const std::vector<FetchBatch::Failure>& failures) {
+    if (!failures.empty()) note(failures.front().code);
+  }
   int count() const { return static_cast<int>(requests_.size()); }
 
   const Hook hook_;
   std::shared_ptr<MessageComm> comm_;
   std::vector<MPI_Request> requests_;  // the receives come first
+  std::vector<bool> ended_;            // by request, since the start
   std::size_t receives_ = 0;
   std::shared_ptr<LocalMoves> moves_;  // null if there are none
   bool moved_ = false;                 // since the start
+  int code_ = MPI_SUCCESS;             // since the start
 };
 
 }  // namespace dunnage::mpi

@@ -31,8 +31,12 @@ bool cartesian(MPI_Comm comm, Neighbourhood& hood) {
   return true;
 }
 
-void take(std::vector<Edge>& edges, const std::vector<int>& peers) {
-  for (const int peer : peers) edges.push_back({peer, 0});
+/// The tag counts the edges between two ranks, which both ranks have in one order (MPI 4.1, section
+/// 8.6).
+void take(Neighbourhood& hood, std::vector<Edge>& edges, const std::vector<int>& peers) {
+  std::map<int, int> count;
+  for (const int peer : peers) edges.push_back({peer, count[peer]++});
+  for (const auto& [peer, n] : count) hood.tags = std::max(hood.tags, n);
 }
 
 bool graph(MPI_Comm comm, Neighbourhood& hood) {
@@ -42,8 +46,8 @@ bool graph(MPI_Comm comm, Neighbourhood& hood) {
     return false;
   std::vector<int> peers(static_cast<std::size_t>(count));
   if (own.Graph_neighbors(comm, rank, count, peers.data()) != MPI_SUCCESS) return false;
-  take(hood.sources, peers);
-  take(hood.targets, peers);
+  take(hood, hood.sources, peers);
+  take(hood, hood.targets, peers);
   return true;
 }
 
@@ -56,8 +60,8 @@ bool distributed_graph(MPI_Comm comm, Neighbourhood& hood) {
   if (own.Dist_graph_neighbors(comm, in, sources.data(), in_weights.data(), out, targets.data(), out_weights.data()) !=
       MPI_SUCCESS)
     return false;
-  take(hood.sources, sources);
-  take(hood.targets, targets);
+  take(hood, hood.sources, sources);
+  take(hood, hood.targets, targets);
   return true;
 }
 

@@ -10,7 +10,7 @@
 namespace dunnage::mpi {
 
 /// One edge of the topology. Messages along several edges between two ranks are told apart by their
-/// tags, or, where the tags agree, by their order.
+/// tags.
 struct Edge {
   int peer;  // may be MPI_PROC_NULL
   int tag;
@@ -45,7 +45,8 @@ struct Neighbourhood {
   /// Of the last blocking or nonblocking collective, which most often comes again.
   std::shared_ptr<LocalMoves> last_moves;
   unsigned calls = 0;  // until then
-  /// How many different tags the edges have, and how many persistent operations have been made.
+  /// How many different tags the edges have, on all ranks alike once they have agreed; and how many
+  /// persistent operations have been made.
   int tags = 1, operations = 0;
 
   ~Neighbourhood();

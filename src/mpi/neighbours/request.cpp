@@ -5,6 +5,7 @@
 namespace dunnage::mpi {
 
 Request::Start NeighbourRequest::begin(int& code) {
+  if (messages_.orphaned()) raise_on(errors_of_comm(MPI_COMM_WORLD));
   code = new_handle(&handle_);
   if (code != MPI_SUCCESS) return Start::failed;
   code = messages_.start();
@@ -20,10 +21,9 @@ Request::Start NeighbourRequest::begin(int& code) {
 
 bool NeighbourRequest::go_on() {
   if (ended_) return true;
-  bool ended = false;
-  const int code = messages_.test(ended);
-  if (ended) end(code);
-  return ended;
+  if (!messages_.test()) return false;
+  end(messages_.code());
+  return true;
 }
 
 void NeighbourRequest::finish() {

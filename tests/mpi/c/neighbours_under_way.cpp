@@ -1,5 +1,7 @@
 // Neighbour collectives that are under way: several at a time, completed by every call, beside
 // other messages, persistent ones in any order. On a periodic ring of ranks.
+#include <unistd.h>
+
 #include <memory>
 
 #include "surface.hpp"
@@ -204,29 +206,125 @@ void communicator_freed(Gather& gather) {
   gather.check_data("communicator freed");
 }
 
-int heard = 0;
+int heard = 0, heard_by_world = 0;
 void hear(MPI_Comm*, int*, ...) { ++heard; }
+void hear_by_world(MPI_Comm*, int*, ...) { ++heard_by_world; }
 
-/// The call that completes the collective returns the error, and the communicator goes on.
-void too_long(Ring& ring, Gather& gather) {
-  if (!our_neighbours() || contract().ranks < 2) return;
-  contract().section("too long");
-  MPI_Errhandler handler;
+int complete_one(MPI_Request& request, bool by_test) {
+  int done = 0, code = MPI_SUCCESS;
+  if (!by_test) return MPI_Wait(&request, MPI_STATUS_IGNORE);
+  while (!done && code == MPI_SUCCESS) code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  return code;
+}
+
+/// A neighbour's message is too long, or this rank's own on a ring of one. The call that completes
+/// the collective returns the error. The handler of the communicator is called once, and that of
+/// MPI_COMM_WORLD is not. The communicator goes on.
+void too_long(MPI_Comm comm, const std::string& what) {
+  if (!our_neighbours()) return;
+  contract().section("too long, " + what);
+  MPI_Errhandler handler, worlds;
   MPI_Comm_create_errhandler(hear, &handler);
-  MPI_Comm_set_errhandler(ring.comm, handler);
-  heard = 0;
-  std::vector<double> out(2, 1), in(2, -1);
-  MPI_Request request;
-  check_ok(MPI_Ineighbor_allgather(out.data(), 2, MPI_DOUBLE, in.data(), 1, MPI_DOUBLE, ring.comm, &request),
-           "too long, begin");
-  check_class(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, "too long");
-  check_equal(heard, 1, "too long, handler");
-  MPI_Comm_set_errhandler(ring.comm, MPI_ERRORS_RETURN);
+  MPI_Comm_create_errhandler(hear_by_world, &worlds);
+  MPI_Comm_set_errhandler(comm, handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, worlds);
+  for (int round = 0; round < 6; ++round) {
+    const bool bad = round % 2 == 0, by_test = round / 2 % 2;
+    std::vector<double> out(2, contract().rank), in(4, -1);
+    heard = heard_by_world = 0;
+    MPI_Request request;
+    check_ok(MPI_Ineighbor_allgather(out.data(), 2, MPI_DOUBLE, in.data(), bad ? 1 : 2, MPI_DOUBLE, comm, &request),
+             what + ", too long, begin");
+    const int code = complete_one(request, by_test);
+    check_class(code, bad ? MPI_ERR_TRUNCATE : MPI_SUCCESS, what + ", too long");
+    check_equal(heard, bad ? 1 : 0, what + ", too long, handler");
+    check_equal(heard_by_world, 0, what + ", too long, another communicator's handler");
+    check(request == MPI_REQUEST_NULL, what + ", too long, request");
+  }
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Errhandler_free(&handler);
-  gather.prepare(40, 0);
-  ring.begin(gather, &request);
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
-  gather.check_data("after too long");
+  MPI_Errhandler_free(&worlds);
+}
+
+void too_long() {
+  Ring ring;
+  if (contract().ranks > 1) too_long(ring.comm, "ring");
+  const int periodic = 1, one = 1;
+  MPI_Comm alone;
+  MPI_Cart_create(MPI_COMM_SELF, 1, &one, &periodic, 0, &alone);
+  too_long(alone, "alone");
+  MPI_Comm_free(&alone);
+}
+
+/// Only rank 1 cannot take what comes, and other neighbours are late. What they send later must not
+/// be taken for that of the next collective.
+void late_after_too_long() {
+  if (!our_neighbours() || contract().ranks < 3) return;
+  contract().section("late after too long");
+  Ring ring;
+  const int me = contract().rank, n = contract().ranks;
+  for (int round = 0; round < 4; ++round) {
+    const bool bad = round == 0 && me == 1;
+    std::vector<int> out(2, 100 * round + me), in(4, -1);
+    if (round == 0 && me == 2) usleep(100000);
+    MPI_Request request;
+    MPI_Ineighbor_allgather(out.data(), 2, MPI_INT, in.data(), bad ? 1 : 2, MPI_INT, ring.comm, &request);
+    check_class(complete_one(request, true), bad ? MPI_ERR_TRUNCATE : MPI_SUCCESS, "late after too long");
+    if (bad) continue;
+    check_equal(in[0], 100 * round + (me + n - 1) % n, "late after too long, from below");
+    check_equal(in[2], 100 * round + (me + 1) % n, "late after too long, from above");
+  }
+}
+
+/// Two edges from each rank to the next. What goes along the first is short and in host memory.
+void several_edges() {
+  contract().section("several edges");
+  const int me = contract().rank, n = contract().ranks, next = (me + 1) % n, before = (me + n - 1) % n;
+  const Ints sources{before, before}, targets{next, next}, ones{1, 1};
+  MPI_Comm comm;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, sources.data(), MPI_UNWEIGHTED, 2, targets.data(), MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &comm);
+  Doubles out(2 * blocks), in(2 * blocks);
+  int short_out = 0, short_in = 0;
+  const MPI_Datatype types[] = {MPI_INT, every_other()};
+  const auto address = [](void* p) { return reinterpret_cast<MPI_Aint>(p); };
+  const MPI_Aint from[] = {address(&short_out), address(out.data())}, to[] = {address(&short_in), address(in.data())};
+  const auto prepare = [&](int round) {
+    short_out = 10 * round + me;
+    short_in = -1;
+    out.fill(1000 * round + me);
+    in.fill(-1);
+  };
+  const auto look = [&](int round, const std::string& what) {
+    check_equal(short_in, 10 * round + before, "several edges, the first, " + what);
+    check(in.holds(0, 1000 * round + before, -1), "several edges, the second, " + what);
+  };
+  for (int round = 1; round < 4; ++round) {
+    prepare(round);
+    MPI_Neighbor_alltoallw(MPI_BOTTOM, ones.data(), from, types, MPI_BOTTOM, ones.data(), to, types, comm);
+    look(round, "blocking");
+    prepare(round + 10);
+    MPI_Request request;
+    MPI_Ineighbor_alltoallw(MPI_BOTTOM, ones.data(), from, types, MPI_BOTTOM, ones.data(), to, types, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    look(round + 10, "nonblocking");
+  }
+#if MPI_VERSION >= 4
+  MPI_Request request;
+  MPI_Neighbor_alltoallw_init(MPI_BOTTOM, ones.data(), from, types, MPI_BOTTOM, ones.data(), to, types, comm,
+                              MPI_INFO_NULL, &request);
+  for (int round = 20; round < 24; ++round) {
+    prepare(round);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    look(round, "persistent");
+  }
+  MPI_Request_free(&request);
+#endif
+  MPI_Datatype type = types[1];
+  MPI_Type_free(&type);
+  MPI_Comm_free(&comm);
 }
 
 /// From call to call something changes, while handles and addresses are used again: the layout, the
@@ -264,6 +362,34 @@ void arguments_change() {
         right = right && there[std::size_t(message * count * room + i)] == (sent ? values[std::size_t(i)] : -1);
       }
     check(right, "arguments change, data, round " + std::to_string(round));
+  }
+  MPI_Comm_free(&comm);
+}
+
+/// Some MPIs pack a type with a negative extent in an order of their own. Kernels leave it alone.
+/// First it has no data, and then it has, at one address with one count.
+void strange_type_changes() {
+  contract().section("strange type changes");
+  const int me = contract().rank;
+  const Ints self{me, me}, ones{1, 1};
+  MPI_Comm comm;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, self.data(), MPI_UNWEIGHTED, 2, self.data(), MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 0, &comm);
+  Doubles out(4 * blocks), in(4 * blocks);
+  out.fill(2);
+  in.fill(-1);
+  const MPI_Aint places[] = {0, MPI_Aint(3 * blocks * sizeof(double))};
+  for (const int length : {0, 1}) {
+    MPI_Datatype element, back, strange;
+    MPI_Type_contiguous(length, MPI_DOUBLE, &element);
+    MPI_Type_create_resized(element, 0, -16, &back);
+    MPI_Type_vector(2, 1, 1, back, &strange);
+    MPI_Type_commit(&strange);
+    MPI_Datatype types[] = {every_other(), strange};
+    MPI_Neighbor_alltoallw(out.data(), ones.data(), places, types, in.data(), ones.data(), places, types, comm);
+    const auto& there = in.read();
+    check_equal(there[3 * blocks], length ? 2 : -1, "strange type changes");
+    for (auto* type : {&types[0], &strange, &back, &element}) MPI_Type_free(type);
   }
   MPI_Comm_free(&comm);
 }
@@ -324,13 +450,16 @@ CONTRACT_PROGRAM(neighbours_under_way) {
     Ring ring;
     together(ring, gathers);
     barrier_between(ring, gathers);
-    too_long(ring, gathers[0]);
 #if MPI_VERSION >= 4
     persistent(ring, gathers);
 #endif
   }
   communicator_freed(gathers[0]);
   arguments_change();
+  strange_type_changes();
+  too_long();
+  late_after_too_long();
+  several_edges();
 #if MPI_VERSION >= 4
   persistent_outlives_communicator(gathers[0]);
 #endif

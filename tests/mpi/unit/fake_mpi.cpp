@@ -52,6 +52,7 @@ struct State {
   std::map<MPI_Message, Packet> matched;
   std::map<std::string, int> faults, calls;
   std::vector<int> errors;
+  MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;  // of MPI_COMM_WORLD
   const void* last_buffer = nullptr;
   std::int64_t last_bytes = 0;
 };
@@ -574,6 +575,21 @@ int Comm_call_errhandler(MPI_Comm, int code) {
   return MPI_SUCCESS;
 }
 
+int Comm_get_errhandler(MPI_Comm, MPI_Errhandler* handler) {
+  *handler = state->handler;
+  return MPI_SUCCESS;
+}
+
+int Comm_set_errhandler(MPI_Comm, MPI_Errhandler handler) {
+  state->handler = handler;
+  return MPI_SUCCESS;
+}
+
+int Errhandler_free(MPI_Errhandler* handler) {
+  *handler = MPI_ERRHANDLER_NULL;
+  return MPI_SUCCESS;
+}
+
 /// In place of a function that Dunnage asks for and no test of this folder needs.
 int not_here() {
   ADD_FAILURE() << "Dunnage called a function that the fake MPI does not have";
@@ -645,6 +661,9 @@ void* find(const char* name) {
                                                                 FAKE(Comm_test_inter),
                                                                 FAKE(Comm_get_parent),
                                                                 FAKE(Comm_call_errhandler),
+                                                                FAKE(Comm_get_errhandler),
+                                                                FAKE(Comm_set_errhandler),
+                                                                FAKE(Errhandler_free),
                                                                 FAKE(Pack),
                                                                 FAKE(Unpack),
                                                                 FAKE(Type_contiguous),
@@ -683,6 +702,7 @@ void fail(const std::string& function, int code) { state->faults[function] = cod
 int calls(const std::string& function) { return state->calls[function]; }
 const void* last_send_buffer() { return state->last_buffer; }
 std::int64_t last_send_bytes() { return state->last_bytes; }
+bool errors_are_fatal() { return state->handler == MPI_ERRORS_ARE_FATAL; }
 std::vector<int> errors() { return std::exchange(state->errors, {}); }
 std::size_t requests() { return state->operations.size(); }
 std::size_t unreceived() { return state->arrived.size() + state->matched.size(); }

@@ -53,6 +53,8 @@ int calls(const std::string& function);
 /// The buffer and bytes that the MPI was given for the last message that was sent.
 const void* last_send_buffer();
 std::int64_t last_send_bytes();
+/// Whether MPI_COMM_WORLD has its first error handler.
+bool errors_are_fatal();
 /// The codes with which Dunnage has called error handlers. Clears them.
 std::vector<int> errors();
 /// Requests that exist, active or not, and messages of rank 0 to itself that nobody received.

@@ -70,6 +70,7 @@ void Hooked::TearDown() {
   EXPECT_EQ(fake::requests(), 0u) << "requests are left in the MPI";
   EXPECT_EQ(fake::unreceived(), 0u) << "messages to rank 0 are left";
   for (int rank = 1; rank < fake::ranks; ++rank) EXPECT_TRUE(fake::taken_by(rank).empty()) << "messages are left";
+  EXPECT_TRUE(fake::errors_are_fatal()) << "MPI_COMM_WORLD has another error handler than the program gave it";
   EXPECT_EQ(fake::errors(), std::vector<int>{}) << "error handlers were called";
 }
 
