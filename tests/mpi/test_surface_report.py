@@ -16,8 +16,9 @@ PRELOAD = BUILD / "lib" / "libdunnage.so"
 LEFT = "this call is left to the MPI"
 MESSAGES = {"MPI_Isend", "MPI_Irecv", "MPI_Sendrecv"}  # are accelerated, or declined for many reasons
 SINGLE = {"MPI_Fetch_and_op", "MPI_Compare_and_swap"}  # take one predefined element
-# What is spawned writes a report of its own.
-LISTED = [case for case in CASES if case[1:] in SURFACE + WORLDS and case[1] != "spawn"]
+# What is spawned writes a report of its own, and neighbours_under_way does not say what it calls.
+UNLISTED = ("spawn", "neighbours_under_way")
+LISTED = [case for case in CASES if case[1:] in SURFACE + WORLDS and case[1] not in UNLISTED]
 
 
 @pytest.fixture(scope="module", autouse=True)

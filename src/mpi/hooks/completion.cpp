@@ -134,7 +134,7 @@ class Ours {
     std::vector<ErrorsOf> errors(fetches_later() ? static_cast<std::size_t>(count) : 0);
     // Sends last: they may wait for a receiver that waits for what this process receives.
     for (const bool receives : {true, false}) {
-      FetchBatch batch;
+      FetchBatch batch(FetchBatch::Outer::join);
       for (int k = 0; k < count; ++k) {
         const auto& status = statuses[k];
         const auto* operation = (*this)[index(k)];
@@ -161,7 +161,7 @@ class Ours {
       if (const auto* o = operations_[i]; o && o->receives() && o->active && !o->delivered)
         waiting.push_back(static_cast<int>(i));
     const WorldReturnsErrors guard;  // the MPI's call afterwards tells the errors
-    FetchBatch batch;
+    FetchBatch batch(FetchBatch::Outer::join);
     const auto there = [&](std::size_t k) {
       const int i = waiting[k];
       if (!deliver_if_there(*(*this)[i], requests_[i], batch, i)) return false;

@@ -26,9 +26,9 @@ constexpr std::int64_t long_fetch = 256 << 10;
 
 }  // namespace
 
-FetchBatch::FetchBatch() : outer_(innermost) {
+FetchBatch::FetchBatch(Outer outer) : outer_(innermost) {
   innermost = this;
-  if (!outer_) return;
+  if (!outer_ || outer == Outer::leave) return;
   pending_ = std::exchange(outer_->pending_, {});
   pending_bytes_ = std::exchange(outer_->pending_bytes_, 0);
 }

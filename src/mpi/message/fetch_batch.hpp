@@ -19,11 +19,12 @@ struct DeviceFetch {
 };
 
 /// While a batch lives, what its thread fetches into device memory may come later; it is there
-/// after finish(). Batches of one thread nest: an inner batch takes over what the outer one has not
-/// begun, so that both share launches.
+/// after finish(). Batches of one thread nest.
 class FetchBatch {
  public:
-  FetchBatch();
+  /// `join`: takes over what the outer batch has not begun, so that both share launches.
+  enum class Outer { leave, join };
+  explicit FetchBatch(Outer outer = Outer::leave);
   FetchBatch(const FetchBatch&) = delete;
   FetchBatch& operator=(const FetchBatch&) = delete;
   ~FetchBatch();
