@@ -23,7 +23,8 @@ struct GpuSizes {
 };
 
 /// Every way and its text in the report. The names begin with the way:
-/// direct  a ticket stands for the data, and the receiver's GPU reads the data;
+/// direct  a ticket, or a word in shared memory, stands for the data, and the receiver's GPU reads
+///         the data;
 /// self    a rank sends to itself, and the data goes from layout to layout;
 /// shared  the data is packed into page-locked rings in shared memory;
 /// staged  the data is packed into page-locked memory that the MPI sends;
@@ -31,6 +32,8 @@ struct GpuSizes {
 // clang-format off
 #define DUNNAGE_GPU_WAYS(row) \
   row(direct, "direct: the receiver's GPU reads the sender's buffer") \
+  row(direct_line, \
+      "direct, without a message: an exchange that repeats itself, announced in shared memory") \
   row(direct_packed, \
       "direct, from a packed copy: the buffer's memory cannot be exported, or the receiver does not " \
       "hold it yet, or its layout is no nest of loops") \

@@ -422,6 +422,59 @@ def test_neighbour_collectives_under_way(launch, flavour, ranks):
     assert run.finished and run.code == 0 and not run.failures, run
 
 
+LINES = {"": {}, "small arena": {"DUNNAGE_DEVICE_ARENA": "2M"}, "slow device": {"DUNNAGE_SIM_DELAY": "300"}}
+
+
+@pytest.mark.parametrize(
+    "flavour, ranks, variant",
+    [
+        ("openmpi", 2, ""),
+        ("mpich", 2, ""),
+        ("mpich5", 2, ""),
+        ("mpich", 3, ""),
+        ("openmpi", 3, "small arena"),
+        ("mpich", 2, "slow device"),
+    ],
+)
+def test_exchanges_without_messages(launch, flavour, ranks, variant, tmp_path):
+    report = tmp_path / "report.json"
+    settings = {"DUNNAGE_NEIGHBOURS": "on", "DUNNAGE_REPORT": str(report), "CONTRACT_LAUNCHES": "1", **LINES[variant]}
+    run = launch(
+        flavour, "contract_gpu_lines", ranks=ranks, mode="always", limit=200, **simulated(flavour, **settings)
+    )
+    assert run.finished and run.code == 0 and not run.failures, run
+    calls = json.loads(report.read_text())["calls"]
+    persistent = [] if flavour == "openmpi" else ["MPI_Neighbor_alltoallw_init"]
+    for name in ["MPI_Neighbor_alltoallw", *persistent]:
+        ways = calls[name]["device memory"]
+        without = sum(n for way, n in ways.items() if way.startswith("direct, without a message"))
+        # Most of the exchanges, but for what is not in memory that can be read where it is.
+        assert without > (60 if name.endswith("_init") else 120) * ranks, ways
+
+
+LINE_FAULTS = [
+    "cuIpcGetMemHandle:0",
+    "cuIpcOpenMemHandle:3",
+    "cuIpcOpenMemHandle:8",
+    "cuLaunchKernel:60",
+    "kernel:40",
+    "cuStreamQuery:200",
+    "cuMemAlloc_v2:12",
+]
+
+
+@pytest.mark.parametrize("fault", LINE_FAULTS)
+def test_faults_of_exchanges_without_messages(launch, fault):
+    flavour = ["openmpi", "mpich"][LINE_FAULTS.index(fault) % 2]
+    settings = {"DUNNAGE_NEIGHBOURS": "on", "DUNNAGE_SIM_FAIL": f"{fault}:999", "CONTRACT_ERRORS_ARE_FATAL": "1"}
+    run = launch(
+        flavour, "contract_gpu_lines", ranks=2, mode="always", limit=120, **simulated(flavour, **settings)
+    )
+    assert (
+        "FAIL contract" not in run.errors and "terminate called" not in run.errors and (run.code != 0 or run.finished)
+    ), run
+
+
 @pytest.mark.parametrize(
     "how, told, ours", [("auto", False, False), ("auto", True, True), ("off", True, False), ("on", False, True)]
 )

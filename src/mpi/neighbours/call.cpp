@@ -9,7 +9,7 @@ namespace dunnage::mpi {
 void ExchangeCall::exchange(const Edges& edges) {
   if (wrong(edges, false)) return;
   Messages messages(hook_, *hood_);
-  int code = messages.begin(*hood_, edges);
+  int code = messages.begin(*hood_, edges, true);
   if (code == MPI_SUCCESS) code = messages.wait();
   code_ = raise_failure(comm_, code);
 }
@@ -17,7 +17,7 @@ void ExchangeCall::exchange(const Edges& edges) {
 void ExchangeCall::begin(const Edges& edges, MPI_Request* request) {
   if (wrong(edges, false) || new_handle(request) != MPI_SUCCESS) return;
   Messages messages(hook_, *hood_);
-  const int code = messages.begin(*hood_, edges);
+  const int code = messages.begin(*hood_, edges, false);
   if (code == MPI_SUCCESS) {
     attach(*request, std::make_unique<NeighbourRequest>(std::move(messages), comm_, *request));
   } else {
@@ -29,7 +29,10 @@ void ExchangeCall::begin(const Edges& edges, MPI_Request* request) {
 
 void ExchangeCall::init(const Edges& edges, MPI_Request* request) {
   const int tags = hood_->next_tags();
-  if (wrong(edges, true) || new_persistent_handle(request) != MPI_SUCCESS) return;
+  if (wrong(edges, true) || new_persistent_handle(request) != MPI_SUCCESS) {
+    Lines::connect(*hood_, hood_->messages->comm, nullptr);  // with which the neighbours begin
+    return;
+  }
   Messages messages(hook_, *hood_);
   const int code = messages.init(*hood_, edges, tags);
   if (code == MPI_SUCCESS) {
@@ -59,6 +62,7 @@ bool make_message_comm(Neighbourhood& hood, MPI_Comm comm) {
   }
   hood.tags = -everywhere[1];
   hood.messages = std::make_shared<MessageComm>(fresh);
+  hood.lines = Lines::connect(hood, fresh, nullptr);
   return true;
 }
 

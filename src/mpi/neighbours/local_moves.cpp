@@ -10,21 +10,11 @@
 namespace dunnage::mpi {
 namespace {
 
-/// Longer data take longer to move than to plan, and are moved by other kernels or by the copy
-/// engine.
-constexpr std::int64_t most_prepared = 4 << 20;
-
 memory::Buffer buffer_at(const EdgeData& data) {
   return buffer_of(const_cast<void*>(data.buffer), data.count, data.type);
 }
 
 }  // namespace
-
-LocalMoves::Side::Side(const EdgeData& data) : buffer(data.buffer), count(data.count), type(0) {
-  const auto* known = known_type(data.type);
-  if (known && (known->reason() == plan::Reason::accelerated || known->reason() == plan::Reason::contiguous))
-    type = known->number();
-}
 
 LocalMoves::LocalMoves(const Neighbourhood& hood, const Edges& edges) {
   for (const auto& loop : hood.loops) {
@@ -38,37 +28,20 @@ LocalMoves::LocalMoves(const Neighbourhood& hood, const Edges& edges) {
   prepare();
 }
 
-bool LocalMoves::remember(const memory::Buffer& buffer) {
-  const auto* data = buffer.device();
-  if (!data || data->place.id == 0) return false;
-  const auto id = data->place.id;
-  if (std::none_of(memory_.begin(), memory_.end(), [&](const Memory& one) { return one.id == id; }))
-    memory_.push_back({reinterpret_cast<const void*>(data->place.address), id});
-  return true;
-}
-
 void LocalMoves::prepare() {
-  std::vector<pack::gpu::MoveRange> ranges;
   for (const auto& move : moves_) {
     // Of a type without a number it cannot be told later whether it is still that type.
     if (!move.from_side.told() || !move.to_side.told()) return;
     if (move.bytes == 0) continue;
     if (move.too_long || move.bytes >= most_prepared) return;
-    if (!remember(move.from) || !remember(move.to.buffer)) return;
+    if (!memory_.add(move.from) || !memory_.add(move.to.buffer)) return;
     const auto context = common_context(move.from, move.to.buffer);
     if (!context || (context_ && *context != context_)) return;
     context_ = *context;
-    ranges.push_back({*move.from.device(), *move.to.buffer.device(), move.bytes});
-    if (!pack::gpu::fuses(ranges.back())) return;
+    ranges_.push_back({*move.from.device(), *move.to.buffer.device(), move.bytes});
+    if (!pack::gpu::fuses(ranges_.back())) return;
   }
-  if (!ranges.empty()) prepared_.emplace(ranges);
-}
-
-bool LocalMoves::memory_is_there() const {
-  const auto* driver = device::driver();
-  return driver && std::all_of(memory_.begin(), memory_.end(), [&](const Memory& one) {
-           return device::known_place(*driver, one.address).id == one.id;
-         });
+  if (!ranges_.empty()) prepared_.emplace(ranges_);
 }
 
 bool LocalMoves::fits(const Neighbourhood& hood, const Edges& edges) const {
@@ -78,7 +51,7 @@ bool LocalMoves::fits(const Neighbourhood& hood, const Edges& edges) const {
     if (!(moves_[i].from_side == edges.sends[loop.target]) || !(moves_[i].to_side == edges.receives[loop.source]))
       return false;
   }
-  return memory_is_there();
+  return memory_.there();
 }
 
 std::int64_t LocalMoves::bytes() const {

@@ -6,10 +6,14 @@
 #include <vector>
 
 #include "mpi/message/fetch_batch.hpp"
-#include "mpi/neighbours/edges.hpp"
+#include "mpi/neighbours/edge_buffers.hpp"
 #include "pack/gpu/launch.hpp"
 
 namespace dunnage::mpi {
+
+/// Longer data take longer to move than to plan, and are moved by other kernels or by the copy
+/// engine.
+inline constexpr std::int64_t most_prepared = 4 << 20;
 
 /// Not thread-safe: a communicator's collectives come one at a time.
 class LocalMoves {
@@ -23,6 +27,10 @@ class LocalMoves {
   bool fits(const Neighbourhood& hood, const Edges& edges) const;
   /// Packed bytes of all.
   std::int64_t bytes() const;
+  /// The copies, if launches of kernels do them; else null. They live as long as this object.
+  const std::vector<pack::gpu::MoveRange>* ranges() const { return prepared_ ? &ranges_ : nullptr; }
+  /// The context of those launches.
+  CUcontext context() const { return context_; }
   /// Begins or does all copies. What kernels move goes with other data of the thread's FetchBatch,
   /// which there must be. Returns an MPI error code.
   int begin();
@@ -31,14 +39,6 @@ class LocalMoves {
   std::optional<int> run();
 
  private:
-  struct Side {
-    Side(const EdgeData& data);
-    bool operator==(const Side&) const = default;
-    bool told() const { return type != 0 || count == 0; }
-    const void* buffer;
-    std::int64_t count;
-    std::uint64_t type;  // KnownType::number(); 0 if it is not known, or not one that kernels move
-  };
   struct Move {
     Side from_side, to_side;
     memory::Buffer from;
@@ -46,18 +46,13 @@ class LocalMoves {
     std::int64_t bytes;
     bool too_long;
   };
-  struct Memory {
-    const void* address;
-    unsigned long long id;  // of the allocation
-  };
   void prepare();
-  bool remember(const memory::Buffer& buffer);
-  bool memory_is_there() const;
 
   std::vector<Move> moves_;
-  std::optional<pack::gpu::PreparedMoves> prepared_;
-  CUcontext context_ = nullptr;  // of prepared_
-  std::vector<Memory> memory_;   // of prepared_
+  std::vector<pack::gpu::MoveRange> ranges_;
+  std::optional<pack::gpu::PreparedMoves> prepared_;  // of ranges_
+  CUcontext context_ = nullptr;                       // of prepared_
+  Allocations memory_;                                // of prepared_
 };
 
 }  // namespace dunnage::mpi

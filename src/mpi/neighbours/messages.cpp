@@ -7,7 +7,10 @@
 #include "mpi/hooks/completion.hpp"
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/message/buffer.hpp"
+#include "mpi/message/progress.hpp"
+#include "mpi/process/arrivals.hpp"
 #include "mpi/process/world_returns_errors.hpp"
+#include "transport/shm/patience.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -88,23 +91,43 @@ bool in_device_memory(const Edges& edges) try {
   return false;
 }
 
-template <class Receive, class Send>
-int Messages::each_edge(const Neighbourhood& hood, Receive&& receive, Send&& send) {
-  std::vector<bool> in_place(hood.sources.size()), out_place(hood.targets.size());
-  for (const auto& loop : hood.loops) in_place[loop.source] = out_place[loop.target] = true;
-  receives_ = hood.sources.size() - hood.loops.size();
-  requests_.assign(receives_ + hood.targets.size() - hood.loops.size(), MPI_REQUEST_NULL);
-  ended_.assign(requests_.size(), false);
-  int code = MPI_SUCCESS;
-  auto request = requests_.begin();
-  for (std::size_t i = 0; i < hood.sources.size() && code == MPI_SUCCESS; ++i)
-    if (!in_place[i]) code = receive(i, &*request++);
-  for (std::size_t i = 0; i < hood.targets.size() && code == MPI_SUCCESS; ++i)
-    if (!out_place[i]) code = send(i, &*request++);
-  return code;
+void Messages::lay_out(const Neighbourhood& hood) {
+  sources_ = hood.sources.size();
+  requests_.assign(sources_ + hood.targets.size(), MPI_REQUEST_NULL);
+  loops_.assign(requests_.size(), false);
+  for (const auto& loop : hood.loops) loops_[loop.source] = loops_[sources_ + loop.target] = true;
+  alone_ = std::all_of(loops_.begin(), loops_.end(), [](bool loop) { return loop; });
 }
 
-int Messages::begin(Neighbourhood& hood, const Edges& edges) {
+int Messages::begin_receive(std::size_t source) {
+  ended_[source] = false;
+  if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &requests_[source]);
+  const auto& edge = hood_->sources[source];
+  return begin_receive_from(receive_call(hook_, edges_->receives[source], edge, comm_->comm, false), edge.tag,
+                            &requests_[source]);
+}
+
+int Messages::begin_send(std::size_t target) {
+  auto& request = requests_[sources_ + target];
+  ended_[sources_ + target] = false;
+  if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &request);
+  return begin_send_to(send_call(hook_, edges_->sends[target], hood_->targets[target], 0, comm_->comm, false),
+                       &request);
+}
+
+int Messages::begin_all() {
+  ended_.assign(requests_.size(), true);
+  if (lines_) lines_->begin(hook_);
+  const auto by_message = [&](std::size_t i) {
+    return !loops_[i] && !(lines_ && (i < sources_ ? lines_->watched(i) : lines_->announced(i - sources_)));
+  };
+  int code = MPI_SUCCESS;
+  for (std::size_t i = 0; i < requests_.size() && code == MPI_SUCCESS; ++i)
+    if (by_message(i)) code = i < sources_ ? begin_receive(i) : begin_send(i - sources_);
+  return code == MPI_SUCCESS ? code : take_back(code);
+}
+
+int Messages::begin(Neighbourhood& hood, const Edges& edges, bool waits) {
   if (!hood.loops.empty()) {
     if (!hood.last_moves || !hood.last_moves->fits(hood, edges)) {
       const int code = guarded([&] { hood.last_moves = std::make_shared<LocalMoves>(hood, edges); });
@@ -112,31 +135,33 @@ int Messages::begin(Neighbourhood& hood, const Edges& edges) {
     }
     moves_ = hood.last_moves;
   }
-  const int code = each_edge(
-      hood,
-      [&](std::size_t i, MPI_Request* request) {
-        const auto& edge = hood.sources[i];
-        return begin_receive_from(receive_call(hook_, edges.receives[i], edge, comm_->comm, false), edge.tag, request);
-      },
-      [&](std::size_t i, MPI_Request* request) {
-        return begin_send_to(send_call(hook_, edges.sends[i], hood.targets[i], 0, comm_->comm, false), request);
-      });
-  return code == MPI_SUCCESS ? code : take_back(code);
+  lay_out(hood);
+  hood_ = &hood;
+  edges_ = &edges;
+  if (waits && hood.lines) {
+    if (const int code = hood.lines->take(edges); code != MPI_SUCCESS) return code;
+    lines_ = hood.lines;
+  }
+  return begin_all();
 }
 
 int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
+  // All ranks connect, whatever happens below.
+  lines_ = Lines::connect(hood, comm_->comm, &edges);
   int code = hood.loops.empty() ? MPI_SUCCESS : guarded([&] { moves_ = std::make_shared<LocalMoves>(hood, edges); });
   if (code != MPI_SUCCESS) return code;
-  code = each_edge(
-      hood,
-      [&](std::size_t i, MPI_Request* request) {
-        const auto& edge = hood.sources[i];
-        return init_receive_from(receive_call(hook_, edges.receives[i], edge, comm_->comm, true), edge.tag + tags,
-                                 request);
-      },
-      [&](std::size_t i, MPI_Request* request) {
-        return init_send_to(send_call(hook_, edges.sends[i], hood.targets[i], tags, comm_->comm, true), request);
-      });
+  lay_out(hood);
+  persistent_ = true;
+  for (std::size_t i = 0; i < hood.sources.size() && code == MPI_SUCCESS; ++i) {
+    const auto& edge = hood.sources[i];
+    if (!loops_[i])
+      code = init_receive_from(receive_call(hook_, edges.receives[i], edge, comm_->comm, true), edge.tag + tags,
+                               &requests_[i]);
+  }
+  for (std::size_t i = 0; i < hood.targets.size() && code == MPI_SUCCESS; ++i)
+    if (!loops_[sources_ + i])
+      code = init_send_to(send_call(hook_, edges.sends[i], hood.targets[i], tags, comm_->comm, true),
+                          &requests_[sources_ + i]);
   if (code != MPI_SUCCESS) free();
   return code;
 }
@@ -144,24 +169,44 @@ int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
 int Messages::start() {
   moved_ = false;
   code_ = MPI_SUCCESS;
-  ended_.assign(requests_.size(), false);
-  if (requests_.empty()) return MPI_SUCCESS;
-  const int code = startall(Hook::MPI_Startall, process->own.Startall, count(), requests_.data());
-  return code == MPI_SUCCESS ? code : take_back(code);
+  return begin_all();
 }
 
 void Messages::begin_moves() {
   if (!moves_ || std::exchange(moved_, true)) return;
   std::optional<Accelerated> counted;
   if (const auto bytes = moves_->bytes()) counted.emplace(hook_, bytes);
-  const auto done = requests_.empty() ? moves_->run() : std::nullopt;
+  const auto done = alone_ ? moves_->run() : std::nullopt;
   note(done ? *done : moves_->begin());
 }
 
+void Messages::go_on_by_lines() {
+  const auto receive = [&](std::size_t source) {
+    if (const int code = begin_receive(source); code != MPI_SUCCESS) note(code);
+  };
+  const auto state = lines_->go_on(moved_ ? nullptr : moves_, receive, [&](int code) { note(code); });
+  if (state == Lines::Moves::done) moved_ = true;
+  if (state == Lines::Moves::begin) begin_moves();
+}
+
+int Messages::wait_with_lines() {
+  constexpr int spins = 100;  // a look at lines and messages takes a microsecond
+  transport::shm::Patience patience(spins);
+  for (int round = 1; !test(); ++round, patience.wait()) {
+    if (round % polls_between == 0) {
+      let_mpi_progress();
+      progress_receives();
+    }
+    if (patience.doubts() && lines_->forsaken()) return MPI_ERR_OTHER;
+  }
+  return code_;
+}
+
 int Messages::wait() {
+  if (lines_ && lines_->in_use()) return wait_with_lines();
   FetchBatch batch;
   begin_moves();
-  if (!requests_.empty()) {
+  if (!alone_) {
     const WorldReturnsErrors guard;
     std::vector<MPI_Status> statuses(requests_.size());
     const int code = waitall(Hook::MPI_Waitall, process->own.Waitall, count(), requests_.data(), statuses.data());
@@ -189,12 +234,14 @@ bool Messages::test() {
   bool ended = true;
   {
     FetchBatch batch;  // what has come goes together
-    begin_moves();
-    for (std::size_t i = 0; i < receives_; ++i) ended &= test_one(i);
+    lines_ ? go_on_by_lines() : begin_moves();
+    for (std::size_t i = 0; i < sources_; ++i) ended &= test_one(i);
     note(batch.finish());
   }
+  if (lines_) ended &= lines_->received();
   // Sends may wait for a receiver that waits for what this process receives.
-  for (std::size_t i = receives_; ended && i < requests_.size(); ++i) ended &= test_one(i);
+  if (ended && lines_) ended = lines_->sent();
+  for (std::size_t i = sources_; ended && i < requests_.size(); ++i) ended &= test_one(i);
   return ended;
 }
 
@@ -207,10 +254,11 @@ int Messages::take_back(int code) {
   const WorldReturnsErrors guard;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     auto& request = requests_[i];
-    if (request == MPI_REQUEST_NULL) continue;
-    if (i < receives_) cancel(Hook::MPI_Cancel, process->own.Cancel, &request);
+    if (request == MPI_REQUEST_NULL || ended_[i]) continue;
+    if (i < sources_) cancel(Hook::MPI_Cancel, process->own.Cancel, &request);
     mpi::wait(Hook::MPI_Wait, process->own.Wait, &request, MPI_STATUS_IGNORE);
   }
+  if (lines_) lines_->give_up();
   return code;
 }
 

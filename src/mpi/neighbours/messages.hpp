@@ -1,7 +1,8 @@
 // The messages of one neighbour collective: a receive from each source, a send to each target.
-// Edges from this rank to itself need none.
+// Edges from this rank to itself need none, and those on lines (lines.hpp) seldom need one.
 #pragma once
 
+#include "mpi/neighbours/lines.hpp"
 #include "mpi/neighbours/local_moves.hpp"
 
 namespace dunnage::mpi {
@@ -18,7 +19,8 @@ class Messages {
   Messages(Hook hook, const Neighbourhood& hood) : hook_(hook), comm_(hood.messages) {}
 
   // These functions return an MPI error code. If it is not MPI_SUCCESS, all messages have ended.
-  int begin(Neighbourhood& hood, const Edges& edges);
+  /// `waits`: the caller calls wait() next, with the neighbourhood and the edges still there.
+  int begin(Neighbourhood& hood, const Edges& edges, bool waits);
   /// Makes persistent requests. `tags` is added to the tag of each edge.
   int init(const Neighbourhood& hood, const Edges& edges, int tags);
   int start();
@@ -34,14 +36,20 @@ class Messages {
   bool orphaned() const { return comm_->orphaned.load(std::memory_order_relaxed); }
 
  private:
-  /// Calls receive(i) and send(i) for the edges that need messages, until one returns an error.
-  template <class Receive, class Send>
-  int each_edge(const Neighbourhood& hood, Receive&& receive, Send&& send);
+  /// Finds out which edges need messages, and makes room for their requests.
+  void lay_out(const Neighbourhood& hood);
+  int begin_receive(std::size_t source);
+  int begin_send(std::size_t target);
+  /// Begins what needs messages now.
+  int begin_all();
   /// This rank could not begin all messages: takes back what can be taken back, and waits for the
   /// rest. Returns the code.
   int take_back(int code);
   /// What this rank brings to itself, once after each start.
   void begin_moves();
+  /// Goes on with what comes by lines.
+  void go_on_by_lines();
+  int wait_with_lines();
   bool test_one(std::size_t i);
   /// Keeps the first error.
   void note(int code) {
@@ -54,9 +62,16 @@ class Messages {
 
   const Hook hook_;
   std::shared_ptr<MessageComm> comm_;
-  std::vector<MPI_Request> requests_;  // the receives come first
+  std::shared_ptr<Lines> lines_;  // null if there are none
+  // Of begin(), until wait() has ended:
+  const Neighbourhood* hood_ = nullptr;
+  const Edges* edges_ = nullptr;
+  bool persistent_ = false;
+  std::vector<MPI_Request> requests_;  // of the sources, then of the targets
+  std::vector<bool> loops_;            // by request: an edge from this rank to itself
   std::vector<bool> ended_;            // by request, since the start
-  std::size_t receives_ = 0;
+  std::size_t sources_ = 0;
+  bool alone_ = false;                 // all edges are from this rank to itself
   std::shared_ptr<LocalMoves> moves_;  // null if there are none
   bool moved_ = false;                 // since the start
   int code_ = MPI_SUCCESS;             // since the start

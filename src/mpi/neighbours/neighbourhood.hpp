@@ -16,6 +16,7 @@ struct Edge {
   int tag;
 };
 
+class Lines;
 class LocalMoves;
 
 /// A communicator for the messages. Operations that are under way, and persistent requests, share
@@ -42,6 +43,8 @@ struct Neighbourhood {
   std::vector<Loop> loops;
   /// Null until the ranks have agreed to exchange the messages by Dunnage.
   std::shared_ptr<MessageComm> messages;
+  /// Of blocking collectives. Null until then, and if no neighbour can have lines.
+  std::shared_ptr<Lines> lines;
   /// Of the last blocking or nonblocking collective, which most often comes again.
   std::shared_ptr<LocalMoves> last_moves;
   unsigned calls = 0;  // until then

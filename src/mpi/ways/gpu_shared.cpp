@@ -17,6 +17,24 @@ int pack_shared(const transport::shm::Outgoing& outgoing, const memory::Buffer& 
   return code_of_current_exception();
 }
 
+namespace {
+
+bool read_by(std::uint32_t receiver, const pack::gpu::Described& data) {
+  const auto& driver = *device::driver();
+  return process->world->gpu_proofs.read_by(receiver, [&] { return make_proof(driver, data.place); }) &&
+         (data.place.memory != device::Memory::device || data.place.device == gpu_use().proved);
+}
+
+}  // namespace
+
+bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, std::int64_t bytes) {
+  const auto path = process->settings.gpu_path;
+  auto* world = process->world.get();
+  if (path == base::GpuPath::pass || path == base::GpuPath::staged || !world || !gpu_announcements()) return false;
+  if (!world->peers.reaches(receiver) || !in_one_piece(data)) return false;
+  return plan::gpu_way(process->model.gpu, bytes, true, 0, [&] { return read_by(receiver, data); }) == GpuWay::direct;
+}
+
 GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver) {
   const auto path = process->settings.gpu_path;
   auto* world = process->world.get();
@@ -27,13 +45,10 @@ GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver) {
     return GpuWay::staged_small;
   const auto* data = buffer.device();
   if (!data || !in_one_piece(*data)) return GpuWay::staged_scattered;
-  const auto& driver = *device::driver();
   // A token cannot say that the data are in shared memory.
   const auto most_shared = token ? 0 : static_cast<std::int64_t>(process->settings.ticket_memory);
-  return plan::gpu_way(process->model.gpu, size, path != base::GpuPath::staged, most_shared, [&] {
-    return world->gpu_proofs.read_by(receiver, [&] { return make_proof(driver, data->place); }) &&
-           (data->place.memory != device::Memory::device || data->place.device == gpu_use().proved);
-  });
+  return plan::gpu_way(process->model.gpu, size, path != base::GpuPath::staged, most_shared,
+                       [&] { return read_by(receiver, *data); });
 }
 
 }  // namespace dunnage::mpi

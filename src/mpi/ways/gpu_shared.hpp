@@ -37,6 +37,9 @@ int pack_shared(const transport::shm::Outgoing& outgoing, const memory::Buffer& 
 /// The way of device memory to a rank of MPI_COMM_WORLD, by the plan; goes a step towards a better
 /// one. `staged_...` if no announced way is possible.
 plan::GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver);
+/// Whether the GPU of a rank of MPI_COMM_WORLD reads such device memory of this process, and the
+/// plan wants that of `bytes` bytes; goes a step towards it.
+bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, std::int64_t bytes);
 /// Whether that is by rings in shared memory.
 constexpr bool by_rings(plan::GpuWay way) {
   return way == plan::GpuWay::shared_forced || way == plan::GpuWay::shared_unread;

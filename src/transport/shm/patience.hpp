@@ -10,11 +10,12 @@ namespace dunnage::transport::shm {
 /// Not thread-safe.
 class Patience {
  public:
-  /// Waits a little. The first 2000 calls keep the core. Later calls offer the core to other
-  /// threads.
+  /// `spins`: after how many turns the core is offered to others. A turn that costs much needs few.
+  explicit Patience(int spins = 2000) : spins_(spins) {}
+  /// Waits a little. The first calls keep the core. Later calls offer the core to other threads.
   void wait() {
-    turns_ = turns_ < spins + 1024 ? turns_ + 1 : spins;
-    if (turns_ < spins) {
+    turns_ = turns_ < spins_ + 1024 ? turns_ + 1 : spins_;
+    if (turns_ < spins_) {
       __builtin_ia32_pause();
       return;
     }
@@ -22,7 +23,7 @@ class Patience {
   }
   /// True every 20 ms or so, when it is time to ask whether the other process is still there.
   bool doubts() {
-    if (turns_ < spins || turns_ % 64 != 0) return false;
+    if (turns_ < spins_ || turns_ % 64 != 0) return false;
     const auto now = std::chrono::steady_clock::now();
     if (now < next_) return false;
     const bool first = next_ == std::chrono::steady_clock::time_point{};
@@ -30,13 +31,13 @@ class Patience {
     return !first;
   }
   /// Whether some tens of microseconds have passed: enough for a process that may not come at all.
-  bool long_enough() const { return turns_ >= spins / 2; }
+  bool long_enough() const { return turns_ >= spins_ / 2; }
   /// The other process has shown itself: begin anew.
   void rest() { turns_ = 0; }
 
  private:
-  static constexpr int spins = 2000;
-  int turns_ = 0;  // from spins on, it counts in a circle
+  const int spins_;
+  int turns_ = 0;  // from spins_ on, it counts in a circle
   std::chrono::steady_clock::time_point next_{};
 };
 

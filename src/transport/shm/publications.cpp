@@ -15,7 +15,7 @@ std::optional<Reading> find_publication(const Memory& publisher, std::uint64_t b
 }
 
 std::optional<Publications::Published> Publications::publish(std::int64_t size, std::uint32_t readers,
-                                                             std::shared_ptr<const void> kept) {
+                                                             std::shared_ptr<const void> kept, Stay stay) {
   collect();
   const auto bytes = static_cast<std::uint64_t>(Publication::data_begin + size);
   const std::lock_guard lock(room_.mutex);
@@ -28,7 +28,7 @@ std::optional<Publications::Published> Publications::publish(std::int64_t size, 
   publication->serial = next_serial_++;
   publication->size = size;
   publication->left.store(readers + 1, std::memory_order_release);
-  out_.push_back({*region, std::move(kept)});
+  out_.push_back({*region, std::move(kept), stay});
   return Published{begin, publication->serial, own_.data() + begin + Publication::data_begin, &publication->written};
 }
 
@@ -41,7 +41,7 @@ bool Publications::collect() {
     room_.regions.give_back_any(out.region);
     return true;
   });
-  return out_.empty();
+  return std::all_of(out_.begin(), out_.end(), [](const Out& out) { return out.stay == Stay::standing; });
 }
 
 void Publications::forget() {

@@ -72,12 +72,17 @@ class Publications {
   };
   /// Room for `size` bytes, which `readers` other ranks will read, each once. The room does not
   /// count towards what the regions are allowed. Returns nothing if there are no more addresses.
-  /// `kept`: lives until all have read.
-  std::optional<Published> publish(std::int64_t size, std::uint32_t readers,
-                                   std::shared_ptr<const void> kept = nullptr);
+  /// `kept`: lives until all have read. Nobody waits for the readers of what is `standing`.
+  enum class Stay { until_read, standing };
+  std::optional<Published> publish(std::int64_t size, std::uint32_t readers, std::shared_ptr<const void> kept = nullptr,
+                                   Stay stay = Stay::until_read);
   /// The publisher has written all, or will write no more.
   void end(const Published& published) { at(published.begin).left.fetch_sub(1, std::memory_order_release); }
-  /// Takes back what all have read. Returns whether nothing is left.
+  /// Nobody will read that: there are no readers, or the one reader has refused.
+  void withdraw(const Published& published, std::uint32_t readers) {
+    at(published.begin).left.fetch_sub(readers + 1, std::memory_order_release);
+  }
+  /// Takes back what all have read. Returns whether nothing is left that somebody must read.
   bool collect();
   /// Gives up what is left: nobody will read any more.
   void forget();
@@ -86,6 +91,7 @@ class Publications {
   struct Out {
     Region region;
     std::shared_ptr<const void> kept;
+    Stay stay;
   };
   Publication& at(std::uint64_t begin) const { return *reinterpret_cast<Publication*>(own_.data() + begin); }
 

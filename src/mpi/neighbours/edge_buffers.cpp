@@ -1,0 +1,57 @@
+#include "mpi/neighbours/edge_buffers.hpp"
+
+#include <algorithm>
+
+#include "mpi/message/buffer.hpp"
+
+namespace dunnage::mpi {
+
+Side::Side(const EdgeData& data) : buffer(data.buffer), count(data.count), type(0) {
+  const auto* known = known_type(data.type);
+  if (known && (known->reason() == plan::Reason::accelerated || known->reason() == plan::Reason::contiguous))
+    type = known->number();
+}
+
+bool Allocations::add(const memory::Buffer& buffer) {
+  const auto* data = buffer.device();
+  if (!data || data->place.id == 0) return false;
+  const auto id = data->place.id;
+  if (std::none_of(all_.begin(), all_.end(), [&](const Allocation& one) { return one.id == id; }))
+    all_.push_back({reinterpret_cast<const void*>(data->place.address), id});
+  return true;
+}
+
+bool Allocations::there() const {
+  if (all_.empty()) return true;
+  const auto* driver = device::driver();
+  return driver && std::all_of(all_.begin(), all_.end(), [&](const Allocation& one) {
+           return device::known_place(*driver, one.address).id == one.id;
+         });
+}
+
+bool EdgeBuffers::take(const std::vector<EdgeData>& data, const std::vector<std::size_t>& places) {
+  const auto as_before = [&] {
+    if (all_.size() != places.size() || !there()) return false;
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (!all_[i].side.told() || !(all_[i].side == Side(data[places[i]]))) return false;
+    return true;
+  };
+  if (as_before()) return false;
+  all_.clear();
+  allocations_.clear();
+  for (const auto place : places) {
+    const auto& one = data[place];
+    auto buffer = one.count == 0 ? memory::Buffer() : buffer_of(const_cast<void*>(one.buffer), one.count, one.type);
+    allocations_.add(buffer);
+    all_.push_back({one, std::move(buffer)});
+  }
+  return true;
+}
+
+std::int64_t EdgeBuffers::bytes() const {
+  std::int64_t all = 0;
+  for (std::size_t i = 0; i < count(); ++i) all += bytes(i);
+  return all;
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,113 @@
+#include "mpi/neighbours/in_line.hpp"
+
+#include <cstring>
+
+#include "mpi/message/fetch_batch.hpp"
+#include "mpi/process/failure.hpp"
+#include "mpi/process/process.hpp"
+
+namespace dunnage::mpi {
+
+using transport::gpu::GpuSource;
+
+InLine::InLine(std::uint32_t sender, std::vector<std::size_t> edges, transport::shm::Reading line)
+    : sender_(sender),
+      edges_(std::move(edges)),
+      memory_(std::make_unique<transport::shm::Reading>(std::move(line))),
+      line_(const_cast<char*>(memory_->data()), edges_.size()) {}
+
+InLine::~InLine() {
+  if (!process->world) (void)memory_.release();  // the sender's memory is no longer mapped
+}
+
+void InLine::begin(std::uint64_t exchange) {
+  exchange_ = exchange;
+  news_ = News::none;
+  copy_.reset();
+  fetching_ = 0;
+  ended_ = false;
+  line_.done(exchange - 1);  // also if that exchange failed here
+}
+
+InLine::News InLine::news() {
+  if (news_ == News::none) news_ = line_.news(exchange_);
+  if (news_ == News::messages) ended_ = true;
+  return news_;
+}
+
+bool InLine::sender_lives() const {
+  const auto* memory = process->world->peers.memory(sender_);
+  return memory && memory->alive();
+}
+
+bool InLine::take_in_place() {
+  copy_ = line_.take(exchange_);
+  return !copy_;
+}
+
+int InLine::fetch_one(std::size_t i, const GpuSource& source, std::shared_ptr<const void> keep) {
+  if (source.size > buffers_.bytes(i)) return MPI_ERR_TRUNCATE;
+  int code = MPI_SUCCESS;
+  const int failed = guarded([&] {
+    const auto& driver = *device::driver();
+    const memory::Landing landing{buffers_[i]};
+    landing.restart();
+    const auto there = destination(driver, landing, source);
+    const device::Scope scope(driver, there.context);
+    auto remote = std::make_shared<const transport::gpu::Remote>(driver, source);
+    if (!there.to) {
+      fetch_to_host(driver, *remote, landing);
+      landing.finish();
+      return;
+    }
+    ++fetching_;
+    code = fetch_to_device({there.context, transport::gpu::Transfers::move(std::move(remote), *there.to), [this, keep] {
+                              if (--fetching_ == 0) end();
+                            }});
+  });
+  return failed != MPI_SUCCESS ? failed : code;
+}
+
+int InLine::place_one(std::size_t i, const char* from, std::int64_t size) {
+  if (size > buffers_.bytes(i)) return MPI_ERR_TRUNCATE;
+  return guarded([&] {
+    const memory::Landing landing{buffers_[i]};
+    landing.restart();
+    landing.place(from, 0, size);
+    landing.finish();
+  });
+}
+
+void InLine::fetch(const std::function<void(int)>& note) {
+  const auto each = [&](auto&& bring, const GpuSource* sources) {
+    for (std::size_t i = 0; i < edges_.size(); ++i) {
+      GpuSource source;
+      std::memcpy(&source, sources + i, sizeof source);
+      if (source.size == 0) continue;
+      if (const int code = bring(i, source); code != MPI_SUCCESS) note(code);
+    }
+  };
+  ++fetching_;  // until all have been begun
+  if (!copy_) {
+    each([&](std::size_t i, const GpuSource& source) { return fetch_one(i, source, nullptr); }, line_.sources().data());
+  } else if (auto found = process->world->published(sender_, copy_->begin, copy_->serial, copy_->size)) {
+    const auto copy = std::make_shared<const transport::shm::Reading>(std::move(*found));
+    const auto* sources = reinterpret_cast<const GpuSource*>(copy->data());
+    const char* from = copy->data() + edges_.size() * sizeof(GpuSource);
+    if (copy_->on_device)
+      each([&](std::size_t i, const GpuSource& source) { return fetch_one(i, source, copy); }, sources);
+    else
+      each(
+          [&](std::size_t i, const GpuSource& source) {
+            const auto* at = from;
+            from += source.size;
+            return place_one(i, at, source.size);
+          },
+          sources);
+  } else {
+    note(MPI_ERR_OTHER);
+  }
+  if (--fetching_ == 0) end();
+}
+
+}  // namespace dunnage::mpi

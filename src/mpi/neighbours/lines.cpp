@@ -1,0 +1,248 @@
+#include "mpi/neighbours/lines.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "mpi/process/arrivals.hpp"
+#include "mpi/process/communicators.hpp"
+#include "mpi/process/failure.hpp"
+#include "transport/shm/patience.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+using Stay = transport::shm::Publications::Stay;
+using transport::gpu::GpuSource;
+using transport::gpu::Line;
+using transport::gpu::line_size;
+
+/// No edge and no operation has this tag (Neighbourhood::next_tags).
+constexpr int line_tag = 32767;
+
+/// By which a receiver finds a line.
+struct Invitation {
+  std::uint64_t begin = 0, serial = 0;
+  std::uint64_t edges = 0;  // 0: there is no line
+};
+
+/// The places of the edges with each peer on this host, ordered as both ends see them: messages
+/// with one tag come in the order in which they are sent.
+std::map<int, std::vector<std::size_t>> by_peer(const std::vector<Edge>& edges, int self) {
+  std::map<int, std::vector<std::size_t>> all;
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    if (edges[i].peer >= 0 && edges[i].peer != self) all[edges[i].peer].push_back(i);
+  for (auto& [peer, places] : all)
+    std::stable_sort(places.begin(), places.end(),
+                     [&](std::size_t a, std::size_t b) { return edges[a].tag < edges[b].tag; });
+  return all;
+}
+
+/// Sends one T to each target and receives one from each source.
+template <class T>
+bool tell(MPI_Comm comm, const std::map<int, T>& out, std::map<int, T>& in) {
+  const auto& own = process->own;
+  std::vector<MPI_Request> requests;
+  requests.reserve(out.size() + in.size());
+  constexpr int size = sizeof(T);
+  bool well = true;
+  for (auto& [peer, value] : in)
+    well &= own.Irecv(&value, size, MPI_BYTE, peer, line_tag, comm, &requests.emplace_back()) == MPI_SUCCESS;
+  for (const auto& [peer, value] : out)
+    well &= own.Isend(&value, size, MPI_BYTE, peer, line_tag, comm, &requests.emplace_back()) == MPI_SUCCESS;
+  return well && own.Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE) == MPI_SUCCESS;
+}
+
+}  // namespace
+
+std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messages, const Edges* persistent) {
+  auto lines = std::make_shared<Lines>();
+  lines->announced_.resize(hood.targets.size());
+  lines->watched_.resize(hood.sources.size());
+  int self = MPI_PROC_NULL;
+  process->own.Comm_rank(messages, &self);
+  auto* world = process->world.get();
+  const auto near = [&](int rank) { return world && world->peers.near(static_cast<std::uint32_t>(rank)); };
+
+  std::map<int, std::unique_ptr<OutLine>> out;
+  std::map<int, Invitation> invitations, invited;
+  for (auto& [peer, places] : by_peer(hood.targets, self)) {
+    auto& invitation = invitations[peer];
+    const int rank = world_rank(messages, peer);
+    if (!near(rank)) continue;
+    const auto published = world->publications.publish(line_size(places.size()), 1, nullptr, Stay::standing);
+    if (!published) continue;
+    invitation = {published->begin, published->serial, places.size()};
+    out[peer] = std::make_unique<OutLine>(static_cast<std::uint32_t>(rank), std::move(places), *published);
+    if (!persistent) continue;
+    out[peer]->take(*persistent);
+    out[peer]->watch_first();
+  }
+  const auto sources = by_peer(hood.sources, self);
+  for (const auto& [peer, places] : sources) invited[peer];
+  bool well = tell(messages, invitations, invited);
+
+  std::map<int, int> accepted, answers;
+  for (const auto& [peer, invitation] : invitations) answers[peer] = 0;
+  for (auto& [peer, invitation] : invited) {
+    auto& answer = accepted[peer] = 0;
+    const auto& places = sources.at(peer);
+    const int rank = world_rank(messages, peer);
+    if (!well || invitation.edges != places.size() || !near(rank)) continue;
+    auto found = world->published(static_cast<std::uint32_t>(rank), invitation.begin, invitation.serial,
+                                  line_size(places.size()));
+    if (!found) continue;
+    answer = 1;
+    lines->in_.push_back(std::make_unique<InLine>(static_cast<std::uint32_t>(rank), places, std::move(*found)));
+  }
+  well = tell(messages, accepted, answers) && well;
+  for (auto& [peer, line] : out) {
+    if (well && answers[peer])
+      lines->out_.push_back(std::move(line));
+    else
+      line->refused();
+  }
+  if (persistent)
+    for (auto& line : lines->in_) well &= guarded([&] { line->take(*persistent); }) == MPI_SUCCESS;
+  return lines->in_.empty() && lines->out_.empty() ? nullptr : lines;
+}
+
+int Lines::take(const Edges& edges) {
+  for (auto& line : out_) line->take(edges);
+  return guarded([&] {
+    for (auto& line : in_)
+      if (line->take(edges)) plan_.reset();
+  });
+}
+
+void Lines::begin(Hook hook) {
+  ++exchange_;
+  in_use_ = fetching_ = false;
+  begun_ = std::chrono::steady_clock::now();
+  for (auto& line : out_) {
+    const bool announced = line->begin(exchange_);
+    for (const auto edge : line->edges()) announced_[edge] = announced;
+    in_use_ |= announced;
+    if (announced && process->reporting) line->count(hook);
+  }
+  for (auto& line : in_) {
+    line->begin(exchange_);
+    const bool watched = line->news() != InLine::News::messages;
+    for (const auto edge : line->edges()) watched_[edge] = watched;
+    in_use_ |= watched;
+  }
+}
+
+bool Lines::all_rung() const {
+  return !in_.empty() &&
+         std::all_of(in_.begin(), in_.end(), [](const auto& line) { return line->told() == InLine::News::rung; });
+}
+
+Lines::Moves Lines::bring(const std::shared_ptr<LocalMoves>& moves, bool all_told,
+                          const std::function<void(int)>& note) {
+  auto local = moves ? Moves::begin : Moves::done;
+  const bool begun_alone = !moves && plan_ && plan_->moves;
+  const bool together = all_told && !fetching_ && !begun_alone && all_rung() && plan_fits(moves);
+  bool in_place = true;
+  std::vector<InLine*> rung;
+  for (auto& line : in_) {
+    if (line->ended() || line->fetched() || line->told() != InLine::News::rung) continue;
+    rung.push_back(line.get());
+    in_place &= line->take_in_place();
+  }
+  if (rung.empty()) return local;
+  fetching_ = true;
+  if (together && in_place) {
+    const int code = guarded([&] { run_plan(); });
+    for (auto* line : rung) line->end();
+    if (code != MPI_SUCCESS) note(code);
+    return Moves::done;
+  }
+  for (auto* line : rung) line->fetch(note);
+  return local;
+}
+
+bool Lines::plan_fits(const std::shared_ptr<LocalMoves>& moves) {
+  const auto as_planned = [&] {
+    if (!plan_ || plan_->moves != moves) return false;
+    for (std::size_t i = 0; i < in_.size(); ++i)
+      if (plan_->described[i] != in_[i]->line().described() || !in_[i]->buffers().there()) return false;
+    return true;
+  };
+  if (!as_planned()) {
+    plan_.reset();
+    if (guarded([&] { make_plan(moves); }) != MPI_SUCCESS) plan_.reset();
+  }
+  return plan_ && plan_->prepared;
+}
+
+void Lines::make_plan(const std::shared_ptr<LocalMoves>& moves) {
+  plan_.emplace();
+  plan_->moves = moves;
+  for (const auto& line : in_) plan_->described.push_back(line->line().described());
+  std::vector<pack::gpu::MoveRange> ranges;
+  if (moves && moves->bytes() > 0) {
+    if (!moves->ranges()) return;
+    for (const auto& range : *moves->ranges()) ranges.push_back(range);
+    plan_->context = moves->context();
+    plan_->bytes = moves->bytes();
+  }
+  for (const auto& line : in_)
+    if (!add_to_plan(*line)) return;
+  for (const auto& range : plan_->ranges) {
+    ranges.push_back({range.from, range.to, range.size});
+    if (!pack::gpu::fuses(ranges.back())) return;
+  }
+  if (!ranges.empty()) plan_->prepared.emplace(ranges);
+}
+
+bool Lines::add_to_plan(const InLine& line) {
+  const auto& driver = *device::driver();
+  const auto sources = line.line().sources();
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const auto& source = sources[i];
+    if (source.size == 0) continue;
+    if (source.size > line.buffers().bytes(i) || source.size >= most_prepared) return false;
+    const auto there = destination(driver, memory::Landing{line.buffers()[i]}, source);
+    if (!there.to || (plan_->context && plan_->context != there.context)) return false;
+    plan_->context = there.context;
+    const device::Scope scope(driver, there.context);
+    plan_->ranges.push_back(
+        transport::gpu::Transfers::move(std::make_shared<const transport::gpu::Remote>(driver, source), *there.to));
+    plan_->bytes += source.size;
+  }
+  return true;
+}
+
+void Lines::run_plan() {
+  const base::Range range("exchange in one launch", plan_->bytes);
+  const auto& driver = *device::driver();
+  const device::Scope scope(driver, plan_->context);
+  auto& gpu = device::Gpu::current(driver);
+  device::Borrowed lane(gpu);
+  plan_->prepared->launch(gpu, lane);
+  for (transport::shm::Patience patience; !lane.done();) patience.wait();
+}
+
+bool Lines::received() const {
+  return std::all_of(in_.begin(), in_.end(), [](const auto& line) { return line->ended(); });
+}
+
+bool Lines::sent() {
+  bool all = true;
+  for (auto& line : out_) all &= line->ended();
+  return all;
+}
+
+bool Lines::forsaken() const {
+  return std::any_of(in_.begin(), in_.end(),
+                     [](const auto& line) { return !line->ended() && !line->sender_lives(); }) ||
+         std::any_of(out_.begin(), out_.end(),
+                     [](const auto& line) { return line->under_way() && !line->receiver_lives(); });
+}
+
+void Lines::give_up() {
+  for (transport::shm::Patience patience; !sent(); patience.wait())
+    if (patience.doubts() && forsaken()) return;
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,88 @@
+// The lines of one operation: all edges that go to ranks of this host, or come from there. With
+// them an exchange needs no message, and one launch if its data come in time.
+#pragma once
+
+#include <memory>
+
+#include "mpi/neighbours/in_line.hpp"
+#include "mpi/neighbours/local_moves.hpp"
+#include "mpi/neighbours/out_line.hpp"
+
+namespace dunnage::mpi {
+
+/// Not thread-safe: exchanges of one operation come one after the other.
+class Lines {
+ public:
+  /// Connects this rank with its neighbours, which all call it at a time. `persistent`: the buffers
+  /// of all exchanges; null if each exchange brings its own. Returns null if there are no lines.
+  static std::shared_ptr<Lines> connect(const Neighbourhood& hood, MPI_Comm messages, const Edges* persistent);
+
+  /// Takes the buffers of the next exchange. Returns an MPI error code.
+  int take(const Edges& edges);
+  /// Begins an exchange, which is counted as a call of `hook`.
+  void begin(Hook hook);
+  /// Whether this exchange needs no message for a target, and none for a source. Of a source it
+  /// may turn out later that it needs one.
+  bool announced(std::size_t target) const { return announced_[target]; }
+  bool watched(std::size_t source) const { return watched_[source]; }
+  /// Whether one of them is so.
+  bool in_use() const { return in_use_; }
+
+  /// Goes on with the receives. What comes as messages is told by calling receive(source). `moves`
+  /// go in one launch with the data if that is possible; it is null if there are none, or if they
+  /// have been begun. Calls note(code) for each error. Returns whether `moves` can be begun by
+  /// themselves, if they have not been done.
+  enum class Moves { wait, begin, done };
+  template <class Receive, class Note>
+  Moves go_on(const std::shared_ptr<LocalMoves>& moves, Receive&& receive, Note&& note) {
+    bool all_told = true;
+    for (auto& line : in_) {
+      if (line->ended()) continue;
+      const auto news = line->news();
+      if (news == InLine::News::none) all_told = false;
+      if (news == InLine::News::messages)
+        for (const auto edge : line->edges()) receive(edge);
+    }
+    if (!all_told && !fetching_ && std::chrono::steady_clock::now() < begun_ + moment) return Moves::wait;
+    return bring(moves, all_told, note);
+  }
+  /// Whether all data have come that come by lines.
+  bool received() const;
+  /// Whether all targets have what was announced.
+  bool sent();
+  /// Whether a rank is gone for which this exchange waits. Asks the kernel.
+  bool forsaken() const;
+  /// The exchange has failed: what was announced must not be read any more when this returns.
+  void give_up();
+
+ private:
+  /// What brings all data of an exchange, planned once.
+  struct Plan {
+    std::vector<std::uint64_t> described;  // of each line
+    std::shared_ptr<LocalMoves> moves;
+    std::vector<transport::gpu::Transfers::Move> ranges;
+    std::optional<pack::gpu::PreparedMoves> prepared;  // nothing if there can be no such plan
+    CUcontext context = nullptr;
+    std::int64_t bytes = 0;
+  };
+  /// For that long an exchange waits for all its neighbours, so that their data share a launch.
+  static constexpr std::chrono::microseconds moment{10};
+
+  Moves bring(const std::shared_ptr<LocalMoves>& moves, bool all_told, const std::function<void(int)>& note);
+  bool all_rung() const;
+  bool plan_fits(const std::shared_ptr<LocalMoves>& moves);
+  void make_plan(const std::shared_ptr<LocalMoves>& moves);
+  bool add_to_plan(const InLine& line);
+  void run_plan();
+
+  std::vector<std::unique_ptr<OutLine>> out_;
+  std::vector<std::unique_ptr<InLine>> in_;
+  std::vector<bool> announced_, watched_;
+  std::optional<Plan> plan_;
+  std::uint64_t exchange_ = 0;
+  std::chrono::steady_clock::time_point begun_{};
+  bool in_use_ = false;
+  bool fetching_ = false;  // data of this exchange have been fetched
+};
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,189 @@
+#include "mpi/neighbours/out_line.hpp"
+
+#include <cstring>
+
+#include "device/ipc.hpp"
+#include "mpi/message/device_landing.hpp"
+#include "mpi/process/failure.hpp"
+#include "mpi/ways/gpu_shared.hpp"
+
+namespace dunnage::mpi {
+
+using transport::gpu::GpuSource;
+using transport::gpu::Line;
+using Stay = transport::shm::Publications::Stay;
+
+namespace {
+
+/// Parts of a packed copy begin where kernels move the widest words.
+constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// How long the receiver may be about its own affairs: as long as a copy takes. Waiting in vain
+/// then costs at most twice the best time (the rule of ski rental).
+std::chrono::nanoseconds patience(std::int64_t bytes) {
+  return std::chrono::milliseconds(1) + std::chrono::nanoseconds(bytes / 64);
+}
+
+}  // namespace
+
+OutLine::OutLine(std::uint32_t receiver, std::vector<std::size_t> edges, const Published& place)
+    : receiver_(receiver), edges_(std::move(edges)), place_(place), line_(place.data, edges_.size()) {}
+
+OutLine::~OutLine() {
+  if (!process->world) return;
+  auto& publications = process->world->publications;
+  refused_ ? publications.withdraw(place_, 1) : publications.end(place_);
+}
+
+void OutLine::take(const Edges& edges) {
+  const int code = guarded([&] { changed_ |= buffers_.take(edges.sends, edges_); });
+  described_ = described_ && code == MPI_SUCCESS;
+}
+
+std::optional<std::vector<GpuSource>> OutLine::sources() const {
+  std::vector<GpuSource> all;
+  for (std::size_t i = 0; i < buffers_.count(); ++i) {
+    auto& source = all.emplace_back();
+    if (buffers_.bytes(i) == 0) continue;
+    const auto* data = buffers_[i].device();
+    if (!data || !read_in_place_by(receiver_, *data, buffers_.bytes())) return std::nullopt;
+    const auto exported = device::export_of(*device::driver(), data->place, process->rank);
+    const auto described = exported ? transport::gpu::describe(*data, *exported) : std::nullopt;
+    if (!described) return std::nullopt;
+    source = *described;
+  }
+  return all;
+}
+
+bool OutLine::describe(std::uint64_t exchange) {
+  if (buffers_.bytes() == 0) return false;
+  std::optional<std::vector<GpuSource>> all;
+  if (guarded([&] { all = sources(); }) != MPI_SUCCESS || !all) return false;
+  line_.describe(exchange, *all);
+  return true;
+}
+
+void OutLine::watch_first() {
+  described_ = describe(1);
+  changed_ = false;
+  line_.use_messages(0, described_);
+}
+
+bool OutLine::begin(std::uint64_t exchange) {
+  exchange_ = exchange;
+  const bool free = line_.free();
+  if (changed_ || !described_ || !buffers_.there()) {
+    // What was announced before must not change while the receiver may read it.
+    described_ = free && buffers_.there() && describe(exchange);
+    changed_ = false;
+  }
+  announced_ = free && described_ && line_.watched(exchange);
+  if (announced_) {
+    late_ = std::chrono::steady_clock::now() + patience(buffers_.bytes());
+    line_.ring(exchange);
+  } else {
+    line_.use_messages(exchange, described_ || !free);
+  }
+  return announced_;
+}
+
+void OutLine::count(Hook hook) const {
+  for (std::size_t i = 0; i < buffers_.count(); ++i) {
+    if (buffers_.bytes(i) == 0) continue;
+    const Accelerated counted(hook, buffers_.bytes(i));
+    process->count(hook, plan::GpuWay::direct_line);
+  }
+}
+
+bool OutLine::ended() {
+  if (!announced_) return true;
+  announced_ = !line_.read(exchange_);
+  if (announced_ && std::chrono::steady_clock::now() >= late_) {
+    announced_ = !copy();
+    late_ = std::chrono::steady_clock::now() + patience(buffers_.bytes());
+  }
+  return !announced_;
+}
+
+bool OutLine::receiver_lives() const {
+  const auto* memory = process->world->peers.memory(receiver_);
+  return memory && memory->alive();
+}
+
+bool OutLine::copy() {
+  const base::Range range("copy for a late receiver", buffers_.bytes());
+  process->world->publications.collect();  // copies that have been read
+  bool done = false;
+  if (guarded([&] { done = copy_to_device(); }) == MPI_SUCCESS && done) return true;
+  return guarded([&] { done = copy_to_host(); }) == MPI_SUCCESS && done;
+}
+
+bool OutLine::copy_to_device() {
+  std::int64_t size = 0;
+  CUcontext context = nullptr;
+  const auto& driver = *device::driver();
+  for (std::size_t i = 0; i < buffers_.count(); ++i) {
+    size += aligned(buffers_.bytes(i));
+    if (!context && buffers_.bytes(i) > 0) context = context_of(driver, buffers_[i].device()->place);
+  }
+  std::shared_ptr<const device::Arena::Block> block;
+  device::Place there;
+  {
+    const device::Scope scope(driver, context);
+    block = take_block(driver, size);
+    if (!block) return false;
+    there = device::known_place(driver, reinterpret_cast<const void*>(block->address));
+  }
+  const auto whole = transport::gpu::describe(block->exported, size);
+  std::vector<GpuSource> sources(buffers_.count());
+  std::vector<ScopedTransfers::Move> moves;
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < buffers_.count(); ++i) {
+    const auto bytes = buffers_.bytes(i);
+    if (bytes == 0) continue;
+    sources[i] = transport::gpu::part_of(whole, begin, begin + bytes);
+    const auto to = static_cast<std::uintptr_t>(block->address) + static_cast<std::uintptr_t>(begin);
+    moves.push_back({*buffers_[i].device(), transport::gpu::contiguous_at(to, bytes, there), bytes, block});
+    begin += aligned(bytes);
+  }
+  ScopedTransfers transfers(context, moves);
+  for (transport::shm::Patience patience; !transfers.done();) patience.wait();
+  const auto bytes = static_cast<std::int64_t>(sources.size() * sizeof(GpuSource));
+  const auto published = process->world->publications.publish(bytes, 1, block);
+  if (!published) return false;
+  std::memcpy(published->data, sources.data(), static_cast<std::size_t>(bytes));
+  return replace(*published, bytes, true);
+}
+
+bool OutLine::copy_to_host() {
+  const auto head = static_cast<std::int64_t>(buffers_.count() * sizeof(GpuSource));
+  const auto published = process->world->publications.publish(head + buffers_.bytes(), 1);
+  if (!published) return false;
+  auto* source = reinterpret_cast<GpuSource*>(published->data);
+  auto* to = published->data + head;
+  const int code = guarded([&] {
+    for (std::size_t i = 0; i < buffers_.count(); ++i) {
+      const auto bytes = buffers_.bytes(i);
+      GpuSource packed{};
+      packed.size = bytes;
+      std::memcpy(source++, &packed, sizeof packed);
+      if (bytes > 0) buffers_[i].pack(to, 0, bytes);
+      to += bytes;
+    }
+  });
+  if (code == MPI_SUCCESS) return replace(*published, head + buffers_.bytes(), false);
+  process->world->publications.withdraw(*published, 1);
+  return false;
+}
+
+bool OutLine::replace(const Published& published, std::int64_t size, bool on_device) {
+  auto& publications = process->world->publications;
+  if (line_.replace(exchange_, {published.begin, published.serial, size, on_device})) {
+    publications.end(published);
+    return true;
+  }
+  publications.withdraw(published, 1);  // the receiver has come meanwhile
+  return false;
+}
+
+}  // namespace dunnage::mpi

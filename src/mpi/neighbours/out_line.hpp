@@ -1,0 +1,66 @@
+// The sender's part of a line: the edges of an operation that go to one rank of this host.
+#pragma once
+
+#include <chrono>
+
+#include "mpi/neighbours/edge_buffers.hpp"
+#include "transport/gpu/line.hpp"
+#include "transport/shm/publications.hpp"
+
+namespace dunnage::mpi {
+
+/// Not thread-safe. No member function throws or calls an error handler.
+class OutLine {
+ public:
+  using Published = transport::shm::Publications::Published;
+  /// `receiver`: its rank in MPI_COMM_WORLD. `edges`: places in Edges::sends, in the order in which
+  /// the receiver has them.
+  OutLine(std::uint32_t receiver, std::vector<std::size_t> edges, const Published& place);
+  OutLine(const OutLine&) = delete;
+  OutLine& operator=(const OutLine&) = delete;
+  ~OutLine();
+
+  const std::vector<std::size_t>& edges() const { return edges_; }
+  /// The receiver has no use for the line. Then it must be destroyed.
+  void refused() { refused_ = true; }
+  /// Takes the buffers of all exchanges to come, and says on the line where they are.
+  void prepare(const Edges& edges) { take(edges); }
+  /// Takes the buffers of the next exchange only.
+  void take(const Edges& edges);
+  /// Begins an exchange. Returns whether the data have been announced. If not, each of them is to
+  /// be sent as a message.
+  bool begin(std::uint64_t exchange);
+  /// Counts what has been announced, for the report.
+  void count(Hook hook) const;
+  /// Before the first exchange, which is to go by the line if it can.
+  void watch_first();
+  /// Whether the receiver has what was announced. If the receiver is late, makes a copy for it.
+  bool ended();
+  /// Whether something is announced that has not ended().
+  bool under_way() const { return announced_; }
+  /// Whether the receiver may still come. Asks the kernel.
+  bool receiver_lives() const;
+
+ private:
+  /// Says where the buffers are. Returns whether the receiver's GPU can read them there.
+  bool describe(std::uint64_t exchange);
+  std::optional<std::vector<transport::gpu::GpuSource>> sources() const;
+  bool copy();
+  bool copy_to_device();
+  bool copy_to_host();
+  bool replace(const Published& published, std::int64_t size, bool on_device);
+
+  const std::uint32_t receiver_;
+  const std::vector<std::size_t> edges_;
+  const Published place_;
+  transport::gpu::LineSender line_;
+  EdgeBuffers buffers_;
+  std::uint64_t exchange_ = 0;
+  bool described_ = false;  // the line tells of buffers_
+  bool changed_ = true;     // buffers_, since the last try to describe them
+  bool announced_ = false;
+  bool refused_ = false;
+  std::chrono::steady_clock::time_point late_{};  // from then on the receiver of this exchange is late
+};
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,96 @@
+// A line from one rank to another: by it the sender says, exchange by exchange, that its data in
+// device memory are ready. It takes the place of a message for each exchange.
+//
+// Exchanges are numbered from 1 on, by both ranks alike. Each is announced in one of two manners.
+// Exchanges before `direct_from` come as messages; the line says nothing about them. For the others
+// the sender makes `rung` the number of the exchange, or moves `direct_from` beyond it: then this
+// exchange comes as messages too. So a sender that uses messages need not wait for its receiver.
+//
+// The sender moves `direct_from` to the next exchange before it sends the messages of the one
+// before. So the receiver, which completes them first, knows in time where to look.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "transport/gpu/remote.hpp"
+
+namespace dunnage::transport::gpu {
+
+/// What stands in the sender's shared memory. Behind it come the places of the data, one GpuSource
+/// for each edge.
+struct Line {
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+  /// A packed copy, which the sender has published. One GpuSource for each edge stands there. If
+  /// the copy is in host memory, the data stand behind them.
+  struct Copy {
+    std::uint64_t begin = 0, serial = 0;
+    std::int64_t size = 0;
+    std::uint64_t on_device = 0;
+  };
+  // By the sender:
+  std::atomic<std::uint64_t> direct_from{never}, rung{0};
+  std::uint64_t described = 0;  // the exchange for which the places were written last
+  Copy copy{};                  // before it is taken
+  // By both: 2k if the receiver reads the data of exchange k, 2k + 1 if the sender has made a copy.
+  alignas(64) std::atomic<std::uint64_t> taken{0};
+  std::atomic<std::uint64_t> done{0};  // by the receiver: it needs nothing more of this exchange
+};
+
+constexpr std::int64_t line_size(std::size_t edges) {
+  return static_cast<std::int64_t>(sizeof(Line) + edges * sizeof(GpuSource));
+}
+
+/// The sender's end. Not thread-safe. The exchange is the one that is under way.
+class LineSender {
+ public:
+  /// Makes a line in memory of line_size(edges) bytes.
+  LineSender(void* memory, std::size_t edges);
+
+  /// Whether the receiver looks at the line for this exchange.
+  bool watched(std::uint64_t exchange) const { return line_->direct_from.load(std::memory_order_relaxed) <= exchange; }
+  /// Whether the receiver needs nothing more of what was announced before.
+  bool free() const {
+    return line_->done.load(std::memory_order_acquire) >= line_->rung.load(std::memory_order_relaxed);
+  }
+  /// This exchange goes as messages. `next`: so that the receiver looks at the line for the next.
+  void use_messages(std::uint64_t exchange, bool next) {
+    line_->direct_from.store(next ? exchange + 1 : Line::never, std::memory_order_release);
+  }
+  /// Says where the data are from now on. The line must be free().
+  void describe(std::uint64_t exchange, std::span<const GpuSource> sources);
+  /// The data are ready. The line must be free() and watched().
+  void ring(std::uint64_t exchange) { line_->rung.store(exchange, std::memory_order_release); }
+  /// Whether the receiver needs the program's memory no more.
+  bool read(std::uint64_t exchange) const { return line_->done.load(std::memory_order_acquire) >= exchange; }
+  /// Offers a copy in place of the program's memory. Returns false if the receiver reads already.
+  bool replace(std::uint64_t exchange, const Line::Copy& copy);
+
+ private:
+  Line* line_;
+  std::size_t edges_;
+};
+
+/// The receiver's end. Not thread-safe.
+class LineReceiver {
+ public:
+  LineReceiver(void* memory, std::size_t edges) : line_(static_cast<Line*>(memory)), edges_(edges) {}
+
+  enum class News { none, messages, rung };
+  News news(std::uint64_t exchange) const;
+  /// Where the data are, and the exchange for which that was written. After it has rung.
+  std::span<const GpuSource> sources() const { return {reinterpret_cast<const GpuSource*>(line_ + 1), edges_}; }
+  std::uint64_t described() const { return line_->described; }
+  /// After it has rung: takes the data where they are. If the sender has made a copy, returns that.
+  std::optional<Line::Copy> take(std::uint64_t exchange);
+  /// Nothing more of this exchange is needed, and of those before it.
+  void done(std::uint64_t exchange) { line_->done.store(exchange, std::memory_order_release); }
+
+ private:
+  Line* line_;
+  std::size_t edges_;
+};
+
+}  // namespace dunnage::transport::gpu
