@@ -153,8 +153,8 @@ void everything_changes(unsigned seed) {
 }
 
 /// Data go up only. The ranks below do not wait for those above, which are late. So the senders
-/// make copies, and overwrite their data at once. `count`: of elements, each with 8,000 bytes of data.
-/// Many of them do not fit into a small arena.
+/// make copies, and overwrite their data at once. `count`: of elements with 8,000 bytes of data
+/// each. Many of them do not fit into a small arena.
 void late_receivers(int count) {
   contract().section("late receivers");
   const int me = contract().rank, n = contract().ranks;
