@@ -7,7 +7,13 @@
 namespace dunnage::mpi {
 
 void ExchangeCall::exchange(const Edges& edges) {
-  if (wrong(edges, false)) return;
+  // Not before: a graph need not be symmetric until it is used.
+  if (!std::exchange(hood_->connected, true))
+    guarded([&] { hood_->lines = Lines::connect(*hood_, hood_->messages->comm, nullptr); });
+  if (wrong(edges, false)) {
+    if (hood_->lines) hood_->lines->skip();
+    return;
+  }
   Messages messages(hook_, *hood_);
   int code = messages.begin(*hood_, edges, true);
   if (code == MPI_SUCCESS) code = messages.wait();
@@ -30,7 +36,7 @@ void ExchangeCall::begin(const Edges& edges, MPI_Request* request) {
 void ExchangeCall::init(const Edges& edges, MPI_Request* request) {
   const int tags = hood_->next_tags();
   if (wrong(edges, true) || new_persistent_handle(request) != MPI_SUCCESS) {
-    Lines::connect(*hood_, hood_->messages->comm, nullptr);  // with which the neighbours begin
+    guarded([&] { Lines::connect(*hood_, hood_->messages->comm, nullptr); });  // as the neighbours do
     return;
   }
   Messages messages(hook_, *hood_);
@@ -62,7 +68,6 @@ bool make_message_comm(Neighbourhood& hood, MPI_Comm comm) {
   }
   hood.tags = -everywhere[1];
   hood.messages = std::make_shared<MessageComm>(fresh);
-  hood.lines = Lines::connect(hood, fresh, nullptr);
   return true;
 }
 

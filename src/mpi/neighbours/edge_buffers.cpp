@@ -37,14 +37,18 @@ bool EdgeBuffers::take(const std::vector<EdgeData>& data, const std::vector<std:
     return true;
   };
   if (as_before()) return false;
-  all_.clear();
+  all_.clear();  // also if what follows throws
   allocations_.clear();
+  std::vector<One> all;
+  Allocations allocations;
   for (const auto place : places) {
     const auto& one = data[place];
     auto buffer = one.count == 0 ? memory::Buffer() : buffer_of(const_cast<void*>(one.buffer), one.count, one.type);
-    allocations_.add(buffer);
-    all_.push_back({one, std::move(buffer)});
+    allocations.add(buffer);
+    all.push_back({one, std::move(buffer)});
   }
+  all_ = std::move(all);
+  allocations_ = std::move(allocations);
   return true;
 }
 

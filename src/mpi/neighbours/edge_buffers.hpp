@@ -38,7 +38,7 @@ class Allocations {
 class EdgeBuffers {
  public:
   /// Takes the buffers at some places of `data`. Returns whether one of them has changed. Throws
-  /// device::Error, std::bad_alloc.
+  /// device::Error, std::bad_alloc; then there are no buffers.
   bool take(const std::vector<EdgeData>& data, const std::vector<std::size_t>& places);
   /// Whether the device memory is still that of the last take().
   bool there() const { return allocations_.there(); }

@@ -87,6 +87,10 @@ void InLine::fetch(const std::function<void(int)>& note) {
       if (const int code = bring(i, source); code != MPI_SUCCESS) note(code);
     }
   };
+  if (buffers_.count() != edges_.size()) {
+    note(MPI_ERR_NO_MEM);
+    return end();
+  }
   ++fetching_;  // until all have been begun
   if (!copy_) {
     each([&](std::size_t i, const GpuSource& source) { return fetch_one(i, source, nullptr); }, line_.sources().data());

@@ -98,7 +98,7 @@ std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messag
   for (auto& [peer, line] : out) {
     if (well && answers[peer])
       lines->out_.push_back(std::move(line));
-    else
+    else if (well)
       line->refused();
   }
   if (persistent)
@@ -141,7 +141,7 @@ Lines::Moves Lines::bring(const std::shared_ptr<LocalMoves>& moves, bool all_tol
                           const std::function<void(int)>& note) {
   auto local = moves ? Moves::begin : Moves::done;
   const bool begun_alone = !moves && plan_ && plan_->moves;
-  const bool together = all_told && !fetching_ && !begun_alone && all_rung() && plan_fits(moves);
+  const bool together = all_told && !fetching_ && !begun_alone && all_rung() && planned(moves);
   bool in_place = true;
   std::vector<InLine*> rung;
   for (auto& line : in_) {
@@ -153,23 +153,36 @@ Lines::Moves Lines::bring(const std::shared_ptr<LocalMoves>& moves, bool all_tol
   fetching_ = true;
   if (together && in_place) {
     const int code = guarded([&] { run_plan(); });
+    mappings_.clear();
     for (auto* line : rung) line->end();
     if (code != MPI_SUCCESS) note(code);
     return Moves::done;
   }
+  mappings_.clear();
   for (auto* line : rung) line->fetch(note);
   return local;
 }
 
-bool Lines::plan_fits(const std::shared_ptr<LocalMoves>& moves) {
-  const auto as_planned = [&] {
-    if (!plan_ || plan_->moves != moves) return false;
-    for (std::size_t i = 0; i < in_.size(); ++i)
-      if (plan_->described[i] != in_[i]->line().described() || !in_[i]->buffers().there()) return false;
-    return true;
-  };
-  if (!as_planned()) {
+bool Lines::plan_fits(const std::shared_ptr<LocalMoves>& moves) const {
+  if (!plan_ || plan_->moves != moves) return false;
+  for (std::size_t i = 0; i < in_.size(); ++i)
+    if (plan_->described[i] != in_[i]->line().described() || !in_[i]->buffers().there()) return false;
+  return true;
+}
+
+bool Lines::keep_mappings() {
+  mappings_.clear();
+  for (const auto& mapping : plan_->mappings) {
+    mappings_.push_back(mapping.lock());
+    if (!mappings_.back()) return false;
+  }
+  return true;
+}
+
+bool Lines::planned(const std::shared_ptr<LocalMoves>& moves) {
+  if (!plan_fits(moves) || !keep_mappings()) {
     plan_.reset();
+    mappings_.clear();
     if (guarded([&] { make_plan(moves); }) != MPI_SUCCESS) plan_.reset();
   }
   return plan_ && plan_->prepared;
@@ -198,6 +211,7 @@ void Lines::make_plan(const std::shared_ptr<LocalMoves>& moves) {
 bool Lines::add_to_plan(const InLine& line) {
   const auto& driver = *device::driver();
   const auto sources = line.line().sources();
+  if (line.buffers().count() != sources.size()) return false;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const auto& source = sources[i];
     if (source.size == 0) continue;
@@ -206,8 +220,10 @@ bool Lines::add_to_plan(const InLine& line) {
     if (!there.to || (plan_->context && plan_->context != there.context)) return false;
     plan_->context = there.context;
     const device::Scope scope(driver, there.context);
-    plan_->ranges.push_back(
-        transport::gpu::Transfers::move(std::make_shared<const transport::gpu::Remote>(driver, source), *there.to));
+    const transport::gpu::Remote remote(driver, source);
+    plan_->ranges.push_back({remote.described(), *there.to, source.size});
+    plan_->mappings.push_back(remote.mapping());
+    mappings_.push_back(remote.mapping());
     plan_->bytes += source.size;
   }
   return true;

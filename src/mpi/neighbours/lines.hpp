@@ -19,6 +19,8 @@ class Lines {
 
   /// Takes the buffers of the next exchange. Returns an MPI error code.
   int take(const Edges& edges);
+  /// This rank cannot take part in the next exchange.
+  void skip() { ++exchange_; }
   /// Begins an exchange, which is counted as a call of `hook`.
   void begin(Hook hook);
   /// Whether this exchange needs no message for a target, and none for a source. Of a source it
@@ -60,7 +62,13 @@ class Lines {
   struct Plan {
     std::vector<std::uint64_t> described;  // of each line
     std::shared_ptr<LocalMoves> moves;
-    std::vector<transport::gpu::Transfers::Move> ranges;
+    struct Range {
+      pack::gpu::Described from, to;
+      std::int64_t size;
+    };
+    std::vector<Range> ranges;
+    /// What the senders' memory is mapped by. A sender may free it, and then its mapping must end.
+    std::vector<std::weak_ptr<const device::Import>> mappings;
     std::optional<pack::gpu::PreparedMoves> prepared;  // nothing if there can be no such plan
     CUcontext context = nullptr;
     std::int64_t bytes = 0;
@@ -70,7 +78,10 @@ class Lines {
 
   Moves bring(const std::shared_ptr<LocalMoves>& moves, bool all_told, const std::function<void(int)>& note);
   bool all_rung() const;
-  bool plan_fits(const std::shared_ptr<LocalMoves>& moves);
+  bool plan_fits(const std::shared_ptr<LocalMoves>& moves) const;
+  /// Whether there is a plan for this exchange, which is made if necessary. Keeps the mappings.
+  bool planned(const std::shared_ptr<LocalMoves>& moves);
+  bool keep_mappings();
   void make_plan(const std::shared_ptr<LocalMoves>& moves);
   bool add_to_plan(const InLine& line);
   void run_plan();
@@ -79,6 +90,7 @@ class Lines {
   std::vector<std::unique_ptr<InLine>> in_;
   std::vector<bool> announced_, watched_;
   std::optional<Plan> plan_;
+  std::vector<std::shared_ptr<const device::Import>> mappings_;  // of plan_, while it runs
   std::uint64_t exchange_ = 0;
   std::chrono::steady_clock::time_point begun_{};
   bool in_use_ = false;

@@ -128,27 +128,31 @@ int Messages::begin_all() {
 }
 
 int Messages::begin(Neighbourhood& hood, const Edges& edges, bool waits) {
+  auto lines = waits ? hood.lines : nullptr;
+  int code = MPI_SUCCESS;
   if (!hood.loops.empty()) {
-    if (!hood.last_moves || !hood.last_moves->fits(hood, edges)) {
-      const int code = guarded([&] { hood.last_moves = std::make_shared<LocalMoves>(hood, edges); });
-      if (code != MPI_SUCCESS) return code;
-    }
+    if (!hood.last_moves || !hood.last_moves->fits(hood, edges))
+      code = guarded([&] { hood.last_moves = std::make_shared<LocalMoves>(hood, edges); });
     moves_ = hood.last_moves;
   }
   lay_out(hood);
   hood_ = &hood;
   edges_ = &edges;
-  if (waits && hood.lines) {
-    if (const int code = hood.lines->take(edges); code != MPI_SUCCESS) return code;
-    lines_ = hood.lines;
+  if (code == MPI_SUCCESS && lines) code = lines->take(edges);
+  if (code != MPI_SUCCESS) {
+    if (lines) lines->skip();
+    return code;
   }
+  lines_ = std::move(lines);
   return begin_all();
 }
 
 int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
   // All ranks connect, whatever happens below.
-  lines_ = Lines::connect(hood, comm_->comm, &edges);
-  int code = hood.loops.empty() ? MPI_SUCCESS : guarded([&] { moves_ = std::make_shared<LocalMoves>(hood, edges); });
+  int code = guarded([&] {
+    lines_ = Lines::connect(hood, comm_->comm, &edges);
+    if (!hood.loops.empty()) moves_ = std::make_shared<LocalMoves>(hood, edges);
+  });
   if (code != MPI_SUCCESS) return code;
   lay_out(hood);
   persistent_ = true;

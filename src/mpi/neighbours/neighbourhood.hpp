@@ -43,8 +43,9 @@ struct Neighbourhood {
   std::vector<Loop> loops;
   /// Null until the ranks have agreed to exchange the messages by Dunnage.
   std::shared_ptr<MessageComm> messages;
-  /// Of blocking collectives. Null until then, and if no neighbour can have lines.
+  /// Of blocking collectives. Null until the first of them, and if no neighbour can have lines.
   std::shared_ptr<Lines> lines;
+  bool connected = false;  // the first blocking collective has been begun
   /// Of the last blocking or nonblocking collective, which most often comes again.
   std::shared_ptr<LocalMoves> last_moves;
   unsigned calls = 0;  // until then

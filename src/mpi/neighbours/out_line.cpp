@@ -56,7 +56,7 @@ std::optional<std::vector<GpuSource>> OutLine::sources() const {
 }
 
 bool OutLine::describe(std::uint64_t exchange) {
-  if (buffers_.bytes() == 0) return false;
+  if (buffers_.count() != edges_.size() || buffers_.bytes() == 0) return false;
   std::optional<std::vector<GpuSource>> all;
   if (guarded([&] { all = sources(); }) != MPI_SUCCESS || !all) return false;
   line_.describe(exchange, *all);
@@ -79,7 +79,7 @@ bool OutLine::begin(std::uint64_t exchange) {
   }
   announced_ = free && described_ && line_.watched(exchange);
   if (announced_) {
-    late_ = std::chrono::steady_clock::now() + patience(buffers_.bytes());
+    late_.reset();
     line_.ring(exchange);
   } else {
     line_.use_messages(exchange, described_ || !free);
@@ -98,10 +98,12 @@ void OutLine::count(Hook hook) const {
 bool OutLine::ended() {
   if (!announced_) return true;
   announced_ = !line_.read(exchange_);
-  if (announced_ && std::chrono::steady_clock::now() >= late_) {
-    announced_ = !copy();
-    late_ = std::chrono::steady_clock::now() + patience(buffers_.bytes());
-  }
+  if (!announced_ || line_.taken(exchange_)) return !announced_;
+  const auto now = std::chrono::steady_clock::now();
+  if (!late_) late_ = now + patience(buffers_.bytes());
+  if (now < *late_) return false;
+  announced_ = !copy();
+  late_.reset();
   return !announced_;
 }
 
@@ -115,6 +117,8 @@ bool OutLine::copy() {
   process->world->publications.collect();  // copies that have been read
   bool done = false;
   if (guarded([&] { done = copy_to_device(); }) == MPI_SUCCESS && done) return true;
+  if (line_.taken(exchange_) || static_cast<std::uint64_t>(buffers_.bytes()) > process->settings.ticket_memory)
+    return false;
   return guarded([&] { done = copy_to_host(); }) == MPI_SUCCESS && done;
 }
 

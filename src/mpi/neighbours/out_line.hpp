@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include "mpi/neighbours/edge_buffers.hpp"
 #include "transport/gpu/line.hpp"
@@ -34,7 +35,8 @@ class OutLine {
   void count(Hook hook) const;
   /// Before the first exchange, which is to go by the line if it can.
   void watch_first();
-  /// Whether the receiver has what was announced. If the receiver is late, makes a copy for it.
+  /// Whether the receiver has what was announced. This rank waits for that. If the receiver is
+  /// late, makes a copy for it.
   bool ended();
   /// Whether something is announced that has not ended().
   bool under_way() const { return announced_; }
@@ -60,7 +62,8 @@ class OutLine {
   bool changed_ = true;     // buffers_, since the last try to describe them
   bool announced_ = false;
   bool refused_ = false;
-  std::chrono::steady_clock::time_point late_{};  // from then on the receiver of this exchange is late
+  /// From then on the receiver is late. Nothing until this rank waits for it.
+  std::optional<std::chrono::steady_clock::time_point> late_;
 };
 
 }  // namespace dunnage::mpi

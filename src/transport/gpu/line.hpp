@@ -65,6 +65,8 @@ class LineSender {
   void ring(std::uint64_t exchange) { line_->rung.store(exchange, std::memory_order_release); }
   /// Whether the receiver needs the program's memory no more.
   bool read(std::uint64_t exchange) const { return line_->done.load(std::memory_order_acquire) >= exchange; }
+  /// Whether the receiver has begun to read it.
+  bool taken(std::uint64_t exchange) const { return line_->taken.load(std::memory_order_relaxed) >= 2 * exchange; }
   /// Offers a copy in place of the program's memory. Returns false if the receiver reads already.
   bool replace(std::uint64_t exchange, const Line::Copy& copy);
 

@@ -54,6 +54,8 @@ class Remote {
 
   /// The data as kernels of this context take them.
   Described described() const;
+  /// The mapping, which must live while such kernels run.
+  const std::shared_ptr<const device::Import>& mapping() const { return import_; }
 
  private:
   const device::Driver& driver_;

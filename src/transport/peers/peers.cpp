@@ -87,7 +87,7 @@ bool Peers::learn(std::vector<Whereabouts> all) {
 
 bool Peers::somebody_reads() const {
   for (std::uint32_t rank = 0; rank < self_.ranks; ++rank) {
-    const auto* known = beside(rank) ? memory(rank) : nullptr;
+    const auto* known = rank != self_.rank ? memory(rank) : nullptr;
     if (known && !known->header().leaving.load(std::memory_order_acquire) && known->alive()) return true;
   }
   return false;

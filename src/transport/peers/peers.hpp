@@ -64,8 +64,7 @@ class Peers {
   bool learn(std::vector<Whereabouts> all);
   /// Whether two ranks are on one host. To be asked after learn().
   bool on_one_host(std::uint32_t a, std::uint32_t b) const { return whereabouts_[a].host == whereabouts_[b].host; }
-  /// Whether a rank of this host may still read what this process has published. To be asked after
-  /// learn(). Asks the kernel.
+  /// Whether a rank of this host may still read what this process has published. Asks the kernel.
   bool somebody_reads() const;
 
  private:

@@ -201,6 +201,16 @@ void too_long() {
   MPI_Type_free(&less);
 }
 
+/// An edge from rank 0 to rank 1 only. Such a graph can be made, but its collectives not be used.
+void one_sided_graph() {
+  contract().section("one-sided graph");
+  const Ints ends(std::size_t(contract().ranks), 1);
+  const int to = 1;
+  MPI_Comm comm;
+  check_ok(MPI_Graph_create(MPI_COMM_WORLD, contract().ranks, ends.data(), &to, 0, &comm), "one-sided graph");
+  MPI_Comm_free(&comm);
+}
+
 /// How many kernels and copies this process has begun, on the simulated device; else 0.
 unsigned long long launches() {
   using Calls = unsigned long long (*)(const char*);
@@ -292,6 +302,7 @@ CONTRACT_PROGRAM(lines) {
   late_receivers(1);
   late_receivers(300);
   if (!errors_are_fatal()) too_long();
+  one_sided_graph();
   one_launch();
 #if MPI_VERSION >= 4
   persistent();
