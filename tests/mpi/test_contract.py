@@ -165,7 +165,9 @@ PADDING = "long double (padding)"
 def test_a_type_is_packed_by_one_engine(launch, flavour):
     """What this MPI packs in an order of its own is left to it, always."""
     families = [
-        json.loads(line) for line in launch(flavour, "contract_quirks", ranks=1, mode="always").output.splitlines()
+        json.loads(line)
+        for line in launch(flavour, "contract_quirks", ranks=1, mode="always").output.splitlines()
+        if line.startswith("{")  # Intel MPI has remarks of its own
     ]
     for family in families:
         if any(family[how] for how in ("wrong", "unpack", "send", "receive", "crash")):
