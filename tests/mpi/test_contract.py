@@ -164,11 +164,10 @@ PADDING = "long double (padding)"
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_a_type_is_packed_by_one_engine(launch, flavour):
     """What this MPI packs in an order of its own is left to it, always."""
-    families = [
-        json.loads(line)
-        for line in launch(flavour, "contract_quirks", ranks=1, mode="always").output.splitlines()
-        if line.startswith("{")  # Intel MPI has remarks of its own
-    ]
+    run = launch(flavour, "contract_quirks", ranks=1, mode="always")
+    if run.code != 0 and launch(flavour, "contract_quirks", ranks=1, mode="plain").code != 0:
+        pytest.skip("this MPI ends the program without Dunnage too")
+    families = [json.loads(line) for line in run.output.splitlines() if line.startswith("{")]
     for family in families:
         if any(family[how] for how in ("wrong", "unpack", "send", "receive", "crash")):
             print(family)
