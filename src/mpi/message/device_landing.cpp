@@ -4,6 +4,7 @@
 
 #include "mpi/message/buffer.hpp"
 #include "mpi/process/gpu_use.hpp"
+#include "transport/shm/patience.hpp"
 
 namespace dunnage::mpi {
 
@@ -48,6 +49,15 @@ void fetch_to_host(const Driver& driver, const transport::gpu::Remote& remote, c
     remote.pack(reinterpret_cast<void*>(first), device::Place(), piece, begin, end);
     landing.place(staging.data(), begin, end);
   }
+}
+
+void run(CUcontext context, pack::gpu::PreparedMoves& moves) {
+  const auto& driver = *device::driver();
+  const device::Scope scope(driver, context);
+  auto& gpu = device::Gpu::current(driver);
+  device::Borrowed lane(gpu);
+  moves.launch(gpu, lane);
+  for (transport::shm::Patience patience; !lane.done();) patience.wait();
 }
 
 ScopedTransfers::ScopedTransfers(CUcontext context, const std::vector<Move>& moves) : context_(context) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "memory/landing.hpp"
+#include "pack/gpu/launch.hpp"
 #include "transport/gpu/remote.hpp"
 
 namespace dunnage::mpi {
@@ -24,6 +25,10 @@ Destination destination(const device::Driver& driver, const memory::Landing& lan
 /// Brings the data by way of host memory, whatever the receiver's layout is. Throws device::Error,
 /// std::bad_alloc.
 void fetch_to_host(const device::Driver& driver, const transport::gpu::Remote& remote, const memory::Landing& landing);
+
+/// Launches what was planned before, in the context that it needs, and waits for the end. Throws
+/// device::Error.
+void run(CUcontext context, pack::gpu::PreparedMoves& moves);
 
 /// While our transfers are under way, the MPI makes progress once in so many polls: a look into the
 /// MPI takes 8 us if messages have come, a poll less than 1 us.

@@ -35,11 +35,6 @@ InLine::News InLine::news() {
   return news_;
 }
 
-bool InLine::sender_lives() const {
-  const auto* memory = process->world->peers.memory(sender_);
-  return memory && memory->alive();
-}
-
 bool InLine::take_in_place() {
   copy_ = line_.take(exchange_);
   return !copy_;

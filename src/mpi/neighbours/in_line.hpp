@@ -31,22 +31,20 @@ class InLine {
   News news();
   /// What it told last.
   News told() const { return news_; }
-  /// Whether the sender may still come. Asks the kernel.
-  bool sender_lives() const;
+  std::uint32_t sender() const { return sender_; }
   /// After it has rung: takes the data where they are. Returns false if the sender has made a copy.
   bool take_in_place();
   /// After take_in_place(): brings the data, or begins to. What a device fetches goes with other
   /// data of the thread's FetchBatch, which there must be. Calls note(code) for each error.
   void fetch(const std::function<void(int)>& note);
   const transport::gpu::LineReceiver& line() const { return line_; }
-  /// Nothing more of the exchange is needed.
-  void done() { line_.done(exchange_); }
   /// Whether fetch() has been called, and has not ended.
   bool fetched() const { return fetching_ > 0; }
   /// Whether the exchange needs nothing more from the line.
   bool ended() const { return ended_; }
+  /// Nothing more of the exchange is needed.
   void end() {
-    done();
+    line_.done(exchange_);
     ended_ = true;
   }
 

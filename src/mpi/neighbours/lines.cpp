@@ -12,8 +12,6 @@ namespace dunnage::mpi {
 namespace {
 
 using Stay = transport::shm::Publications::Stay;
-using transport::gpu::GpuSource;
-using transport::gpu::Line;
 using transport::gpu::line_size;
 
 /// No edge and no operation has this tag (Neighbourhood::next_tags).
@@ -102,7 +100,7 @@ std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messag
       line->refused();
   }
   if (persistent)
-    for (auto& line : lines->in_) well &= guarded([&] { line->take(*persistent); }) == MPI_SUCCESS;
+    for (auto& line : lines->in_) guarded([&] { line->take(*persistent); });  // after an error fetch() tells it
   return lines->in_.empty() && lines->out_.empty() ? nullptr : lines;
 }
 
@@ -231,12 +229,7 @@ bool Lines::add_to_plan(const InLine& line) {
 
 void Lines::run_plan() {
   const base::Range range("exchange in one launch", plan_->bytes);
-  const auto& driver = *device::driver();
-  const device::Scope scope(driver, plan_->context);
-  auto& gpu = device::Gpu::current(driver);
-  device::Borrowed lane(gpu);
-  plan_->prepared->launch(gpu, lane);
-  for (transport::shm::Patience patience; !lane.done();) patience.wait();
+  run(plan_->context, *plan_->prepared);
 }
 
 bool Lines::received() const {
@@ -250,10 +243,14 @@ bool Lines::sent() {
 }
 
 bool Lines::forsaken() const {
+  const auto gone = [](std::uint32_t rank) {
+    const auto* memory = process->world->peers.memory(rank);
+    return !memory || !memory->alive();
+  };
   return std::any_of(in_.begin(), in_.end(),
-                     [](const auto& line) { return !line->ended() && !line->sender_lives(); }) ||
+                     [&](const auto& line) { return !line->ended() && gone(line->sender()); }) ||
          std::any_of(out_.begin(), out_.end(),
-                     [](const auto& line) { return line->under_way() && !line->receiver_lives(); });
+                     [&](const auto& line) { return line->under_way() && gone(line->receiver()); });
 }
 
 void Lines::give_up() {

@@ -5,7 +5,6 @@
 #include "mpi/message/buffer.hpp"
 #include "mpi/message/copy_within.hpp"
 #include "mpi/process/arrivals.hpp"
-#include "transport/shm/patience.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -73,14 +72,7 @@ int LocalMoves::begin() {
 
 std::optional<int> LocalMoves::run() {
   if (!prepared_) return std::nullopt;
-  return guarded([&] {
-    const auto& driver = *device::driver();
-    const device::Scope scope(driver, context_);
-    auto& gpu = device::Gpu::current(driver);
-    device::Borrowed lane(gpu);
-    prepared_->launch(gpu, lane);
-    for (transport::shm::Patience patience; !lane.done();) patience.wait();
-  });
+  return guarded([&] { mpi::run(context_, *prepared_); });
 }
 
 }  // namespace dunnage::mpi

@@ -10,16 +10,14 @@
 namespace dunnage::mpi {
 
 using transport::gpu::GpuSource;
-using transport::gpu::Line;
-using Stay = transport::shm::Publications::Stay;
 
 namespace {
 
 /// Parts of a packed copy begin where kernels move the widest words.
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// How long the receiver may be about its own affairs: as long as a copy takes. Waiting in vain
-/// then costs at most twice the best time (the rule of ski rental).
+/// How long this rank waits for the receiver before it makes a copy. On hosts with more ranks than
+/// cores a shorter time made more copies than it saved.
 std::chrono::nanoseconds patience(std::int64_t bytes) {
   return std::chrono::milliseconds(1) + std::chrono::nanoseconds(bytes / 64);
 }
@@ -32,12 +30,13 @@ OutLine::OutLine(std::uint32_t receiver, std::vector<std::size_t> edges, const P
 OutLine::~OutLine() {
   if (!process->world) return;
   auto& publications = process->world->publications;
-  refused_ ? publications.withdraw(place_, 1) : publications.end(place_);
+  refused_ ? publications.withdraw(place_) : publications.end(place_);
 }
 
 void OutLine::take(const Edges& edges) {
-  const int code = guarded([&] { changed_ |= buffers_.take(edges.sends, edges_); });
-  described_ = described_ && code == MPI_SUCCESS;
+  bool changed = true;  // also after an error
+  guarded([&] { changed = buffers_.take(edges.sends, edges_); });
+  described_ = described_ && !changed;
 }
 
 std::optional<std::vector<GpuSource>> OutLine::sources() const {
@@ -65,18 +64,14 @@ bool OutLine::describe(std::uint64_t exchange) {
 
 void OutLine::watch_first() {
   described_ = describe(1);
-  changed_ = false;
   line_.use_messages(0, described_);
 }
 
 bool OutLine::begin(std::uint64_t exchange) {
   exchange_ = exchange;
   const bool free = line_.free();
-  if (changed_ || !described_ || !buffers_.there()) {
-    // What was announced before must not change while the receiver may read it.
-    described_ = free && buffers_.there() && describe(exchange);
-    changed_ = false;
-  }
+  // What was announced before must not change while the receiver may read it.
+  if (const bool there = buffers_.there(); !described_ || !there) described_ = free && there && describe(exchange);
   announced_ = free && described_ && line_.watched(exchange);
   if (announced_) {
     late_.reset();
@@ -105,11 +100,6 @@ bool OutLine::ended() {
   announced_ = !copy();
   late_.reset();
   return !announced_;
-}
-
-bool OutLine::receiver_lives() const {
-  const auto* memory = process->world->peers.memory(receiver_);
-  return memory && memory->alive();
 }
 
 bool OutLine::copy() {
@@ -176,7 +166,7 @@ bool OutLine::copy_to_host() {
     }
   });
   if (code == MPI_SUCCESS) return replace(*published, head + buffers_.bytes(), false);
-  process->world->publications.withdraw(*published, 1);
+  process->world->publications.withdraw(*published);
   return false;
 }
 
@@ -186,7 +176,7 @@ bool OutLine::replace(const Published& published, std::int64_t size, bool on_dev
     publications.end(published);
     return true;
   }
-  publications.withdraw(published, 1);  // the receiver has come meanwhile
+  publications.withdraw(published);  // the receiver has come meanwhile
   return false;
 }
 

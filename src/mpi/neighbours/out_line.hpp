@@ -24,9 +24,7 @@ class OutLine {
   const std::vector<std::size_t>& edges() const { return edges_; }
   /// The receiver has no use for the line. Then it must be destroyed.
   void refused() { refused_ = true; }
-  /// Takes the buffers of all exchanges to come, and says on the line where they are.
-  void prepare(const Edges& edges) { take(edges); }
-  /// Takes the buffers of the next exchange only.
+  /// Takes the buffers of the exchanges to come.
   void take(const Edges& edges);
   /// Begins an exchange. Returns whether the data have been announced. If not, each of them is to
   /// be sent as a message.
@@ -40,8 +38,7 @@ class OutLine {
   bool ended();
   /// Whether something is announced that has not ended().
   bool under_way() const { return announced_; }
-  /// Whether the receiver may still come. Asks the kernel.
-  bool receiver_lives() const;
+  std::uint32_t receiver() const { return receiver_; }
 
  private:
   /// Says where the buffers are. Returns whether the receiver's GPU can read them there.
@@ -59,7 +56,6 @@ class OutLine {
   EdgeBuffers buffers_;
   std::uint64_t exchange_ = 0;
   bool described_ = false;  // the line tells of buffers_
-  bool changed_ = true;     // buffers_, since the last try to describe them
   bool announced_ = false;
   bool refused_ = false;
   /// From then on the receiver is late. Nothing until this rank waits for it.

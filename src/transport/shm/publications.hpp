@@ -78,10 +78,8 @@ class Publications {
                                    Stay stay = Stay::until_read);
   /// The publisher has written all, or will write no more.
   void end(const Published& published) { at(published.begin).left.fetch_sub(1, std::memory_order_release); }
-  /// Nobody will read that: there are no readers, or the one reader has refused.
-  void withdraw(const Published& published, std::uint32_t readers) {
-    at(published.begin).left.fetch_sub(readers + 1, std::memory_order_release);
-  }
+  /// Ends what has one reader, which will not read it.
+  void withdraw(const Published& published) { at(published.begin).left.fetch_sub(2, std::memory_order_release); }
   /// Takes back what all have read. Returns whether nothing is left that somebody must read.
   bool collect();
   /// Gives up what is left: nobody will read any more.
