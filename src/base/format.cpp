@@ -44,8 +44,7 @@ std::string format_size_setting(std::uint64_t bytes) {
   return fmt::format("{}", bytes);
 }
 
-std::string one_line(std::string_view text) {
-  constexpr std::size_t longest = 80;
+std::string one_line(std::string_view text, std::size_t longest) {
   std::string out(text.substr(0, longest));
   for (char& c : out) {
     if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/pool.hpp"
+#include "memory/budget.hpp"
 
 namespace dunnage::memory {
 
@@ -27,6 +28,8 @@ class Staging {
 
   char* data() const { return data_; }
   bool on_device() const { return device_; }
+  /// The memory counts as that part of a budget.
+  void count_as(Budget::Part part) { part_ = std::move(part); }
   explicit operator bool() const { return data_ != nullptr; }
 
  private:
@@ -37,6 +40,7 @@ class Staging {
   char* data_ = nullptr;
   std::size_t size_ = 0;  // bytes that were asked for
   bool device_ = false;
+  Budget::Part part_;
 };
 
 /// Memory from the heap, aligned to a cache line.

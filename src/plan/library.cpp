@@ -55,6 +55,7 @@ Behaviour mpich(int major) {
   Behaviour b;
   b.own_order.negative_extent = true;
   b.truncates_bytes_into_mixed = major < 5;
+  b.handled_is_success = b.lists_raise_on_self = major >= 5;
   return b;
 }
 

@@ -44,6 +44,12 @@ struct Behaviour {
   /// If a long message of bytes is received into a type of mixed elements, the MPI reports a
   /// truncation.
   bool truncates_bytes_into_mixed = false;
+  /// If an error handler of the program returns, a call that receives or completes one message
+  /// returns MPI_SUCCESS.
+  bool handled_is_success = false;
+  /// Calls that complete several messages raise their errors on MPI_COMM_SELF, whatever
+  /// communicator a message belongs to.
+  bool lists_raise_on_self = false;
 };
 
 Behaviour behaviour_of(const Library& library);

@@ -23,6 +23,9 @@ constexpr const char* class_names[peer_classes] = {"same_host", "other_host"};  
 constexpr double most_time = 1e6;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
 
+/// Some functions of the JSON library call themselves for each level, until the stack ends.
+constexpr int most_nested = 32;
+
 /// Why a file cannot be used, to follow its name.
 struct BadFile {
   std::string why;
@@ -141,7 +144,10 @@ base::Machine machine_of(const json& from) {
 }
 
 ModelFile read(std::string_view text, const base::Machine& machine) {
-  const auto document = json::parse(text);
+  const auto document = json::parse(text, [](int depth, json::parse_event_t, const json&) {
+    if (depth > most_nested) throw BadFile{fmt::format("is nested more than {} deep", most_nested)};
+    return true;
+  });
   if (!document.is_object() || document.value("format", json()) != format_name)
     throw BadFile{"is no model file of Dunnage"};
   if (const auto version = document.value("version", json()); version != format_version)

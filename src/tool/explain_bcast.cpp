@@ -16,16 +16,22 @@ namespace {
 
 using namespace dunnage::collective;
 
-/// The schedules of more ranks are not counted message by message, because a ring has the square of
-/// their number.
-constexpr int most_counted = 4096;
+/// Schedules with more messages are not counted message by message.
+constexpr std::int64_t most_counted = std::int64_t{1} << 24;
+
+/// Returns about how many messages all ranks send. A ring has the square of the number of ranks.
+std::int64_t about(BcastAlgorithm a, const Bcast& b) {
+  const auto segments = in_segments(a) && b.segment > 0 ? (b.bytes + b.segment - 1) / b.segment : b.ranks;
+  std::int64_t messages = 0;
+  return __builtin_mul_overflow(segments, b.ranks, &messages) ? most_counted + 1 : messages;
+}
 
 std::string bytes_text(std::int64_t bytes) { return base::format_bytes(static_cast<std::uint64_t>(bytes)); }
 std::string microseconds(double seconds) { return fmt::format("{:.1f} us", 1e6 * seconds); }
 
 /// Returns the number of messages and bytes of all ranks, as columns of the table.
 std::string counted(BcastAlgorithm a, const Bcast& b) {
-  if (b.ranks > most_counted) return fmt::format("{:>10} {:>12}", "-", "-");
+  if (about(a, b) > most_counted) return fmt::format("{:>10} {:>12}", "-", "-");
   std::int64_t messages = 0, bytes = 0;
   for (std::int32_t rank = 0; rank < b.ranks; ++rank) {
     const auto schedule = bcast(a, b, rank);

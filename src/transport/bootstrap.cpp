@@ -1,7 +1,6 @@
 #include "transport/bootstrap.hpp"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
@@ -12,26 +11,73 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace dunnage::transport {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t half_key = 16, key_length = 2 * half_key;  // hexadecimal digits
+using base::SipKey;
+constexpr std::size_t key_length = 2 * sizeof(SipKey);  // hexadecimal digits
 
-/// What a rank sends to the server after the server has said the first half of the key. The server
-/// says it first because an address may mean another server on another host. The magic tells the
-/// version of the protocol between ranks, too.
+// Both sides prove that they know the key, and nobody says it: an address may mean another server
+// on another host, and anybody may call.
+//   server  a challenge
+//   rank    a Hello, with a challenge of its own and a proof
+//   server  a proof
+//   rank    `enter`, to the first server that has proved itself
+//   server  the answer, as a proof
+using Challenge = std::uint64_t[2];
 struct Hello {
-  char magic[8];
-  char key[half_key];
+  char magic[8];  // tells the version of the protocol between ranks, too
+  Challenge challenge;
   Member member;
+  std::uint64_t proof;
 };
-constexpr char magic[] = "droster1";
-constexpr char yes = 'y', no = 'n';
+constexpr char magic[] = "droster3";
+constexpr char enter_now = 'e';
+enum class Proof : char { rank = 'r', server = 's', yes = 'y', no = 'n' };
+
+/// What only those can say who know the key, and only once.
+std::uint64_t proof_of(Proof what, const SipKey& key, const Challenge& of_server, const Hello& hello) {
+  std::string all(1, static_cast<char>(what));
+  const auto add = [&](const auto& value) { all.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  add(of_server);
+  add(hello.challenge);
+  add(hello.member.world);
+  add(hello.member.rank);
+  add(hello.member.ranks);
+  add(hello.member.settings);
+  return base::siphash(key, all);
+}
+
+bool draw(void* bytes, std::size_t size) { return getrandom(bytes, size, 0) == static_cast<ssize_t>(size); }
+
+/// Nothing if these are no hexadecimal digits of a key.
+std::optional<SipKey> key_from(std::string_view digits) {
+  if (digits.size() != key_length) return std::nullopt;
+  SipKey key{};
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const auto* begin = digits.data() + i * key_length / key.size();
+    const auto* end = begin + key_length / key.size();
+    if (std::from_chars(begin, end, key[i], 16).ptr != end) return std::nullopt;
+  }
+  return key;
+}
+
+/// Reads a value that the other side has sent whole. False if it has not come.
+template <class Value>
+bool get(int file, Value& value) {
+  return recv(file, &value, sizeof value, 0) == static_cast<ssize_t>(sizeof value);
+}
+template <class Value>
+bool put(int file, const Value& value) {
+  return send(file, &value, sizeof value, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof value);
+}
 
 int milliseconds_until(Clock::time_point when) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(when - Clock::now()).count();
@@ -53,14 +99,6 @@ std::vector<std::string> own_addresses() {
   return found;
 }
 
-std::string random_key() {
-  unsigned char bytes[key_length / 2];
-  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return "";
-  std::string key;
-  for (const auto byte : bytes) key += fmt::format("{:02x}", byte);
-  return key;
-}
-
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   for (std::size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? text.size() : end + 1)) {
@@ -70,15 +108,41 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   return parts;
 }
 
-bool greets(int file, std::string_view key) {
-  char said[half_key];
-  return recv(file, said, sizeof said, 0) == sizeof said && key.starts_with({said, sizeof said});
-}
+/// A conversation of a rank with somebody who may be the server.
+class Conversation {
+ public:
+  Conversation(const SipKey& key, const Member& self) : key_(key) {
+    std::memcpy(hello_.magic, magic, sizeof hello_.magic);
+    hello_.member = self;
+  }
+  /// The other side has said something. False if it is not the server.
+  bool hear(int file) {
+    if (!greeted_) {
+      greeted_ = true;
+      if (!get(file, of_server_) || !draw(hello_.challenge, sizeof hello_.challenge)) return false;
+      hello_.proof = proof(Proof::rank);
+      return put(file, hello_);
+    }
+    std::uint64_t said = 0;
+    return proved_ = get(file, said) && said == proof(Proof::server);
+  }
+  /// Whether the other side is the server.
+  bool proved() const { return proved_; }
+  std::uint64_t proof(Proof what) const { return proof_of(what, key_, of_server_, hello_); }
 
-/// A connection to the server, at the first of its addresses that answers. Returns -1 if none does.
-int connect_to_any(const std::vector<std::string_view>& addresses, std::uint16_t port, std::string_view key,
-                   Clock::time_point until) {
+ private:
+  const SipKey& key_;
+  Challenge of_server_{};
+  Hello hello_{};
+  bool greeted_ = false, proved_ = false;
+};
+
+/// A connection to the server, at the first of its addresses that answers, and what was said there.
+/// The connection is -1 if none answers.
+std::pair<int, Conversation> connect_to_any(const std::vector<std::string_view>& addresses, std::uint16_t port,
+                                            const Conversation& beginning, Clock::time_point until) {
   std::vector<pollfd> tried;
+  std::map<int, Conversation> conversations;
   for (const auto address : addresses) {
     sockaddr_in to{};
     to.sin_family = AF_INET;
@@ -86,9 +150,10 @@ int connect_to_any(const std::vector<std::string_view>& addresses, std::uint16_t
     if (inet_pton(AF_INET, std::string(address).c_str(), &to.sin_addr) != 1) continue;
     const int file = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (file < 0) continue;
-    if (connect(file, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 || errno == EINPROGRESS)
+    if (connect(file, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 || errno == EINPROGRESS) {
       tried.push_back({file, POLLIN, 0});
-    else
+      conversations.emplace(file, beginning);
+    } else
       close(file);
   }
   int connected = -1;
@@ -96,42 +161,42 @@ int connect_to_any(const std::vector<std::string_view>& addresses, std::uint16_t
     if (poll(tried.data(), tried.size(), milliseconds_until(until)) <= 0) continue;
     for (auto& one : tried) {
       if (connected >= 0 || one.revents == 0) continue;
-      if (greets(one.fd, key))
-        connected = one.fd;
-      else
+      auto& conversation = conversations.at(one.fd);
+      if (!conversation.hear(one.fd))
         close(one.fd), one.fd = -1;
+      else if (conversation.proved())
+        connected = one.fd;
     }
     std::erase_if(tried, [](const pollfd& one) { return one.fd < 0; });
   }
   for (const auto& one : tried)
     if (one.fd != connected) close(one.fd);
-  return connected;
+  return {connected, connected < 0 ? beginning : conversations.at(connected)};
 }
 
 }  // namespace
 
-bool everyone_is_here(std::string_view address, const Member& self, std::chrono::milliseconds patience) {
+bool everyone_is_here(std::string_view address, const Member& self, std::chrono::milliseconds patience,
+                      std::chrono::milliseconds patience_with_server) {
   const auto parts = split(address, ':');
-  Hello hello{};
+  const auto key = parts.size() == 3 ? key_from(parts[1]) : std::nullopt;
   std::uint16_t port = 0;
-  if (parts.size() != 3 || parts[1].size() != key_length ||
-      std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), port).ec != std::errc{})
-    return false;
-  std::memcpy(hello.magic, magic, sizeof hello.magic);
-  std::memcpy(hello.key, parts[1].data() + half_key, half_key);
-  hello.member = self;
-  const int file = connect_to_any(split(parts[2], ','), port, parts[1], Clock::now() + patience);
+  if (!key || std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), port).ec != std::errc{}) return false;
+  const auto [file, conversation] =
+      connect_to_any(split(parts[2], ','), port, Conversation(*key, self), Clock::now() + patience);
   if (file < 0) return false;
-  char answer = no;
-  // The hello is small enough to be sent at once. The answer has no time limit, because other ranks
-  // may have heard yes.
-  if (send(file, &hello, sizeof hello, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello)) {
-    fcntl(file, F_SETFL, 0);
-    while (recv(file, &answer, 1, 0) < 0 && errno == EINTR) {
+  std::uint64_t answer = 0;
+  // Other ranks may have heard yes, so an answer is waited for much longer than a server needs that
+  // is at work.
+  if (put(file, enter_now)) {
+    const auto until = Clock::now() + patience_with_server;
+    pollfd said{file, POLLIN, 0};
+    while (poll(&said, 1, milliseconds_until(until)) <= 0 && Clock::now() < until) {
     }
+    if (!get(file, answer)) answer = 0;
   }
   close(file);
-  return answer == yes;
+  return answer == conversation.proof(Proof::yes);
 }
 
 std::optional<BootstrapServer> BootstrapServer::open() {
@@ -140,7 +205,8 @@ std::optional<BootstrapServer> BootstrapServer::open() {
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
   }
-  const auto key = random_key();
+  SipKey key{};
+  const bool drawn = draw(key.data(), sizeof key);
   sockaddr_in at{};
   at.sin_family = AF_INET;
   at.sin_addr.s_addr = htonl(INADDR_ANY);
@@ -148,22 +214,23 @@ std::optional<BootstrapServer> BootstrapServer::open() {
   const int file = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   const auto addresses = own_addresses();
   if (file < 0) return std::nullopt;
-  if (key.empty() || addresses.empty() || bind(file, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
+  if (!drawn || addresses.empty() || bind(file, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
       listen(file, SOMAXCONN) != 0 || getsockname(file, reinterpret_cast<sockaddr*>(&at), &size) != 0) {
     close(file);
     return std::nullopt;
   }
-  return BootstrapServer(file, fmt::format("{}:{}:{}", ntohs(at.sin_port), key, fmt::join(addresses, ",")), key);
+  return BootstrapServer(
+      file, fmt::format("{}:{:016x}{:016x}:{}", ntohs(at.sin_port), key[0], key[1], fmt::join(addresses, ",")), key);
 }
 
 BootstrapServer::BootstrapServer(BootstrapServer&& other) noexcept
-    : listener_(std::exchange(other.listener_, -1)), address_(std::move(other.address_)), key_(std::move(other.key_)) {}
+    : listener_(std::exchange(other.listener_, -1)), address_(std::move(other.address_)), key_(other.key_) {}
 
 BootstrapServer::~BootstrapServer() {
   if (listener_ >= 0) close(listener_);
   for (const auto& guest : guests_) close(guest.file);
   for (const auto& [_, group] : groups_)
-    for (const int file : group.waiting) close(file);
+    for (const auto& one : group.waiting) close(one.file);
 }
 
 void BootstrapServer::serve(int end) {
@@ -179,52 +246,61 @@ void BootstrapServer::serve(int end) {
     std::erase_if(guests_, [&](Guest& guest) { return files[i++].revents != 0 && hear(guest); });
     if (files[1].revents != 0)
       if (const int file = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); file >= 0) {
-        send(file, key_.data(), half_key, MSG_NOSIGNAL);
-        guests_.push_back({file, {}, Clock::now() + patience});
+        Guest guest{file, {}, {}, false, Clock::now() + patience};
+        if (draw(guest.challenge, sizeof guest.challenge) && put(file, guest.challenge))
+          guests_.push_back(std::move(guest));
+        else
+          close(file);
       }
     look_at_the_clock();
   }
 }
 
 bool BootstrapServer::hear(Guest& guest) {
-  char bytes[sizeof(Hello)];
-  const auto n = recv(guest.file, bytes, sizeof bytes - guest.said.size(), 0);
+  char bytes[sizeof(Hello) + sizeof enter_now];
+  const auto whole = sizeof(Hello) + (guest.proved ? sizeof enter_now : 0);
+  const auto n = recv(guest.file, bytes, whole - guest.said.size(), 0);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (n > 0) guest.said.insert(guest.said.end(), bytes, bytes + n);
-  if (n > 0 && guest.said.size() < sizeof bytes) return false;
+  if (n > 0 && guest.said.size() < whole) return false;
   Hello hello{};
-  if (guest.said.size() == sizeof hello) std::memcpy(&hello, guest.said.data(), sizeof hello);
-  if (std::memcmp(hello.magic, magic, sizeof hello.magic) != 0 ||
-      std::memcmp(hello.key, key_.data() + half_key, half_key) != 0)
-    close(guest.file);  // not a rank
+  if (guest.said.size() >= sizeof hello) std::memcpy(&hello, guest.said.data(), sizeof hello);
+  const auto proof = [&](Proof what) { return proof_of(what, key_, guest.challenge, hello); };
+  if (n > 0 && !guest.proved) {
+    guest.proved = std::memcmp(hello.magic, magic, sizeof hello.magic) == 0 && hello.proof == proof(Proof::rank) &&
+                   put(guest.file, proof(Proof::server));
+    if (guest.proved) return false;
+  }
+  if (n > 0 && guest.proved)
+    enter({guest.file, proof(Proof::yes), proof(Proof::no)}, hello.member);
   else
-    enter(guest.file, hello.member);
+    close(guest.file);  // not a rank, or one that has found the server at another address
   return true;
 }
 
-void BootstrapServer::enter(int file, const Member& member) {
-  const auto [at, first] = groups_.try_emplace({member.world, member.ranks});
+void BootstrapServer::enter(const Waiting& rank, const Member& member) {
+  const auto [at, first] = groups_.try_emplace({member.world, member.ranks, member.settings});
   auto& group = at->second;
   if (first) group.until = Clock::now() + patience, group.nameless = member.world == 0;
-  group.waiting.push_back(file);
+  group.waiting.push_back(rank);
   // If a rank comes twice, there are two jobs of the same size, and nobody can tell which ranks
   // belong together.
   const bool doubtful = member.rank >= member.ranks || !group.ranks.insert(member.rank).second;
   if (doubtful || group.refused) {
     refuse(group);
   } else if (group.ranks.size() == member.ranks) {
-    for (const int one : group.waiting) {
-      send(one, &yes, 1, MSG_NOSIGNAL);
-      close(one);
+    for (const auto& one : group.waiting) {
+      put(one.file, one.yes);
+      close(one.file);
     }
     groups_.erase(at);
   }
 }
 
 void BootstrapServer::refuse(Group& group) {
-  for (const int one : group.waiting) {
-    send(one, &no, 1, MSG_NOSIGNAL);
-    close(one);
+  for (const auto& one : group.waiting) {
+    put(one.file, one.no);
+    close(one.file);
   }
   group.waiting.clear();
   group.refused = true;

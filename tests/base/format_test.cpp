@@ -41,4 +41,5 @@ TEST(Format, SizeSettingIsExact) {
 TEST(Format, OneLineOfWhatOthersWrote) {
   EXPECT_EQ(one_line("a\nb\x1b[2J"), "a?b?[2J");
   EXPECT_EQ(one_line(std::string(100, 'x')), std::string(80, 'x') + "...");
+  EXPECT_EQ(one_line(std::string(99, 'x') + '\n', longest_path), std::string(99, 'x') + "?");
 }

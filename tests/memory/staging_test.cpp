@@ -1,7 +1,9 @@
 #include "memory/staging.hpp"
 
+#include <cstdio>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +38,33 @@ TEST(Staging, NoMemoryIsAnEmptyBuffer) {
   StagingPool pool(4096);
   EXPECT_FALSE(pool.take(std::int64_t{1} << 62));
   EXPECT_TRUE(pool.take(0));
+}
+
+/// Bytes of this process that are in memory.
+std::int64_t resident() {
+  long all = 0, in_memory = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file && std::fscanf(file, "%ld %ld", &all, &in_memory) != 2) in_memory = 0;
+  if (file) std::fclose(file);
+  return std::int64_t{in_memory} * 4096;
+}
+
+TEST(Staging, WhatIsNotKeptGoesBackToTheSystem) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizer keeps memory of its own";
+#endif
+  constexpr std::int64_t messages = 2000;
+  StagingPool pool(0);
+  const auto before = resident();
+  std::vector<Staging> pending;
+  for (std::int64_t i = 0; i < messages; ++i) {
+    pending.push_back(pool.take(64 << 10));
+    std::memset(pending.back().data(), 1, 64 << 10);
+  }
+  const std::vector<char> after_all(100 << 10);  // the heap cannot become smaller below this
+  EXPECT_GT(resident() - before, messages * (60 << 10));
+  pending.clear();
+  EXPECT_LT(resident() - before, 16 << 20);
 }
 
 TEST(Staging, MovesOwnership) {

@@ -59,6 +59,32 @@ def test_whose_they_are(launch, flavour, tmp_path):
     assert counts["window"] > 300
 
 
+LAST_RANK = """case ${PMIX_RANK:-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}} in 2) %s ;; esac; exec "$@" """
+
+
+@pytest.mark.parametrize(
+    "differs",
+    [
+        "ulimit -f 4000000",  # too little for a file of shared memory
+        "export DUNNAGE_TICKETS=off",
+        "export DUNNAGE_FORCE=never",
+        "export DUNNAGE_BCAST=off",
+        "export DUNNAGE_MODEL=none",
+        "unset DUNNAGE_ROSTER",
+    ],
+)
+@pytest.mark.parametrize("flavour", [flavour for flavour in MPIS if flavour in ("openmpi", "mpich")])
+def test_one_rank_differs(launch, flavour, differs):
+    """What all ranks do together in MPI_Init, a rank with other settings or means does too, or no
+    rank does."""
+    with roster() as place:
+        through = ("sh", "-c", LAST_RANK % differs, "sh")
+        run = launch(
+            flavour, "contract_halo", ranks=3, mode="dunnage", through=through, limit=60, DUNNAGE_ROSTER=place
+        )
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
 @pytest.mark.parametrize("flavour", [flavour for flavour in MPIS if flavour in ("openmpi5", "mpich", "impi")])
 def test_whose_nonblocking_ones_are(launch, flavour, tmp_path):
     """Those that need no comparison: where they are possible, from a size on; where they are
@@ -108,6 +134,12 @@ def test_the_first_rank_s_figures_are_those_of_all(launch, flavour, library, tmp
         assert run.code == 0, run
         counts.append(json.loads(report.read_text())["calls"]["MPI_Bcast"]["accelerated"])
     assert counts[0] > 0 == counts[1]
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_one_rank_has_no_buffer(launch, flavour):
+    run = launch(flavour, "contract_bcast_null", ranks=3, mode="dunnage", limit=120, DUNNAGE_BCAST="window")
+    assert run.finished and run.code == 0 and not run.failures, run
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])

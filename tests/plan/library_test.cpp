@@ -37,6 +37,10 @@ TEST(Behaviour, OfTheKnownAndTheUnknown) {
   EXPECT_TRUE(behaviour_of({Kind::mpich, 5, 0}).own_order.negative_extent);
   EXPECT_TRUE(behaviour_of({Kind::mpich, 4, 0}).truncates_bytes_into_mixed);
   EXPECT_FALSE(behaviour_of({Kind::mpich, 5, 0}).truncates_bytes_into_mixed);
+  EXPECT_TRUE(behaviour_of({Kind::mpich, 5, 0}).handled_is_success);
+  EXPECT_TRUE(behaviour_of({Kind::mpich, 5, 0}).lists_raise_on_self);
+  EXPECT_FALSE(behaviour_of({Kind::mpich, 4, 0}).handled_is_success);
+  EXPECT_FALSE(behaviour_of({Kind::open_mpi, 5, 0}).lists_raise_on_self);
   EXPECT_TRUE(behaviour_of({Kind::intel, 2021, 18}).own_order.zero_extent);
   EXPECT_FALSE(behaviour_of({Kind::intel, 2021, 18}).own_order.negative_extent);
   const auto other = behaviour_of({}).own_order;

@@ -144,6 +144,10 @@ const Bad bad_files[] = {
     {"a network that is none", with({{"bcast", {{"same_host", {{"overhead", "none"}}}}}}).dump(),
      "has \"none\" for /bcast/same_host/overhead"},
     {"a reader too dear", with({{"bcast", {{"window", {{"reader", 1e9}}}}}}).dump(), "/bcast/window/reader"},
+    {"nested deeply", std::string(500'000, '['), "nested more than 32 deep"},
+    {"a figure that is nested deeply",
+     R"({"format": "dunnage model", "version": )" + std::string(200'000, '[') + std::string(200'000, ']') + "}",
+     "nested more than 32 deep"},
     {"one bad class", with({{"messages", {{"same_host", {{"eager_limit", -1}}}}}}).dump(),
      "/messages/same_host/eager_limit"},
 };

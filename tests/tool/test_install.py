@@ -107,3 +107,20 @@ def test_brings_what_it_needs(prefix, build):
             assert "not found" not in line, f"{file}: {line}"
             if "libhwy" in line:
                 assert f"{prefix}/" in os.path.normpath(line.split("=>")[1].split()[0]) + "/", f"{file}: {line}"
+
+
+def library_paths(file):
+    """The folders that the loader searches for what a file needs; none if it is no ELF file."""
+    shown = subprocess.run(["readelf", "-d", file], capture_output=True, text=True).stdout
+    return [entry for path in re.findall(r"R(?:UN)?PATH.*\[(.*)\]", shown) for entry in path.split(":")]
+
+
+def test_nothing_is_loaded_from_the_current_directory(prefix, build):
+    """Neither by installed files nor by those of the build folder. The loader takes an empty entry
+    for the current directory."""
+    folders = [root / name for root in (prefix, build) for name in ("bin", "lib", "libexec", "mpi")]
+    files = [file for folder in folders for file in folder.rglob("*") if file.is_file()]
+    paths = {file: library_paths(file) for file in files}
+    assert paths[build / "bin" / "dunnage"] and paths[prefix / "bin" / "dunnage"]
+    for file, entries in paths.items():
+        assert all(entry.startswith(("/", "$ORIGIN")) for entry in entries), f"{file}: {entries}"

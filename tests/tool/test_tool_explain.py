@@ -17,6 +17,37 @@ NAMES = (
 )  # of broadcasts
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vector(2,1,-1152921504606846976,double)",
+        "hvector(2,1,-9223372036854775808,byte)",
+        "struct([1,1],[-9223372036854775800,0],[byte,double])",
+    ],
+)
+def test_what_does_not_fit_63_bits_is_one_line(dunnage, text):
+    run = dunnage("explain", text)
+    assert run.returncode == 2 and run.stdout == ""
+    assert run.stderr == "dunnage explain: the type's size or displacements do not fit 63 bits\n"
+
+
+def test_deep_types(dunnage):
+    def nested(depth):
+        return dunnage("explain", "dup(" * depth + "vector(3,1,2,double)" + ")" * depth)
+
+    assert "verified         yes" in nested(999).stdout
+    for depth in (1000, 5000, 16000):
+        run = nested(depth)
+        assert run.returncode == 2 and run.stdout == "" and "nested more than 1000 deep" in run.stderr
+
+
+def test_many_messages_of_a_broadcast_are_not_counted(dunnage):
+    run = dunnage("explain", "bcast", "--ranks", 4096, "--bytes", "1T")
+    assert run.returncode == 0
+    told = {line.split()[0]: line.split()[1] for line in run.stdout.splitlines() if line.split()[:1]}
+    assert told["chain"] == "-" and int(told["binomial"]) == 4095
+
+
 def test_device_memory(dunnage):
     out = dunnage("explain", "--memory", "device", "subarray([64,64,64],[64,64,1],[0,0,3],C,double)").stdout
     assert "dense_pack_w8" in out and "words of 8 bytes" in out and "blocks of 256 threads" in out

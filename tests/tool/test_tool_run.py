@@ -19,10 +19,16 @@ def test_preloads_the_library(dunnage, build):
 
 
 def test_the_roster_is_there_while_the_command_runs(dunnage):
-    ask = "import os, socket; port, key, addresses = os.environ['DUNNAGE_ROSTER'].split(':');" \
-          "print(port, key[:16] == socket.create_connection(('127.0.0.1', int(port))).recv(16).decode())"
-    port, greeted = dunnage("run", "--", sys.executable, "-c", ask).stdout.split()
-    assert greeted == "True"
+    """The server greets every caller with 16 bytes, other ones each time. It does not say the key."""
+    ask = (
+        "import os, socket; port, key, _ = os.environ['DUNNAGE_ROSTER'].split(':');"
+        "greeting = lambda: socket.create_connection(('127.0.0.1', int(port))).recv(64);"
+        "print(port, key, greeting().hex(), greeting().hex())"
+    )
+    result = dunnage("run", "--", sys.executable, "-c", ask)
+    assert result.returncode == 0, result.stderr
+    port, key, first, second = result.stdout.split()
+    assert len(first) == len(second) == 32 and first != second and key[:16] not in first
     deadline = time.monotonic() + 20
     with pytest.raises(ConnectionRefusedError):
         while time.monotonic() < deadline:

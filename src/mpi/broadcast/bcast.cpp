@@ -222,11 +222,7 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
 
   memory::Landing landing;
   Part part{hook, *group, landing, bytes, size_class, root, MPI_SUCCESS};
-  try {
-    landing.buffer = buffer_of(buffer, count, type);
-  } catch (const std::exception&) {
-    part.code = code_of_current_exception();
-  }
+  landing.buffer = broadcast_buffer(buffer, count, type, false, part.code);
   const Accelerated counted(hook, bytes);
   int code = MPI_SUCCESS;
   const int failed = guarded([&] { code = several ? on_several_hosts(part) : on_one_host(part); });

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "mpi/process/failure.hpp"
+#include "mpi/message/buffer.hpp"
 #include "pack/cpu/kernels.hpp"
 
 namespace dunnage::mpi {
@@ -18,7 +18,23 @@ namespace {
 /// of it, whatever is asked for.
 bool all_at_once(const memory::Landing& landing) { return landing.buffer.packer() && !landing.buffer.device(); }
 
+/// Whether the first byte of such data is at the buffer's address.
+bool begins_at_buffer(MPI_Datatype type) {
+  if (const auto* known = known_type(type)) return known->layout().true_lb == 0;
+  MPI_Count low = 0, extent = 0;
+  return process->own.Type_get_true_extent_x(type, &low, &extent) != MPI_SUCCESS || low == 0;
+}
+
 }  // namespace
+
+memory::Buffer broadcast_buffer(void* buffer, std::int64_t count, MPI_Datatype type, bool by_mpi, int& code) {
+  memory::Buffer found;
+  if (!buffer && begins_at_buffer(type))
+    code = MPI_ERR_BUFFER;
+  else
+    code = guarded([&] { found = by_mpi ? buffer_by_mpi(buffer, count, type) : buffer_of(buffer, count, type); });
+  return found;
+}
 
 bool Reader::operator()(char* to, std::int64_t begin, std::int64_t end) {
   if (code_ != MPI_SUCCESS) return false;

@@ -5,9 +5,14 @@
 #include <vector>
 
 #include "memory/landing.hpp"
+#include "mpi/process/process.hpp"
 #include "pack/cpu/store_choice.hpp"
 
 namespace dunnage::mpi {
+
+/// The program's buffer as a memory::Buffer. Empty if a null pointer stands where the datatype has
+/// no absolute addresses, or if something fails; `code` then tells what.
+memory::Buffer broadcast_buffer(void* buffer, std::int64_t count, MPI_Datatype type, bool by_mpi, int& code);
 
 /// Ranges of the data where they lie, packed. What goes wrong is told in `code`; after that nothing
 /// is done.

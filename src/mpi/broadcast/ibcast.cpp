@@ -39,9 +39,7 @@ class Published : public Copies {
   }
   bool orphaned() const override { return gone_->load(std::memory_order_relaxed); }
   void take(void* buffer, std::int64_t count, MPI_Datatype type) {
-    failed_ = guarded([&] {
-      landing_.buffer = foreign_gpus() ? buffer_by_mpi(buffer, count, type) : buffer_of(buffer, count, type);
-    });
+    landing_.buffer = broadcast_buffer(buffer, count, type, foreign_gpus(), failed_);
   }
   Bulletin* bulletin() { return &bulletin_; }
 

@@ -165,10 +165,8 @@ SpecPtr build(const Contents& c, const std::vector<SpecPtr>& types) {
   }
 }
 
-// Deeper trees than this are not analysed: the layers below walk them by recursion. Nor are larger
-// ones: an MPI that hands out a new duplicate of a shared part each time (Open MPI) makes a tree of
-// what was a graph.
-constexpr int most_depth = 1000;
+// Larger trees are not analysed: an MPI that hands out a new duplicate of a shared part each time
+// (Open MPI) makes a tree of what was a graph.
 constexpr std::size_t most_parts = 50000;
 
 /// One decoding. The handles that MPI_Type_get_contents hands out are freed at its end, not before:
@@ -194,7 +192,7 @@ class Decoder {
     }
     for (const auto part : c.types)
       if (is_derived(part)) parts_.push_back(part);
-    if (depth > most_depth || parts_.size() > most_parts)
+    if (depth > type::most_depth || parts_.size() > most_parts)
       throw type::SpecError("the datatype is nested too deep or has too many parts");
     if (!c.large.empty()) sort_large(c);
     std::vector<SpecPtr> types;

@@ -24,6 +24,27 @@ inline int raise(MPI_Comm comm, int code) {
 /// Calls the communicator's error handler unless the code is MPI_SUCCESS. Returns the code.
 inline int raise_failure(MPI_Comm comm, int code) { return code == MPI_SUCCESS ? code : raise(comm, code); }
 
+/// Whether the program made the handler of this communicator.
+inline bool handler_is_programs(MPI_Comm comm) {
+  MPI_Errhandler handler;
+  if (process->own.Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
+  if (handler == MPI_ERRORS_RETURN || handler == MPI_ERRORS_ARE_FATAL) return false;
+#ifdef MPI_ERRORS_ABORT
+  if (handler == MPI_ERRORS_ABORT) return false;
+#endif
+  process->own.Errhandler_free(&handler);
+  return true;
+}
+
+/// Calls the communicator's error handler for a message that was received or completed. Returns
+/// what such a call of this MPI returns.
+inline int raise_ended(MPI_Comm comm, int code) {
+  if (code == MPI_SUCCESS) return code;
+  const bool handled = process->behaviour.handled_is_success && handler_is_programs(comm);
+  raise(comm, code);
+  return handled ? MPI_SUCCESS : code;
+}
+
 /// Calls the object's error handler. Returns the code.
 inline int raise(const ErrorsOf& errors, int code) {
   using Object = ErrorsOf::Object;
@@ -34,6 +55,23 @@ inline int raise(const ErrorsOf& errors, int code) {
   else if (errors.object == Object::comm)
     process->own.Comm_call_errhandler(handle_of<MPI_Comm>(errors.key), code);
   return code;
+}
+inline int raise_ended(const ErrorsOf& errors, int code) {
+  return errors.object == ErrorsOf::Object::comm ? raise_ended(handle_of<MPI_Comm>(errors.key), code)
+                                                 : raise(errors, code);
+}
+
+/// Calls the error handler of a call that has completed several messages, of which one failed with
+/// `code`. Returns what the call returns.
+inline int raise_in_status(const ErrorsOf& errors, int code) {
+#if defined(OPEN_MPI)
+  raise(errors, code);  // the handler is told of the first message that failed
+#else
+  (void)code;
+  if (!process->behaviour.lists_raise_on_self) return raise(errors, MPI_ERR_IN_STATUS);
+  raise(MPI_COMM_SELF, MPI_ERR_IN_STATUS);
+#endif
+  return MPI_ERR_IN_STATUS;
 }
 
 }  // namespace dunnage::mpi

@@ -13,7 +13,7 @@ constexpr bool needed = false;
 constexpr bool needed = true;
 #endif
 
-std::mutex mutex;
+std::mutex handler_mutex;
 int alive = 0;
 MPI_Errhandler programs;  // the program's, while `alive` is not 0
 
@@ -21,7 +21,7 @@ MPI_Errhandler programs;  // the program's, while `alive` is not 0
 
 WorldReturnsErrors::WorldReturnsErrors() {
   if (!needed) return;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(handler_mutex);
   if (alive++ != 0) return;
   process->own.Comm_get_errhandler(MPI_COMM_WORLD, &programs);
   process->own.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -29,7 +29,7 @@ WorldReturnsErrors::WorldReturnsErrors() {
 
 WorldReturnsErrors::~WorldReturnsErrors() {
   if (!needed) return;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(handler_mutex);
   if (--alive != 0) return;
   process->own.Comm_set_errhandler(MPI_COMM_WORLD, programs);
   process->own.Errhandler_free(&programs);

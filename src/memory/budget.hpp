@@ -1,0 +1,50 @@
+// A limit for what many users of a process take together.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace dunnage::memory {
+
+/// Counts bytes in use against a limit. Thread-safe.
+class Budget {
+ public:
+  /// Bytes that count until it is destroyed. Movable. Must not outlive its budget.
+  class Part {
+   public:
+    Part() = default;
+    Part(Part&& other) noexcept { *this = static_cast<Part&&>(other); }
+    Part& operator=(Part&& other) noexcept {
+      std::swap(budget_, other.budget_);
+      std::swap(bytes_, other.bytes_);
+      return *this;
+    }
+    ~Part() {
+      if (budget_) budget_->used_.fetch_sub(bytes_, std::memory_order_relaxed);
+    }
+    explicit operator bool() const { return budget_ != nullptr; }
+
+   private:
+    friend class Budget;
+    Part(Budget* budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes) {}
+    Budget* budget_ = nullptr;  // null if there is nothing to give back
+    std::uint64_t bytes_ = 0;
+  };
+
+  /// Takes `bytes` bytes. The result is false if more than `most` would be in use. If nothing is in
+  /// use, any number of bytes can be taken.
+  Part take(std::uint64_t bytes, std::uint64_t most) {
+    auto used = used_.load(std::memory_order_relaxed);
+    do {
+      if (used != 0 && (bytes > most || used > most - bytes)) return {};
+    } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+    return {this, bytes};
+  }
+  std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> used_{0};
+};
+
+}  // namespace dunnage::memory
