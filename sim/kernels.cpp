@@ -20,7 +20,7 @@ template <std::size_t... I>
 constexpr std::array<Run, sizeof...(I)> all(std::index_sequence<I...>) {
   return {run<I>...};
 }
-constexpr auto runs = all(std::make_index_sequence<256>());  // more than there are kernels
+constexpr auto runs = all(std::make_index_sequence<320>());  // more than there are kernels
 
 [[gnu::constructor]] void teach() {
   const auto kernels = dunnage::pack::cuda::emulated_kernels();

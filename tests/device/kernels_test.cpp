@@ -32,6 +32,16 @@ TEST_F(Installation, HasKernelsIfTheFileCanBeRead) {
   EXPECT_TRUE(has_kernels(folder));
 }
 
+TEST_F(Installation, CouldHandleDevicesIfThereAreKernelsAndADriver) {
+  const auto node = folder + "node";
+  EXPECT_FALSE(could_handle_devices(folder, node.c_str()));
+  std::ofstream(node) << "";
+  EXPECT_FALSE(could_handle_devices(folder, node.c_str()));
+  add_kernels();
+  EXPECT_TRUE(could_handle_devices(folder, node.c_str()));
+  EXPECT_FALSE(could_handle_devices(folder, (node + "s").c_str()));
+}
+
 TEST_F(Installation, WithoutKernelsLeavesADriverUnused) {
   look_for_driver(Source::automatic, folder);
   EXPECT_EQ(driver(), nullptr);

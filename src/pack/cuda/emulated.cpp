@@ -6,6 +6,7 @@
 #include "pack/cuda/fused_move.hpp"
 #include "pack/cuda/kernel_list.hpp"
 #include "pack/cuda/move.hpp"
+#include "pack/cuda/reduce.hpp"
 #include "pack/cuda/rows.hpp"
 #include "pack/cuda/tile.hpp"
 #include "pack/cuda/tree.hpp"
@@ -185,6 +186,16 @@ DUNNAGE_MOVE_KERNELS(MOVE)
 DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
 #undef MOVES
 
+#define REDUCE(name, ...)                                                            \
+  void reduce_##name(const void* parameter, u64 blocks, u32, Translate translate) {  \
+    auto a = copied<Reduction>(parameter);                                           \
+    for (u32 s = 0; s < a.sources; ++s) reach(a.source[s], translate);               \
+    reach(a.to, translate);                                                          \
+    each_thread<u64>(blocks, [&](u64 i) { pack::cuda::reduce<__VA_ARGS__>(a, i); }); \
+  }
+DUNNAGE_REDUCE_KERNELS(REDUCE)
+#undef REDUCE
+
 constexpr EmulatedKernel all[] = {
 #define ENTRY(function, ...) {#function, sizeof(__VA_ARGS__), function},
 #define DENSE(direction, W, V, D, T, I) ENTRY(dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I, Dense<u##I>)
@@ -195,9 +206,10 @@ constexpr EmulatedKernel all[] = {
 #define FUSED(direction, N) ENTRY(fused_##direction##_n##N, Fused<N>)
 #define MOVE(W, D, I) ENTRY(move_w##W##_d##D##_i##I, Move<u##I>)
 #define MOVES(N) ENTRY(moves_n##N, Fused<N, FusedMove>)
+#define REDUCE(name, ...) ENTRY(reduce_##name, Reduction)
     DUNNAGE_DENSE_KERNELS(DENSE) DUNNAGE_ROWS_KERNELS(ROWS) DUNNAGE_TILE_KERNELS(TILE) DUNNAGE_PARTS_KERNELS(PARTS)
         DUNNAGE_TREE_KERNELS(TREE) DUNNAGE_FUSED_KERNELS(FUSED) DUNNAGE_MOVE_KERNELS(MOVE)
-            DUNNAGE_FUSED_MOVE_KERNELS(MOVES)};
+            DUNNAGE_FUSED_MOVE_KERNELS(MOVES) DUNNAGE_REDUCE_KERNELS(REDUCE)};
 
 }  // namespace
 

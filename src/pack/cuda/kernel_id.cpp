@@ -4,9 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "pack/cuda/reduction.hpp"
+
 namespace dunnage::pack::cuda {
 
 std::uint32_t KernelId::code() const {
+  // The family is three bits. Plain copies have no kernels, so reductions have their codes.
+  if (family == Family::reduce) return static_cast<std::uint32_t>(word) << 4;
   // Three bits hold the logarithm of a word, and three that of a group or of the number of entries.
   // Two bits hold the loops.
   const auto log2 = [](std::uint32_t x) { return static_cast<std::uint32_t>(std::bit_width(x)); };
@@ -32,6 +36,7 @@ std::string name_of(const KernelId& id) {
     case KernelId::Family::move:
       if (id.group) return fmt::format("moves_n{}", 1 << id.group);
       return fmt::format("move_w{}_d{}_i{}", id.word, id.loops, id.wide ? 64 : 32);
+    case KernelId::Family::reduce: return fmt::format("reduce_{}", facts_of(static_cast<Element>(id.word)).name);
   }
   return {};
 }

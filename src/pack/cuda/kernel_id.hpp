@@ -9,10 +9,10 @@ namespace dunnage::pack::cuda {
 enum class Direction : std::uint8_t { pack, unpack };
 
 struct KernelId {
-  enum class Family : std::uint8_t { none, dense, rows, tile, parts, tree, fused, move };
+  enum class Family : std::uint8_t { none, dense, rows, tile, parts, tree, fused, move, reduce };
   Family family = Family::none;           // none: a plain copy
-  Direction direction = Direction::pack;  // always pack for the family move
-  std::uint8_t word = 0;                  // dense, tile, parts, move: bytes that are moved at once
+  Direction direction = Direction::pack;  // always pack for the families move and reduce
+  std::uint8_t word = 0;                  // dense, tile, parts, move: bytes that are moved at once; reduce: the element
   // dense: words of a group; rows: 2 for long rows, else 1; tile: elements that are moved at once;
   // fused: log2 of the number of entries that fit; move: that, or 0 for one message
   std::uint8_t group = 0;

@@ -10,7 +10,10 @@
 //   FUSED(direction, N)               up to N nests in one launch
 //   MOVE(W, D, I)                     words of W bytes from one nest to another
 //   MOVES(N)                          up to N nests to as many others in one launch
+//   REDUCE(element, type)             reductions of one kind of element (reduction.hpp has the list)
 #pragma once
+
+#include "pack/cuda/reduction.hpp"
 
 // clang-format off
 #define DUNNAGE_LONG_NESTS(X, direction, W, V)                                                              \
@@ -49,4 +52,5 @@
 #define DUNNAGE_MOVES(X, W) X(W, 1, 32) X(W, 2, 32) X(W, 3, 32) X(W, 0, 32) X(W, 0, 64)
 #define DUNNAGE_MOVE_KERNELS(X) DUNNAGE_MOVES(X, 4) DUNNAGE_MOVES(X, 8) DUNNAGE_MOVES(X, 16)
 #define DUNNAGE_FUSED_MOVE_KERNELS(X) X(8) X(32) X(64) X(128)
+#define DUNNAGE_REDUCE_KERNELS(X) DUNNAGE_REDUCTION_ELEMENTS(X)
 // clang-format on

@@ -3,6 +3,7 @@
 #include "pack/cuda/fused_move.hpp"
 #include "pack/cuda/kernel_list.hpp"
 #include "pack/cuda/move.hpp"
+#include "pack/cuda/reduce.hpp"
 #include "pack/cuda/rows.hpp"
 #include "pack/cuda/tile.hpp"
 #include "pack/cuda/tree.hpp"
@@ -99,3 +100,7 @@ DUNNAGE_MOVE_KERNELS(MOVE)
 #define MOVES(N) \
   KERNEL moves_n##N(const __grid_constant__ Fused<N, FusedMove> f) { run_fused<is_pack>(f, blockIdx.x, threadIdx.x); }
 DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
+
+#define REDUCE(name, ...) \
+  KERNEL reduce_##name(const __grid_constant__ Reduction a) { reduce<__VA_ARGS__>(a, item<u64>()); }
+DUNNAGE_REDUCE_KERNELS(REDUCE)

@@ -14,6 +14,7 @@
 #include "pack/cuda/kernel_id.hpp"
 #include "pack/cuda/move.hpp"
 #include "pack/cuda/recipe.hpp"
+#include "pack/cuda/reduction.hpp"
 #include "pack/cuda/tile.hpp"
 
 namespace dunnage::pack::cuda {
@@ -39,10 +40,10 @@ struct Launch {
   std::uint32_t shared = 0;  // bytes of shared memory
   std::int64_t bytes = 0;    // how many packed bytes the launch moves
   std::variant<Copy, Dense<std::uint32_t>, Dense<std::uint64_t>, Rows<std::uint32_t>, Rows<std::uint64_t>, Tiled, Tree,
-               Move<std::uint32_t>, Move<std::uint64_t>, std::unique_ptr<Fused<8>>, std::unique_ptr<Fused<32>>,
-               std::unique_ptr<Fused<64>>, std::unique_ptr<Fused<128>>, std::unique_ptr<Fused<8, FusedMove>>,
-               std::unique_ptr<Fused<32, FusedMove>>, std::unique_ptr<Fused<64, FusedMove>>,
-               std::unique_ptr<Fused<128, FusedMove>>>
+               Move<std::uint32_t>, Move<std::uint64_t>, Reduction, std::unique_ptr<Fused<8>>,
+               std::unique_ptr<Fused<32>>, std::unique_ptr<Fused<64>>, std::unique_ptr<Fused<128>>,
+               std::unique_ptr<Fused<8, FusedMove>>, std::unique_ptr<Fused<32, FusedMove>>,
+               std::unique_ptr<Fused<64, FusedMove>>, std::unique_ptr<Fused<128, FusedMove>>>
       parameters;
   /// The address of the kernel's only parameter.
   void* address();

@@ -192,7 +192,8 @@ Launch single(const Piece& p, const KernelId& id) {
     case Family::parts: make_tile(launch, p); break;
     case Family::tree: make_tree(launch, p); break;
     case Family::fused:
-    case Family::move: break;
+    case Family::move:
+    case Family::reduce: break;
   }
   return launch;
 }

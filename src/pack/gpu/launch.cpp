@@ -1,5 +1,10 @@
 #include "pack/gpu/launch.hpp"
 
+#include <algorithm>
+#include <list>
+#include <mutex>
+#include <numeric>
+#include <optional>
 #include <vector>
 
 namespace dunnage::pack::gpu {
@@ -57,8 +62,88 @@ void PreparedMoves::launch(device::Gpu& gpu, device::Borrowed& lane) {
   for (auto& launch : launches_) put(gpu, lane, Direction::pack, launch);
 }
 
-void launch_moves(device::Gpu& gpu, device::Borrowed& lane, std::span<const MoveRange> ranges) {
-  PreparedMoves(ranges).launch(gpu, lane);
+namespace {
+
+/// What goes together of some messages.
+struct Together {
+  /// A message, by all that a plan depends on.
+  struct Key {
+    std::uint64_t from_recipe, to_recipe;
+    std::uintptr_t from, to;
+    std::int64_t size;
+    bool operator==(const Key&) const = default;
+  };
+  std::vector<Key> keys;
+  std::vector<std::size_t> alone;
+  std::optional<PreparedMoves> prepared;
+
+  Together(std::vector<Key> all, std::span<const MoveRange> ranges, std::int64_t large) : keys(std::move(all)) {
+    std::vector<MoveRange> together;
+    bool layouts = false;  // a message is contiguous on neither side
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      const auto& range = ranges[i];
+      if (range.size >= large || !fuses(range)) {
+        alone.push_back(i);
+        continue;
+      }
+      together.push_back(range);
+      layouts = layouts || !(range.from.recipe->recipe.contiguous(0, range.size) ||
+                             range.to.recipe->recipe.contiguous(0, range.size));
+    }
+    // The kernels that only pack or unpack are faster than those that walk two layouts.
+    if (together.size() >= 2 && layouts) {
+      prepared.emplace(together);
+    } else {
+      alone.resize(ranges.size());
+      std::iota(alone.begin(), alone.end(), std::size_t{0});
+    }
+  }
+};
+
+/// Those of the latest launches, the latest in front.
+struct Plans {
+  static constexpr std::size_t most = 32;
+  std::mutex mutex;
+  std::list<Together> all;
+};
+Plans& plans() {
+  static auto* all = new Plans;  // never destroyed, because destructors may call it at exit
+  return *all;
+}
+
+/// The lock is held.
+Together& together(std::list<Together>& all, std::span<const MoveRange> ranges, std::int64_t large) {
+  std::vector<Together::Key> keys;
+  keys.reserve(ranges.size());
+  for (const auto& range : ranges)
+    keys.push_back({range.from.recipe->id, range.to.recipe->id, address(range.from), address(range.to), range.size});
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Together& one) { return one.keys == keys; });
+  if (found != all.end()) {
+    all.splice(all.begin(), all, found);
+  } else {
+    all.emplace_front(std::move(keys), ranges, large);
+    if (all.size() > Plans::most) all.pop_back();
+  }
+  return all.front();
+}
+
+}  // namespace
+
+std::vector<std::size_t> launch_together(device::Gpu& gpu, device::Borrowed& lane, std::span<const MoveRange> ranges,
+                                         std::int64_t large) {
+  const std::lock_guard lock(plans().mutex);
+  auto& plan = together(plans().all, ranges, large);
+  if (plan.prepared) plan.prepared->launch(gpu, lane);
+  return plan.alone;
+}
+
+void launch_reduction(device::Gpu& gpu, device::Borrowed& lane, pack::cuda::Element element,
+                      pack::cuda::Operation operation, std::span<const std::uintptr_t> sources, std::uintptr_t to,
+                      std::int64_t count) {
+  auto launch = pack::cuda::plan_reduction(element, operation, sources, to, count);
+  if (launch.blocks == 0) return;
+  lane.busy();
+  put(gpu, lane, Direction::pack, launch);
 }
 
 bool launch_move(device::Gpu& gpu, device::Borrowed& lane, const Described& from, const Described& to) {

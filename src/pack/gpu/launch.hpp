@@ -8,6 +8,7 @@
 
 #include "device/gpu.hpp"
 #include "pack/cuda/launch.hpp"
+#include "pack/cuda/plan_reduction.hpp"
 #include "pack/gpu/described.hpp"
 
 namespace dunnage::pack::gpu {
@@ -32,13 +33,16 @@ struct MoveRange {
   const Described& to;
   std::int64_t size;
 };
-/// Whether launch_moves() takes a message.
+/// Whether launch_together() takes a message.
 bool fuses(const MoveRange& range);
-/// Puts as few kernels as possible into the stream, which move all messages from buffer to buffer.
-/// fuses() must be true of each. Throws device::Error.
-void launch_moves(device::Gpu& gpu, device::Borrowed& lane, std::span<const MoveRange> ranges);
+/// Puts as few kernels as possible into the stream, which move messages of less than `large` bytes
+/// from buffer to buffer, if that is faster than to move each alone. Returns the places of the
+/// messages that are left. The same messages are planned once. Thread-safe. Throws device::Error.
+std::vector<std::size_t> launch_together(device::Gpu& gpu, device::Borrowed& lane, std::span<const MoveRange> ranges,
+                                         std::int64_t large);
 
-/// The kernels of launch_moves(), planned once and launched again and again. Not thread-safe.
+/// The kernels that move messages together, planned once and launched again and again. Not
+/// thread-safe.
 class PreparedMoves {
  public:
   /// fuses() must be true of each message.
@@ -49,6 +53,12 @@ class PreparedMoves {
  private:
   std::vector<pack::cuda::Launch> launches_;
 };
+
+/// Puts the kernel of a reduction into the stream, as pack::cuda::plan_reduction() plans it. Throws
+/// device::Error.
+void launch_reduction(device::Gpu& gpu, device::Borrowed& lane, pack::cuda::Element element,
+                      pack::cuda::Operation operation, std::span<const std::uintptr_t> sources, std::uintptr_t to,
+                      std::int64_t count);
 
 /// Puts one kernel into the stream that moves data directly from buffer to buffer; the device must
 /// reach both. Returns false, and does nothing, if no kernel does that well. Throws device::Error.

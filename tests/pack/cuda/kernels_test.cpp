@@ -68,6 +68,13 @@ TEST(KernelId, CodesAndNamesAreDifferent) {
                 EXPECT_TRUE(codes.insert(id.code()).second) << name_of(id);
                 EXPECT_LT(id.code(), KernelId::codes);
               }
+  for (int element = 0; element < element_kinds; ++element) {
+    const KernelId id{Family::reduce, Direction::pack, static_cast<std::uint8_t>(element)};
+    EXPECT_TRUE(names.contains(name_of(id))) << name_of(id);
+    ++found;
+    EXPECT_TRUE(codes.insert(id.code()).second) << name_of(id);
+    EXPECT_LT(id.code(), KernelId::codes);
+  }
   EXPECT_EQ(found, names.size());
 }
 

@@ -1,0 +1,95 @@
+// What is kept with a communicator for its reductions.
+//
+// A reduction is Dunnage's only if a rank has device memory in it. No rank knows that alone. So the
+// ranks ask each other at calls 1, 2, 4, 8 and so on, as they do for MPI_Alltoall
+// (mpi/neighbours/all.hpp). All ranks count alike, and a call costs little in between.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "collective/reduction.hpp"
+#include "mpi/process/process.hpp"
+#include "transport/gpu/meeting.hpp"
+#include "transport/shm/publications.hpp"
+
+namespace dunnage::mpi {
+
+/// The meeting of a communicator's ranks, and the shared memory that it is held in.
+class GroupMeeting {
+ public:
+  /// All ranks call it at a time. Returns null on all ranks if one of them cannot take part.
+  static std::unique_ptr<GroupMeeting> make(MPI_Comm comm, const std::vector<std::uint32_t>& world, std::uint32_t rank);
+  GroupMeeting(const GroupMeeting&) = delete;
+  GroupMeeting& operator=(const GroupMeeting&) = delete;
+  ~GroupMeeting();
+
+  transport::gpu::Meeting& meeting() { return *meeting_; }
+  std::uint32_t world_rank(std::uint32_t rank) const { return world_[rank]; }
+  /// Whether a rank is gone. Asks the kernel.
+  bool forsaken() const;
+
+ private:
+  GroupMeeting() = default;
+  std::vector<std::uint32_t> world_;  // the ranks in MPI_COMM_WORLD
+  std::uint32_t rank_ = 0;
+  std::unique_ptr<transport::gpu::Seat> alone_;  // the seat of a rank that is alone
+  std::optional<transport::shm::Publications::Published> own_;
+  std::vector<std::unique_ptr<transport::shm::Reading>> others_;
+  std::optional<transport::gpu::Meeting> meeting_;
+};
+
+/// All ranks have the same, but for `rank`. Not thread-safe: a communicator's collectives come one
+/// at a time.
+class ReductionGroup {
+ public:
+  ~ReductionGroup();
+  /// That of a communicator. Null if there can be none. Costs some nanoseconds if the thread asks
+  /// for the same communicator again.
+  static ReductionGroup* of(MPI_Comm comm);
+
+  std::uint32_t rank() const { return rank_; }
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(world_.size()); }
+  GroupMeeting& meeting() { return *meeting_; }
+
+  /// Whether the next call is Dunnage's. It reduces `count` elements, as all ranks know.
+  /// `on_device()`: whether this rank has device memory in it.
+  template <class OnDevice>
+  bool is_ours(MPI_Comm comm, collective::ReductionKind kind, std::int64_t count, OnDevice&& on_device) {
+    if (!possible_ || count <= 0) return false;
+    if (!gpus_) return is_power_of_2(++calls_) && ask(comm, kind_of(kind, count), on_device());
+    auto& known = kind_of(kind, count);
+    return is_power_of_2(++known.calls) ? ask(comm, known, on_device()) : known.ours;
+  }
+
+ private:
+  struct Kind {
+    unsigned calls = 0;
+    bool ours = false;
+  };
+  static constexpr bool is_power_of_2(unsigned n) { return (n & (n - 1)) == 0; }
+  /// Reductions of one kind and of similar lengths, in elements: to ask the MPI for a type's size
+  /// would take longer than all else that a call in host memory does here.
+  Kind& kind_of(collective::ReductionKind kind, std::int64_t count) {
+    return kinds_[static_cast<std::size_t>(kind) * widths +
+                  static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(count)))];
+  }
+  bool ask(MPI_Comm comm, Kind& kind, bool on_device);
+
+  static constexpr std::size_t kinds = 5, widths = 65;
+  bool possible_ = false;
+  bool gpus_ = false;   // a rank has loaded the driver
+  unsigned calls_ = 0;  // before that
+  std::vector<std::uint32_t> world_;
+  std::uint32_t rank_ = 0;
+  std::array<Kind, kinds * widths> kinds_;
+  std::unique_ptr<GroupMeeting> meeting_;
+
+  static ReductionGroup* make(MPI_Comm comm);
+};
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,268 @@
+#include "mpi/reductions/together.hpp"
+
+#include "device/ipc.hpp"
+#include "mpi/message/device_landing.hpp"
+#include "mpi/message/gpu_shared.hpp"
+#include "mpi/message/progress.hpp"
+#include "mpi/process/arrivals.hpp"
+#include "mpi/process/failure.hpp"
+#include "mpi/process/gpu_use.hpp"
+#include "mpi/reductions/kinds.hpp"
+#include "transport/gpu/reduction.hpp"
+#include "transport/shm/patience.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+using collective::ReductionKind;
+using collective::ReductionPlan;
+using collective::ReductionShape;
+using transport::gpu::GpuReduction;
+using transport::gpu::Meeting;
+using transport::gpu::ReductionOffer;
+
+/// Another rank is gone.
+struct Forsaken {};
+
+class Together {
+ public:
+  Together(ReductionGroup& group, const ReductionArguments& arguments)
+      : group_(group), meeting_(group.meeting().meeting()), arguments_(arguments) {}
+
+  std::optional<int> run() try {
+    wait_until([&] { return meeting_.may_announce(); });
+    std::optional<ReductionOffer> own;
+    if (guarded([&] { own = offer(); }) != MPI_SUCCESS) own.reset();
+    meeting_.announce(own);
+    wait_until([&] { return meeting_.all_announced(); });
+    offers_ = meeting_.take_offers();
+    if (offers_.empty()) return std::nullopt;
+    for (const auto& one : offers_) shape_.any_in_place |= one.in_place != 0;
+    plan_ = collective::plan_reduction(shape_);
+    return reduce();
+  } catch (const Forsaken&) {
+    return MPI_ERR_OTHER;
+  }
+
+ private:
+  /// Waits, and lets the MPI and the other ranks go on meanwhile.
+  template <class F>
+  void wait_until(F&& f) {
+    constexpr int spins = 100;
+    transport::shm::Patience patience(spins);
+    for (int round = 1; !f(); ++round, patience.wait()) {
+      if (process->world) process->world->answer();
+      if (round % polls_between == 0) {
+        let_mpi_progress();
+        progress_receives();
+      }
+      if (patience.doubts() && group_.ranks() > 1 && group_.meeting().forsaken()) throw Forsaken();
+    }
+  }
+
+  const pack::cuda::ElementFacts& facts() const { return facts_of(kernel_.element); }
+  std::int64_t bytes_of(std::int64_t count) const { return count * facts().extent; }
+  /// Elements that this rank gets. If there are none, its buffer for them means nothing.
+  std::int64_t results() const {
+    switch (arguments_.kind) {
+      case ReductionKind::reduce_scatter: return arguments_.count;
+      case ReductionKind::reduce: return shape_.rank == shape_.root ? arguments_.total : 0;
+      case ReductionKind::exscan: return shape_.rank > 0 ? arguments_.total : 0;
+      default: return arguments_.total;
+    }
+  }
+
+  /// The place of a buffer that kernels reduce, and in which they write. Nothing if it is in other
+  /// memory.
+  std::optional<device::Place> place_of_buffer(const void* buffer, std::int64_t count) const {
+    const auto place = device::known_place(*device::driver(), buffer);
+    if (place.memory != device::Memory::device || place.id == 0) return std::nullopt;
+    const auto end = place.address + static_cast<std::uintptr_t>(bytes_of(count));
+    if (end > place.end || place.address % static_cast<std::uintptr_t>(facts().alignment) != 0) return std::nullopt;
+    return place;
+  }
+  /// Whether all other ranks read the memory. They are asked all, because the first to be asked
+  /// answers later.
+  bool read_by_all(const device::Place& place) const {
+    bool all = true;
+    for (std::uint32_t rank = 0; rank < group_.ranks(); ++rank)
+      if (rank != group_.rank()) all &= reads_memory_at(group_.meeting().world_rank(rank), place);
+    return all;
+  }
+
+  /// As read_by_all(), but the first calls wait for the answers, which come while the other ranks
+  /// are in this call too. A process waits half a second in all, because some ranks may never
+  /// answer.
+  bool becomes_read_by_all(const device::Place& place) const {
+    using Clock = std::chrono::steady_clock;
+    static std::atomic<std::int64_t> left{std::chrono::nanoseconds(std::chrono::milliseconds(500)).count()};
+    if (read_by_all(place)) return true;
+    const auto begin = Clock::now();
+    const auto end = begin + std::chrono::nanoseconds(left.load(std::memory_order_relaxed));
+    bool all = false;
+    constexpr int spins = 100;
+    transport::shm::Patience patience(spins);
+    for (int round = 1; !all && others_read_memory() && Clock::now() < end; ++round, patience.wait()) {
+      process->world->answer();
+      if (round % polls_between == 0) let_mpi_progress();
+      all = read_by_all(place);
+    }
+    left.fetch_sub((Clock::now() - begin).count(), std::memory_order_relaxed);
+    return all;
+  }
+
+  /// What this rank offers. Nothing if the MPI has to do the call. Throws device::Error.
+  std::optional<ReductionOffer> offer() {
+    const auto* driver = device::driver();
+    const auto kernel = driver ? kernel_of(arguments_.type, arguments_.op) : std::nullopt;
+    if (!kernel) return std::nullopt;
+    kernel_ = *kernel;
+    shape_ = {arguments_.kind,      group_.rank(),    group_.ranks(),   static_cast<std::uint32_t>(arguments_.root),
+              facts().extent,       arguments_.total, arguments_.begin, arguments_.count,
+              arguments_.in_place()};
+    const auto input = place_of_buffer(arguments_.input(), arguments_.total);
+    if (!input) return std::nullopt;
+    see_gpu(arguments_.input());
+    context_ = context_of(*driver, *input);
+    ReductionOffer offer{};
+    if (!expose(*input, arguments_.total, offer.input, offer.input_at, input_room_)) return std::nullopt;
+    input_ = input->address;
+    if (results() > 0) {
+      const auto result = place_of_buffer(arguments_.receive, results());
+      if (!result || context_of(*driver, *result) != context_) return std::nullopt;
+      if (arguments_.kind == ReductionKind::allreduce &&
+          !expose(*result, results(), offer.result, offer.result_at, room_))
+        return std::nullopt;
+      result_ = result->address;
+      if (collective::plan_reduction(shape_).apart && !make_room(results(), room_)) return std::nullopt;
+    }
+    if (input_room_) fill_input_room();
+    offer.count = arguments_.total;
+    offer.kind = static_cast<std::uint32_t>(arguments_.kind);
+    offer.root = static_cast<std::uint32_t>(arguments_.root);
+    offer.element = static_cast<std::uint32_t>(kernel_.element);
+    offer.operation = static_cast<std::uint32_t>(kernel_.operation);
+    offer.in_place = arguments_.in_place();
+    return offer;
+  }
+  using Room = std::shared_ptr<const device::Arena::Block>;
+  bool make_room(std::int64_t count, Room& room) {
+    const device::Scope scope(*device::driver(), context_);
+    room = take_block(*device::driver(), bytes_of(count));
+    return room != nullptr;
+  }
+  /// Where others read a buffer: in its place, or in memory of the arena if its own cannot be
+  /// exported. Returns false if others read neither.
+  bool expose(const device::Place& place, std::int64_t count, device::Exported& allocation, std::int64_t& at,
+              Room& room) {
+    if (group_.ranks() == 1) return true;
+    if (const auto exported = device::export_of(*device::driver(), place, process->rank)) {
+      allocation = *exported;
+      at = static_cast<std::int64_t>(place.address - place.begin);
+      return becomes_read_by_all(place);
+    }
+    if (!others_read_memory() || !make_room(count, room)) return false;
+    allocation = room->exported;
+    at = 0;
+    return becomes_read_by_all(device::known_place(*device::driver(), address_of(room)));
+  }
+  static void* address_of(const Room& room) { return reinterpret_cast<void*>(room->address); }
+  void fill_input_room() {
+    const device::Scope scope(*device::driver(), context_);
+    GpuReduction work(*device::driver());
+    const auto room = static_cast<std::uintptr_t>(input_room_->address);
+    work.copy(kernel_.element, kernel_.operation, input_, room, arguments_.total);
+    wait_for(work);
+    input_ = room;
+  }
+
+  int reduce() {
+    const Accelerated counted(arguments_.hook, bytes_of(arguments_.total));
+    process->count(arguments_.hook,
+                   plan_.gathers ? plan::GpuWay::direct_reduced_in_parts : plan::GpuWay::direct_reduced);
+    bool lost = false;
+    int code = guarded([&] { lost = !reduce_own(); });
+    if (code == MPI_SUCCESS && lost) code = MPI_ERR_OTHER;
+    code == MPI_SUCCESS ? meeting_.reduced() : meeting_.fail();
+    if (code == MPI_SUCCESS && plan_.gathers) {
+      code = guarded([&] { lost = !gather(); });
+      if (code == MPI_SUCCESS && lost) code = MPI_ERR_OTHER;
+    }
+    meeting_.finished();
+    wait_until([&] { return meeting_.all_finished(); });
+    if (code == MPI_SUCCESS && in_room()) code = guarded([&] { bring_result(); });
+    return code;
+  }
+  /// Waits for the GPU. No other rank is needed, but some may need this one's answers.
+  void wait_for(GpuReduction& work) {
+    for (transport::shm::Patience patience; !work.done(); patience.wait())
+      if (process->world) process->world->answer();
+  }
+  /// Whether this rank's part of the result is not written to its place at once.
+  bool in_room() const { return room_ && (plan_.apart || plan_.gathers); }
+  std::uintptr_t result_at(std::int64_t element) const {
+    return (in_room() ? static_cast<std::uintptr_t>(room_->address) : result_) +
+           static_cast<std::uintptr_t>(bytes_of(element));
+  }
+  bool reduce_own() {
+    if (plan_.own.count == 0) return true;
+    const base::Range range("reduce", bytes_of(plan_.own.count));
+    const device::Scope scope(*device::driver(), context_);
+    GpuReduction work(*device::driver());
+    const auto first = static_cast<std::uintptr_t>(bytes_of(plan_.own.begin));
+    std::vector<std::uintptr_t> sources;
+    for (std::uint32_t rank = 0; rank < plan_.sources; ++rank) {
+      const auto& theirs = offers_[rank];
+      sources.push_back(first + (rank == shape_.rank ? input_ : work.map(theirs.input, theirs.input_at)));
+    }
+    work.reduce(kernel_.element, kernel_.operation, sources, result_at(plan_.to), plan_.own.count);
+    wait_for(work);
+    return true;
+  }
+  /// Returns false if another rank's part will not come.
+  bool gather() {
+    const base::Range range("read the parts of others", bytes_of(arguments_.total - plan_.own.count));
+    const device::Scope scope(*device::driver(), context_);
+    GpuReduction work(*device::driver());
+    // Each rank begins with the one behind it, so that not all read from one.
+    for (std::uint32_t i = 1; i < shape_.ranks; ++i) {
+      const auto rank = (shape_.rank + i) % shape_.ranks;
+      const auto part = collective::reduced_by(rank, shape_);
+      wait_until([&] { return meeting_.has_reduced(rank); });
+      if (meeting_.has_failed(rank)) return false;
+      if (part.count == 0) continue;
+      const auto from = work.map(offers_[rank].result, offers_[rank].result_at);
+      const auto at = static_cast<std::uintptr_t>(bytes_of(part.begin));
+      work.copy(kernel_.element, kernel_.operation, from + at, result_ + at, part.count);
+    }
+    wait_for(work);
+    return true;
+  }
+  void bring_result() {
+    const device::Scope scope(*device::driver(), context_);
+    GpuReduction work(*device::driver());
+    const auto to = result_ + static_cast<std::uintptr_t>(bytes_of(plan_.to));
+    work.copy(kernel_.element, kernel_.operation, result_at(plan_.to), to, plan_.own.count);
+    wait_for(work);
+  }
+
+  ReductionGroup& group_;
+  Meeting& meeting_;
+  const ReductionArguments& arguments_;
+  KernelOf kernel_{};
+  ReductionShape shape_;
+  ReductionPlan plan_;
+  CUcontext context_ = nullptr;
+  std::uintptr_t input_ = 0, result_ = 0;
+  Room input_room_;  // a copy of the data, if others cannot read them in their place
+  Room room_;        // for the part of the result that others read, or that must not be in its place yet
+  std::vector<ReductionOffer> offers_;
+};
+
+}  // namespace
+
+std::optional<int> reduce_together(ReductionGroup& group, const ReductionArguments& arguments) {
+  return Together(group, arguments).run();
+}
+
+}  // namespace dunnage::mpi
