@@ -20,9 +20,18 @@ namespace {
 using namespace bench;
 
 /// Returns whether the MPI says that it is CUDA-aware. If the MPI cannot be asked, it is not.
+/// Dunnage, if it is preloaded, would answer for itself: so the MPI's own library is asked. That
+/// library is the one with a function that Dunnage does not have.
 bool mpi_is_cuda_aware() {
-  const auto query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
-  return query && query() == 1;
+  Dl_info of{};
+  void* function = dlsym(RTLD_DEFAULT, "MPI_Get_processor_name");
+  if (!function || !dladdr(function, &of)) return false;
+  void* library = dlopen(of.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  if (!library) return false;
+  const auto query = reinterpret_cast<int (*)()>(dlsym(library, "MPIX_Query_cuda_support"));
+  const bool aware = query && query() == 1;
+  dlclose(library);
+  return aware;
 }
 
 nlohmann::json header(const Gpu& gpu, int cores) {

@@ -1,6 +1,7 @@
 #include "device/driver.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <mutex>
@@ -81,6 +82,24 @@ const Driver* find_driver() {
   found_driver.store(there, std::memory_order_release);
   watch_loads(installation, there ? loads() : before);
   return there;
+}
+
+bool could_handle_devices(const std::string& folder, const char* node) {
+  return has_kernels(folder) && access(node, F_OK) == 0;
+}
+
+bool can_handle_devices() {
+  constexpr const char* node = "/dev/nvidiactl";
+  if (const auto* there = driver()) {
+    unsigned flags = 0;
+    int active = 0;
+    const auto result = there->cuDevicePrimaryCtxGetState(0, &flags, &active);
+    // The program need not have called cuInit yet.
+    if (result == CUDA_ERROR_NOT_INITIALIZED) return there->simulated || could_handle_devices(installation, node);
+    return result == CUDA_SUCCESS;
+  }
+  const std::lock_guard lock(looking);
+  return source == Source::automatic && could_handle_devices(installation, node);
 }
 
 Error::Error(const Driver& driver, CUresult code, const char* what)

@@ -103,6 +103,13 @@ const Driver* driver_without_kernels();
 /// reason. Thread-safe.
 const char* why_driver_is_unused();
 
+/// Whether the program can have device memory that we handle. The program need not have loaded the
+/// driver yet. Thread-safe.
+bool can_handle_devices();
+/// Whether an installation with that folder can handle devices once the program loads the driver.
+/// `node`: a file that is there if the system has the driver of a GPU.
+bool could_handle_devices(const std::string& folder, const char* node);
+
 /// Thrown if a function of the driver fails.
 class Error : public std::runtime_error {
  public:

@@ -40,6 +40,9 @@ struct GpuSizes {
   row(direct_chain, \
       "direct, from a rank that is receiving the same broadcast: several would read over the root's " \
       "link") \
+  row(direct_reduced, "direct, reduced: each rank's GPU reads the data of all ranks") \
+  row(direct_reduced_in_parts, \
+      "direct, reduced in parts: each rank's GPU reduces a part, and reads the parts of the others") \
   row(self, "self: one copy or one kernel from layout to layout") \
   row(shared_forced, "rings in shared memory: by DUNNAGE_GPU_PATH=staged or the model file") \
   row(shared_unread, "rings in shared memory: the receiver cannot read this GPU, or has not tried yet") \

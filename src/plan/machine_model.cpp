@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -10,6 +11,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/format.hpp"
 
 namespace dunnage::plan {
 
@@ -22,6 +25,36 @@ struct Contents {
   const char* problem = nullptr;
   bool opened = false;
 };
+
+/// Who may change a file decides what every program of the user does. So the file and its folder
+/// must belong to the user or to root, and nobody else may write there. In a folder with the sticky
+/// bit others cannot replace the file.
+bool ours(const struct stat& about) { return about.st_uid == geteuid() || about.st_uid == 0; }
+
+/// Whether other users may write. The user's own group is the user's affair: many systems give each
+/// user a group of that name.
+bool others_write(const struct stat& about) {
+  return (about.st_mode & S_IWOTH) || ((about.st_mode & S_IWGRP) && about.st_gid != getegid() && about.st_gid != 0);
+}
+
+const char* mistrust_of_folder(const std::string& path) {
+  const auto end = path.rfind('/');
+  const auto folder = end == path.npos ? std::string(".") : path.substr(0, end + 1);
+  struct stat about;
+  if (stat(folder.c_str(), &about) != 0) return std::strerror(errno);
+  if (!ours(about)) return "its folder belongs to another user";
+  return others_write(about) && !(about.st_mode & S_ISVTX) ? "others may write to its folder" : nullptr;
+}
+
+/// Why an open file is not to be believed. Null if it is.
+const char* mistrust(const std::string& path, int file, const struct stat& about) {
+  if (!ours(about)) return "it belongs to another user";
+  if (others_write(about)) return "others may write to it";
+  if (const char* why = mistrust_of_folder(path)) return why;
+  char real[PATH_MAX + 1] = "";  // the path may be a link
+  if (readlink(fmt::format("/proc/self/fd/{}", file).c_str(), real, PATH_MAX) <= 0) return nullptr;
+  return mistrust_of_folder(real);
+}
 
 /// Reads a file without ever waiting: the path may name a pipe.
 Contents contents_of(const std::string& path) {
@@ -37,6 +70,8 @@ Contents contents_of(const std::string& path) {
     contents.problem = "not a file";
   } else if (about.st_size > largest_file) {
     contents.problem = "too large for a model file";
+  } else if (const char* why = mistrust(path, file, about)) {
+    contents.problem = why;
   } else {
     contents.text.resize(static_cast<std::size_t>(about.st_size));
     const auto got = read(file, contents.text.data(), contents.text.size());
@@ -79,8 +114,8 @@ MachineModel machine_model(const std::string& setting) {
   model.path = setting.empty() ? usual_model_path() : setting;
   if (model.path.empty()) return model;
   const auto complain = [&](const std::string& what) {
-    model.complaint =
-        fmt::format("{} {}; built-in figures are used; `dunnage tune` writes a new one", model.path, what);
+    model.complaint = fmt::format("{} {}; built-in figures are used; `dunnage tune` writes a new one",
+                                  base::one_line(model.path, base::longest_path), what);
   };
   const auto contents = contents_of(model.path);
   if (contents.problem) {

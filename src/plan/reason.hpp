@@ -21,6 +21,7 @@ namespace dunnage::plan {
   row(untrusted, "this MPI cannot be trusted with packed bytes here") \
   row(never, "DUNNAGE_FORCE=never") \
   row(no_memory, "no staging memory") \
+  row(too_much_waits, "sends that wait fill DUNNAGE_STAGING_MEMORY") \
   row(analysis_failed, "datatype could not be analysed") \
   row(passed_on, "this call is left to the MPI") \
   row(through_host, "device memory, packed by the MPI in host memory") \

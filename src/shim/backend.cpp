@@ -19,13 +19,16 @@
 #include "mpi/hooks/blocking.hpp"
 #include "mpi/hooks/completion.hpp"
 #include "mpi/hooks/finalize.hpp"
+#include "mpi/hooks/gpu_support.hpp"
 #include "mpi/hooks/init.hpp"
+#include "mpi/hooks/memory_kinds.hpp"
 #include "mpi/hooks/narrowed.hpp"
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/hooks/one_sided.hpp"
 #include "mpi/hooks/pack.hpp"
 #include "mpi/neighbours/all.hpp"
 #include "mpi/neighbours/exchange.hpp"
+#include "mpi/reductions/reduction.hpp"
 #include "plan/machine_model.hpp"
 #include "shim/caller.hpp"
 
@@ -49,6 +52,7 @@ struct Exported {
   void* hook;
   void* forwarder;   // for an MPI that has only the function without large counts; else null
   bool left_to_mpi;  // the hook only counts the call, and stages buffers in a GPU's memory
+  bool extension;    // the hook runs even if the MPI lacks the function
 };
 
 #define next mpi::process->next
@@ -115,7 +119,9 @@ extern "C" __attribute__((visibility("default"))) void* const* dunnage_backend(c
   for (std::size_t i = 0; i < std::size(exported); ++i) {
     const auto& entry = exported[i];
     const auto has = [&](const std::string& name) { return front->next(name.c_str()) != nullptr; };
-    if (has(entry.name))
+    if (entry.extension)
+      table[i] = entry.hook;
+    else if (has(entry.name))
       table[i] = entry.left_to_mpi && !staging && !process->reporting ? nullptr : entry.hook;
     else if (entry.forwarder && has(std::string(entry.name, std::strlen(entry.name) - 2)))
       // Dunnage exports the functions with large counts, so programs that look for them (mpi4py

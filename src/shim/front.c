@@ -59,6 +59,27 @@ static int missing(void) {
   return (int)0xAAAAAAAAu;
 }
 
+/* Called in place of missing() for the functions that ask for support of GPUs. Any other answer
+   than 0 would be taken for yes. */
+static int no_support(void) { return 0; }
+static int no_support_of(int type, int* flag) {
+  (void)type;
+  if (flag) *flag = 0;
+  return 0;
+}
+
+static void* absent(const char* name) {
+  void* answer;
+  const char* own_name = name[0] == 'P' ? name + 1 : name;
+  if (strcmp(own_name, "MPIX_Query_cuda_support") == 0)
+    *(int (**)(void)) & answer = no_support;
+  else if (strcmp(own_name, "MPIX_GPU_query_support") == 0)
+    *(int (**)(int, int*)) & answer = no_support_of;
+  else
+    *(int (**)(void)) & answer = missing;
+  return answer;
+}
+
 /* A complaint is printed once for a job and not once for a rank. Before MPI_Init only the launcher
    knows the rank. */
 static int speaks_for_the_job(void) {
@@ -138,7 +159,7 @@ static void bind_all(void) {
   for (int i = 0; i < count; ++i) {
     void* target = hooks ? hooks[i] : NULL;
     if (!target) target = next(names[i]);
-    if (!target) *(int (**)(void)) & target = missing;
+    if (!target) target = absent(names[i]);
     __atomic_store_n(&dunnage_slots[i], target, __ATOMIC_RELEASE);
   }
 }

@@ -94,6 +94,44 @@ TEST_F(MachineModelTest, TheNameAndWhatIsWrongAndWhatToDoAreOneLine) {
   }
 }
 
+TEST_F(MachineModelTest, APathWithANewlineIsOneLine) {
+  const auto model = machine_model(folder / "a\nb");
+  EXPECT_NE(model.complaint.find("a?b"), std::string::npos);
+  EXPECT_EQ(model.complaint.find('\n'), std::string::npos);
+}
+
+TEST_F(MachineModelTest, WhatOthersMayChangeIsNotBelieved) {
+  const auto path = write(folder / "mine" / "model.json", good());
+  const auto problem = [&](const fs::path& named) {
+    const auto model = machine_model(named);
+    EXPECT_EQ(model.found, model.complaint.empty());
+    return model.complaint;
+  };
+  EXPECT_EQ(problem(path), "");
+  fs::create_symlink(path, folder / "link");
+  EXPECT_EQ(problem(folder / "link"), "");
+
+  chmod(path.c_str(), 0646);
+  EXPECT_NE(problem(path).find("others may write to it"), std::string::npos);
+  chmod(path.c_str(), 0664);
+  EXPECT_EQ(problem(path), "") << "the user's own group";
+  chmod(path.parent_path().c_str(), 0777);
+  EXPECT_NE(problem(path).find("others may write to its folder"), std::string::npos);
+  EXPECT_NE(problem(folder / "link").find("others may write to its folder"), std::string::npos);
+  chmod(path.parent_path().c_str(), 01777);
+  EXPECT_EQ(problem(path), "") << "in such a folder others cannot replace the file";
+  chmod(path.parent_path().c_str(), 0700);
+
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  ASSERT_EQ(chown(path.c_str(), 0, 12345), 0);
+  EXPECT_NE(problem(path).find("others may write to it"), std::string::npos);
+  ASSERT_EQ(chown(path.c_str(), 12345, 0), 0);
+  EXPECT_NE(problem(path).find("it belongs to another user"), std::string::npos);
+  ASSERT_EQ(chown(path.c_str(), 0, 0), 0);
+  ASSERT_EQ(chown(path.parent_path().c_str(), 12345, 0), 0);
+  EXPECT_NE(problem(path).find("its folder belongs to another user"), std::string::npos);
+}
+
 TEST_F(MachineModelTest, ADamagedOneAtTheUsualPlaceIsSaidToo) {
   write(usual_model_path(), "{");
   EXPECT_NE(machine_model("").complaint, "");

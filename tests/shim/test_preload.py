@@ -2,6 +2,7 @@
 it keeps quiet."""
 
 import json
+import os
 import re
 import shutil
 import statistics
@@ -103,6 +104,38 @@ def test_unwritable_report_is_one_line(build, program, root_environment, tmp_pat
     run = preloaded(build, program, root_environment, DUNNAGE_REPORT=str(tmp_path / "missing/report.json"))
     lines = [line for line in run.stderr.splitlines() if "dunnage" in line]
     assert run.returncode == 0 and len(lines) == 1 and "missing/report.json" in lines[0]
+
+
+def test_report_into_a_pipe(build, program, root_environment, tmp_path):
+    """A pipe that nobody reads is one line. It neither stops the program nor ends it."""
+    path = tmp_path / "report.json"
+    os.mkfifo(path)
+    run = preloaded(build, program, root_environment, DUNNAGE_REPORT=str(path))
+    lines = [line for line in run.stderr.splitlines() if "dunnage" in line]
+    assert run.returncode == 0 and len(lines) == 1 and str(path) in lines[0]
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    run = preloaded(build, program, root_environment, DUNNAGE_REPORT=str(path))
+    assert run.returncode == 0 and "dunnage" not in run.stderr
+    assert json.loads(os.read(reader, 1 << 16))["ranks"] == 1
+    os.close(reader)
+
+
+def test_report_as_text_that_nobody_reads(build, program, root_environment):
+    reader, writer = os.pipe()
+    os.close(reader)
+    environment = {**root_environment, "LD_PRELOAD": str(build / "lib/libdunnage.so"), "DUNNAGE_REPORT": "1"}
+    run = subprocess.run(
+        [str(c) for c in program], env=environment, stdout=subprocess.PIPE, stderr=writer, timeout=120
+    )
+    os.close(writer)
+    assert run.returncode == 0
+
+
+def test_a_path_with_a_newline_is_one_line(build, program, root_environment, tmp_path):
+    for setting in ("DUNNAGE_MODEL", "DUNNAGE_REPORT"):
+        run = preloaded(build, program, root_environment, **{setting: f"{tmp_path}/a\nfake: line/b.json"})
+        lines = [line for line in run.stderr.splitlines() if "dunnage" in line or "fake" in line]
+        assert run.returncode == 0 and len(lines) == 1 and "a?fake: line" in lines[0]
 
 
 def test_off_passes_everything_through(build, program, root_environment, tmp_path):

@@ -22,6 +22,18 @@ bool everyone_is_here(const transport::Member& self) {
          parent == MPI_COMM_NULL && transport::everyone_is_here(settings.roster, self);
 }
 
+/// A number in which ranks differ if they would not do the same collectives: by their settings, or
+/// because one of them has no kernels for its device.
+std::uint64_t what_must_be_alike(bool blind) {
+  constexpr std::uint64_t more_than_values = 16;
+  std::uint64_t number = blind;
+  for (const auto value :
+       {static_cast<std::uint64_t>(process->settings.bcast), static_cast<std::uint64_t>(process->settings.neighbours),
+        static_cast<std::uint64_t>(process->settings.collectives)})
+    number = number * more_than_values + value;
+  return number;
+}
+
 /// From now on messages of this process to itself may be announced.
 void take_announcements() {
   learn_predefined_sizes();
@@ -58,14 +70,8 @@ void join() {
     process->alone = ranks == 1;
     if (process->alone) return;
     if (settings.force != base::Force::never) {
-      // A rank with other settings of collectives is not waited for, nor one without kernels.
-      constexpr std::uint64_t more_than_settings = 16;
-      const auto world = transport::peers::world_key();
-      const auto how = static_cast<std::uint64_t>(settings.bcast) +
-                       more_than_settings * (static_cast<std::uint64_t>(settings.neighbours) +
-                                             more_than_settings * static_cast<std::uint64_t>(settings.collectives));
-      const transport::Member self{world == 0 || blind ? 0 : world + how, static_cast<std::uint32_t>(rank),
-                                   static_cast<std::uint32_t>(ranks)};
+      const transport::Member self{transport::peers::world_key(), static_cast<std::uint32_t>(rank),
+                                   static_cast<std::uint32_t>(ranks), what_must_be_alike(blind)};
       process->everyone = everyone_is_here(self);
       if (announces) join_host(self);
     }
