@@ -7,6 +7,14 @@
 #   share/dunnage/{python,experiments}
 include(CMakePackageConfigHelpers)
 
+# A file of the build folder has the library path of the installed one. Otherwise CMake pads the
+# path with empty entries, and the loader takes an empty entry for the current directory.
+function(link_as_installed target)
+  set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
+endfunction()
+
+link_as_installed(dunnage_sim_kernels)
+link_as_installed(dunnage_tool)
 install(TARGETS dunnage_tool RUNTIME DESTINATION bin)
 
 # The preload library stands in lib, where the linker looks; what it loads itself is out of the way
@@ -17,6 +25,7 @@ foreach(target IN LISTS shim_targets)
   if(NOT type MATCHES "^(SHARED|MODULE)_LIBRARY$")
     continue()
   endif()
+  link_as_installed(${target})
   get_target_property(folder ${target} LIBRARY_OUTPUT_DIRECTORY)
   if(folder MATCHES "/lib/dunnage$")
     set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
@@ -35,6 +44,7 @@ if(DUNNAGE_BENCH)
     foreach(target IN LISTS targets)
       get_target_property(folder ${target} RUNTIME_OUTPUT_DIRECTORY)
       if(folder MATCHES "^${CMAKE_BINARY_DIR}/(mpi/.+)")
+        link_as_installed(${target})
         install(TARGETS ${target} RUNTIME DESTINATION "libexec/dunnage/${CMAKE_MATCH_1}")
       endif()
     endforeach()

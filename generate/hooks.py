@@ -44,6 +44,7 @@ class Hook:
     small: Optional[str] = None  # for a large-count function: the prototype of the other one
     # A class of src/mpi that is asked before the call is left to the MPI.
     first: Optional[str] = None
+    extension: bool = False  # no part of the standard
 
     @property
     def words(self):
@@ -62,6 +63,9 @@ class Hook:
     def body(self, table):
         """Returns the C++ statements of the hook. `table` has the functions that the hook calls."""
         mpi = f"{table}.{self.name}"
+        if self.extension:  # the MPI may ask itself, and is to get its own answer
+            return (f"  if ({mpi} && caller(__builtin_return_address(0)) == Caller::mpi) return {self.call(mpi)};\n"
+                    f"  return {self.call(f'mpi::{self.handler}', f'Hook::{self.name}', mpi)};\n")
         if self.handler:
             return f"  return {self.call(f'mpi::{self.handler}', f'Hook::{self.name}', mpi)};\n"
         name = self.name.removesuffix("_c")  # a library may lack the large-count form
@@ -82,6 +86,17 @@ class Hook:
     def renamed(self, prefix):
         """Returns the prototype, with `prefix` before the function's name."""
         return self.prototype.replace(self.name + "(", f"{prefix}{self.name}(", 1)
+
+
+# An mpi.h of MPI 3 has no MPI_Session, but the library that the program runs on may be newer.
+SESSION = """#if MPI_VERSION < 4 && !defined(MPI_SESSION_NULL)
+#ifdef OPEN_MPI
+typedef struct ompi_instance_t* MPI_Session;
+#else
+typedef int MPI_Session;
+#endif
+#endif
+"""
 
 
 def procedure(name):
@@ -116,6 +131,8 @@ def all_hooks(table):
                   if moves_data(p) and p._parseset["name"] not in names)
     every = [*handled, *((name, None) for name in rest)]
     hooks = [hook for name, handler in every for hook in both_counts(name, handler)]
+    hooks += [Hook(name, prototype, [], handler, extension=True)
+              for handler, functions in table["extensions"].items() for name, prototype in functions.items()]
     for hook in hooks:
         hook.first = table["first"].get(hook.name.removesuffix("_c"))
     return hooks
@@ -125,6 +142,8 @@ def pmpi_hook(hook, tracked):
     """Returns the function behind the PMPI_ name."""
     mpi = f"below.{hook.name}"
     text = f"static {hook.renamed('hook_P')} {{\n"
+    if hook.extension:
+        return f"{text}{hook.body('below')}}}\n"
     if hook.handler:
         others = "== Caller::mpi" if hook.handler in tracked else "!= Caller::fortran"
         return (text + f"  if (caller(__builtin_return_address(0)) {others}) return {hook.call(mpi)};\n"
@@ -143,7 +162,7 @@ def pointer(prototype, name, member):
 
 def mpi_table(hooks, uses):
     """Returns mpi/process/mpi_table.hpp."""
-    return ("#pragma once\n\n#include <mpi.h>\n\nnamespace dunnage::mpi {\n\n"
+    return ("#pragma once\n\n#include <mpi.h>\n\n" + SESSION + "\nnamespace dunnage::mpi {\n\n"
             "/// The next functions of these names: the MPI's, or those of a profiling tool in between.\n"
             "struct NextTable {\n"
             + "".join(pointer(h.prototype, h.name, h.name) for h in hooks)
@@ -172,7 +191,7 @@ def hook_functions(hooks, tracked, buffers):
     for prefix, hook in twice:
         forward = f"reinterpret_cast<void*>(forward_{hook.name})" if hook.small else "nullptr"
         text += (f'    {{"{prefix}{hook.name}", reinterpret_cast<void*>(hook_{prefix}{hook.name}), {forward}, '
-                 f"{'false' if hook.handler or hook.first else 'true'}}},\n")
+                 f"{'false' if hook.handler or hook.first else 'true'}, {str(hook.extension).lower()}}},\n")
     return text + "};\n"
 
 
@@ -206,7 +225,7 @@ def main():
           + "".join(f'    "{hook.name}",\n' for hook in hooks)
           + f"}};\ninline constexpr int hook_count = {len(hooks)};\n\n}}  // namespace dunnage::mpi\n")
     write("mpi/process/mpi_table.hpp", mpi_table(hooks, uses))
-    write("shim/prototypes.h", "".join(sorted(
+    write("shim/prototypes.h", SESSION + "".join(sorted(
         {f"{prototype};\n" for hook in hooks for prototype in (hook.prototype, hook.renamed("P"))}
         | {f"{prototype};\n" for _, prototype, _ in uses})))
     write("shim/hooks.inc", hook_functions(hooks, table["tracks"]["handlers"], buffers))

@@ -24,7 +24,7 @@ struct Ticket {
   std::uint32_t way;        // a Way: how the data travels
   std::uint64_t unused[3];  // to 64 bytes, so that the data after those in the ticket begin at a multiple of 64 bytes
   enum Way : std::uint32_t { shared_memory, gpu, self };
-  static constexpr std::uint64_t known_magic = 0x36'74'65'6b'63'69'74'64;  // "dticket6": the version of the protocol
+  static constexpr std::uint64_t known_magic = 0x37'74'65'6b'63'69'74'64;  // "dticket7": the version of the protocol
 };
 static_assert(sizeof(Ticket) == 64);
 
@@ -75,6 +75,15 @@ inline constexpr std::int64_t token_size = 8;
 static_assert(sizeof(std::uint64_t) == token_size);
 /// Whether a message of that length may begin with a token.
 constexpr bool token_length(std::int64_t bytes) { return bytes >= token_size && bytes < gpu_lengths.least_size(); }
+
+/// Names a channel (transport/gpu/channel.hpp) and one of its messages. The sender writes it beside
+/// the slot of a message that went by the MPI, so that the receiver finds the channel.
+struct ChannelStamp {
+  std::uint64_t begin = 0, serial = 0;  // by which the channel is found in the sender's memory
+  std::uint64_t number = 0;             // of the message
+  std::uint32_t sender = 0;             // its rank in MPI_COMM_WORLD
+  explicit operator bool() const { return serial != 0; }
+};
 
 /// What a token consists of: the sender's slot, the sender's rank modulo `ranks`, and a nonce in
 /// the other bits.

@@ -26,6 +26,7 @@ struct Outbound {
   std::int64_t bytes = 0;   // packed size of the data
   bool contiguous = false;  // the data lie in one piece
   bool pays = false;        // host memory: the plan predicts a gain over packing, sending and unpacking
+  ChannelStamp stamp{};     // of its channel, if it has one
   plan::GpuWay gpu_way = plan::GpuWay::none;  // device memory: the way between two ranks, if the plan chose one
 };
 
@@ -69,6 +70,8 @@ class Arrival {
   virtual ~Arrival() = default;
   /// Packed bytes of the message.
   virtual std::int64_t size() const = 0;
+  /// The channel of the message, if it has one.
+  virtual ChannelStamp stamp() const { return {}; }
   /// Brings the data to their place, at once or, if the calling thread has a FetchBatch, by the
   /// batch. Returns an MPI error code; may throw what the memory throws.
   virtual int fetch(const memory::Landing& landing) = 0;

@@ -33,7 +33,7 @@ class Bounds {
   }
   void store(Spec& spec) const {
     spec.lb = empty_ ? 0 : low_;
-    spec.extent = empty_ ? 0 : high_ - low_;
+    spec.extent = empty_ ? 0 : minus(high_, low_);
   }
 
  private:
@@ -94,6 +94,12 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
 std::int64_t plus(std::int64_t a, std::int64_t b) {
   std::int64_t r;
   require(!__builtin_add_overflow(a, b, &r), "the type's size or displacements do not fit 63 bits");
+  return r;
+}
+
+std::int64_t minus(std::int64_t a, std::int64_t b) {
+  std::int64_t r;
+  require(!__builtin_sub_overflow(a, b, &r), "the type's size or displacements do not fit 63 bits");
   return r;
 }
 
@@ -173,7 +179,8 @@ SpecPtr structure(Ints blocklengths, Ints displacements, std::vector<SpecPtr> ty
   }
   bounds.store(*spec);
   // The standard leaves the padding open. As most MPIs do, round the extent up to the alignment.
-  if (const auto over = spec->extent % spec->alignment; over != 0) spec->extent += spec->alignment - over;
+  if (const auto over = spec->extent % spec->alignment; over != 0)
+    spec->extent = plus(spec->extent, spec->alignment - over);
   spec->integers = std::move(blocklengths);
   spec->addresses = std::move(displacements);
   return spec;

@@ -82,6 +82,9 @@ class SpecError : public std::runtime_error {
 
 using Ints = std::vector<std::int64_t>;
 
+/// Deeper trees are not analysed: many functions walk them by recursion.
+inline constexpr int most_depth = 1000;
+
 // One factory for each constructor, with MPI's order of arguments. Every factory throws SpecError.
 SpecPtr named(std::string name, std::vector<Member> members, std::int64_t extent, std::int64_t alignment);
 SpecPtr basic(std::string name, std::int64_t size);
@@ -119,5 +122,6 @@ std::vector<std::size_t> fastest_first(const Spec& array);
 /// Checked arithmetic. Throws SpecError if the result does not fit.
 std::int64_t times(std::int64_t a, std::int64_t b);
 std::int64_t plus(std::int64_t a, std::int64_t b);
+std::int64_t minus(std::int64_t a, std::int64_t b);
 
 }  // namespace dunnage::type

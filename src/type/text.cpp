@@ -138,7 +138,11 @@ class Parser {
       at_ = start;
       fail(fmt::format("a type: one of {}, or a constructor", fmt::join(type_names(), ", ")));
     }
+    if (depth_ == most_depth)
+      throw SpecError(fmt::format("datatype text, character {}: nested more than {} deep", start + 1, most_depth));
+    ++depth_;
     auto spec = constructor(name, start);
+    --depth_;
     expect(')');
     return spec;
   }
@@ -201,6 +205,7 @@ class Parser {
 
   std::string_view text_;
   std::size_t at_ = 0;
+  int depth_ = 0;
 };
 
 template <class Range>

@@ -275,7 +275,8 @@ def test_virtual_memory(launch, flavour, ranks):
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_virtual_memory_is_read_where_it_is(launch, flavour, tmp_path):
     """The arena has room for nothing but what ranks try each other with: what goes by ticket is
-    read in place."""
+    read in place. Where new memory stands is a matter of luck. Freed memory keeps its place in the
+    mailbox if nothing new has its addresses, and there are few places: hence the low numbers."""
     direct = {}
     for what in ("passed", "private"):
         report = tmp_path / f"{what}.json"
@@ -291,11 +292,11 @@ def test_virtual_memory_is_read_where_it_is(launch, flavour, tmp_path):
         assert run.code == 0 and run.finished and not run.failures, run
         calls = json.loads(report.read_text())["calls"]
         direct[what] = [
-            sum(n for way, n in calls[name]["device memory"].items() if way.startswith("direct:"))
+            sum(n for way, n in calls[name]["device memory"].items() if way.startswith("direct"))
             for name in ("MPI_Send", "MPI_Isend")
         ]
     assert direct["private"] == [0, 0]
-    assert direct["passed"][0] > 80 and direct["passed"][1] > 50, direct
+    assert direct["passed"][0] > 30 and direct["passed"][1] > 50, direct
 
 
 VIRTUAL_FAULTS = [
@@ -413,6 +414,177 @@ def test_collectives_of_all_ranks_are_ours(launch, flavour, ranks, tmp_path):
     assert ranks == 1 or missing in ([], ["MPI_Allgather_init"]), missing  # MPICH's own is left out of the program
 
 
+REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
+BY_KERNELS = "direct, reduced: each rank's GPU reads the data of all ranks"
+IN_PARTS = "direct, reduced in parts: each rank's GPU reduces a part, and reads the parts of the others"
+
+
+@pytest.mark.parametrize(
+    "flavour, ranks",
+    [("openmpi", n) for n in (1, 2, 3, 4)] + [("mpich", n) for n in (1, 2, 3)] + [("openmpi5", 2), ("mpich5", 3)],
+)
+def test_reductions(launch, flavour, ranks, tmp_path):
+    """Bit for bit, and by kernels as soon as the ranks know each other."""
+    report = tmp_path / "report.json"
+    run = launch(
+        flavour,
+        "contract_gpu_reductions",
+        "types",
+        ranks=ranks,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, DUNNAGE_COLLECTIVES="on", DUNNAGE_REPORT=str(report)),
+    )
+    assert run.finished and run.code == 0 and not run.failures, run
+    calls = json.loads(report.read_text())["calls"]
+    for name in REDUCTIONS:
+        ways_of_call = calls[f"MPI_{name}"]["device memory"]
+        assert ways_of_call[BY_KERNELS] > 100, calls[f"MPI_{name}"]
+        assert (ways_of_call.get(IN_PARTS, 0) > 100) == (name == "Allreduce" and ranks > 1)
+        # At first the ranks do not know whether they read each other's memory.
+        assert sum(calls[f"MPI_{name}"]["declined"].values()) <= 16 * ranks, calls[f"MPI_{name}"]
+
+
+@pytest.mark.parametrize("flavour, ranks", [(f, n) for f in ("openmpi", "mpich") for n in (2, 3, 4)])
+def test_reductions_beside_other_things(launch, flavour, ranks, tmp_path):
+    """Long ones, late ranks, all kinds of memory, messages, several communicators, and what only
+    the MPI does."""
+    report = tmp_path / "report.json"
+    run = launch(
+        flavour,
+        "contract_gpu_reductions",
+        "others",
+        ranks=ranks,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, DUNNAGE_COLLECTIVES="on", DUNNAGE_REPORT=str(report)),
+    )
+    assert run.finished and run.code == 0 and not run.failures, run
+    calls = json.loads(report.read_text())["calls"]
+    assert calls["MPI_Allreduce"]["device memory"][IN_PARTS] > 10
+    assert calls["MPI_Allreduce"]["declined"]["device memory, packed by the MPI in host memory"] > 0
+
+
+@pytest.mark.parametrize("flavour, ranks", [("openmpi", 1), ("openmpi", 3), ("mpich", 2), ("mpich", 3)])
+def test_reductions_of_memory_that_cannot_be_exported(launch, flavour, ranks, tmp_path):
+    """From copies in the arena, and not by the MPI."""
+    report = tmp_path / "report.json"
+    run = launch(
+        flavour,
+        "contract_gpu_reductions",
+        "memory",
+        ranks=ranks,
+        mode="dunnage",
+        limit=300,
+        **simulated(flavour, DUNNAGE_COLLECTIVES="on", DUNNAGE_REPORT=str(report)),
+    )
+    assert run.finished and run.code == 0 and not run.failures, run
+    calls = json.loads(report.read_text())["calls"]
+    for name in REDUCTIONS:
+        assert sum(calls[f"MPI_{name}"]["device memory"].values()) >= 14 * ranks, calls[f"MPI_{name}"]
+        assert sum(calls[f"MPI_{name}"]["declined"].values()) <= 6 * ranks, calls[f"MPI_{name}"]
+
+
+def test_reductions_without_an_arena(launch):
+    """Results that must wait have no place, so the MPI does such calls."""
+    settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_DEVICE_ARENA": "2M"}
+    run = launch(
+        "openmpi",
+        "contract_gpu_reductions",
+        "others",
+        ranks=2,
+        mode="dunnage",
+        limit=300,
+        **simulated("openmpi", **settings),
+    )
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"DUNNAGE_COLLECTIVES": "off"},
+        {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_GPU_PATH": "staged"},
+        {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_TICKETS": "off"},
+    ],
+    ids=["off", "staged", "no shared memory"],
+)
+def test_reductions_left_to_the_mpi(launch, settings, tmp_path):
+    """The results are those of the MPI, so they need not have the bits of a reduction rank by rank.
+    Those of two ranks have them."""
+    report = tmp_path / "report.json"
+    run = launch(
+        "openmpi",
+        "contract_gpu_reductions",
+        "others",
+        ranks=2,
+        mode="dunnage",
+        limit=300,
+        **simulated("openmpi", DUNNAGE_REPORT=str(report), **settings),
+    )
+    assert run.finished and run.code == 0 and not run.failures, run
+    calls = json.loads(report.read_text())["calls"]
+    ways_of_call = calls["MPI_Allreduce"].get("device memory", {})
+    # On MPI_COMM_SELF nobody else has to read anything.
+    assert IN_PARTS not in ways_of_call, ways_of_call
+    assert ways_of_call.get(BY_KERNELS, 0) == 0 or settings["DUNNAGE_COLLECTIVES"] == "on"
+
+
+REDUCTION_FAULTS = [
+    "cuLaunchKernel:0",
+    "cuLaunchKernel:3",
+    "cuLaunchKernel:9",
+    "kernel:1",
+    "kernel:6",
+    "cuIpcOpenMemHandle:0",
+    "cuIpcOpenMemHandle:1",
+    "cuIpcOpenMemHandle:2",
+    "cuIpcGetMemHandle:0",
+    "cuIpcGetMemHandle:2",
+    "cuMemcpyAsync:0",
+    "cuMemcpyAsync:8",
+    "cuMemcpyAsync:20",
+    "cuStreamQuery:4",
+    "cuStreamCreate:1",
+    "cuPointerGetAttributes:30",
+]
+
+
+@pytest.mark.parametrize("fault", REDUCTION_FAULTS)
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_faults_in_reductions(launch, fault, ranks):
+    flavour = ["openmpi", "mpich"][(REDUCTION_FAULTS.index(fault) + ranks) % 2]
+    run = launch(
+        flavour,
+        "contract_gpu_reductions",
+        "faults",
+        ranks=ranks,
+        mode="dunnage",
+        limit=120,
+        **simulated(
+            flavour, DUNNAGE_COLLECTIVES="on", DUNNAGE_SIM_FAIL=f"{fault}:999", CONTRACT_ERRORS_ARE_FATAL="1"
+        ),
+    )
+    assert exact_or_an_error(run), run
+
+
+@pytest.mark.parametrize("fault", ["cuLaunchKernel:45", "cuLaunchKernel:46", "cuMemcpyAsync:45"])
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_errors_in_reductions_are_told(launch, fault, flavour):
+    """The rank whose device fails tells an error, and so do those who need its part. Nobody waits
+    for ever, and the next reductions are right."""
+    run = launch(
+        flavour,
+        "contract_gpu_reductions",
+        "recovers",
+        ranks=3,
+        mode="dunnage",
+        limit=120,
+        **simulated(flavour, DUNNAGE_COLLECTIVES="on", DUNNAGE_SIM_FAIL=f"{fault}:999"),
+    )
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
 @pytest.mark.parametrize(
     "flavour, ranks", [("openmpi", 1), ("mpich", 1), ("openmpi", 2), ("mpich", 2), ("mpich", 3)]
 )
@@ -457,6 +629,45 @@ def test_exchanges_without_messages(launch, flavour, ranks, variant, tmp_path):
         without = sum(n for way, n in ways.items() if way.startswith("direct, without a message"))
         # Most of the exchanges, but for what is not in memory that can be read where it is.
         assert without > (60 if name.endswith("_init") else 120) * ranks, ways
+
+
+CHANNELS = {"": {}, "slow device": {"DUNNAGE_SIM_DELAY": "200"}, "small arena": {"DUNNAGE_DEVICE_ARENA": "2M"}}
+
+
+@pytest.mark.parametrize(
+    "flavour, ranks, variant",
+    [
+        ("openmpi", 2, ""),
+        ("mpich", 2, ""),
+        ("openmpi", 3, "slow device"),
+        ("mpich", 3, "small arena"),
+        ("mpich", 4, ""),
+    ],
+)
+def test_messages_without_messages(launch, flavour, ranks, variant, tmp_path):
+    """Most come in the order that MPI asks for without the MPI; all do if that is switched off."""
+    without = {}
+    for channels in ("on", "off"):
+        report = tmp_path / f"{channels}.json"
+        settings = {"DUNNAGE_CHANNELS": channels, "DUNNAGE_REPORT": str(report), **CHANNELS[variant]}
+        run = launch(
+            flavour, "contract_gpu_channels", ranks=ranks, mode="dunnage", limit=200, **simulated(flavour, **settings)
+        )
+        assert run.finished and run.code == 0 and not run.failures, run
+        calls = json.loads(report.read_text())["calls"]
+        without[channels] = {
+            name: sum(
+                n for way, n in calls[name]["device memory"].items() if way.startswith("direct, without a message")
+            )
+            for name in ("MPI_Send", "MPI_Ssend", "MPI_Isend")
+        }
+    assert min(without["on"].values()) > 20 and not any(without["off"].values()), without
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_the_same_traffic_by_the_mpi_alone(launch, flavour):
+    run = launch(flavour, "contract_gpu_channels", ranks=2, limit=200, **simulated(flavour, CONTRACT_HOST_MEMORY="1"))
+    assert run.finished and run.code == 0 and not run.failures, run
 
 
 LINE_FAULTS = [

@@ -2,6 +2,7 @@
 #include "transport/shm/broadcast_ring.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include <random>
 #include <thread>
 #include <vector>
+
+#include "transport/shm/memory.hpp"
 
 namespace dunnage::transport::shm {
 namespace {
@@ -149,6 +152,19 @@ TEST(BroadcastRing, WriterDoesNotWaitWhileThereIsRoom) {
 }
 
 // A cell that the writer could not fill is missing in all readers. The next cells are not.
+TEST(BroadcastRing, OnlyThisUserCanOpenTheMemory) {
+  const auto mode = [](int file) {
+    struct stat about;
+    return fstat(file, &about) == 0 ? about.st_mode & 0777 : 0;
+  };
+  const auto ring = BroadcastRing::make({2, 4, 4096});
+  ASSERT_TRUE(ring);
+  EXPECT_EQ(mode(ring->name().file), 0600u);
+  const auto memory = Memory::make({1, 0, 2});
+  ASSERT_TRUE(memory);
+  EXPECT_EQ(mode(static_cast<int>(memory->file())), 0600u);
+}
+
 TEST(BroadcastRing, LostCells) {
   const auto ring = BroadcastRing::make({2, 8, 64});
   const auto reader = BroadcastRing::open(ring->name(), 1);

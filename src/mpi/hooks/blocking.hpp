@@ -6,6 +6,7 @@
 
 #include "mpi/message/orphans.hpp"
 #include "mpi/process/status.hpp"
+#include "mpi/ways/by_channel.hpp"
 #include "mpi/ways/receive.hpp"
 #include "mpi/ways/send.hpp"
 
@@ -25,7 +26,7 @@ template <class Fn, class Count>
 
 template <class Fn, class Count>
 int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  if (goes_straight_through(plan::Operation::send, buf, count, datatype))
+  if (goes_straight_through(plan::Operation::send, buf, count, datatype) && !channel_counts_send(comm, dest, tag))
     return next(buf, count, datatype, dest, tag, comm);
   return send_by_way(hook, next, buf, count, datatype, dest, tag, comm);
 }
@@ -33,7 +34,7 @@ int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype
 template <class Fn, class Count>
 [[gnu::noinline]] int receive_by_way(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source,
                                      int tag, MPI_Comm comm, MPI_Status* status) {
-  return mpi::receive({hook, buf, count, datatype, source, comm, most_of<Count>}, status,
+  return mpi::receive({hook, buf, count, datatype, source, tag, comm, most_of<Count>}, status,
                       [&](void* b, std::int64_t n, MPI_Datatype t, MPI_Status* s) {
                         return next(b, static_cast<Count>(n), t, source, tag, comm, s);
                       });
@@ -42,7 +43,8 @@ template <class Fn, class Count>
 template <class Fn, class Count>
 int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
             MPI_Status* status) {
-  if (goes_straight_through(plan::Operation::receive, buf, count, datatype))
+  if (goes_straight_through(plan::Operation::receive, buf, count, datatype) &&
+      !channel_counts_receive(comm, source, tag))
     return next(buf, count, datatype, source, tag, comm, status);
   return receive_by_way(hook, next, buf, count, datatype, source, tag, comm, status);
 }
@@ -56,10 +58,11 @@ template <class Fn, class Count>
 int matched_receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                     MPI_Status* status) {
   // A message does not say which communicator it came by.
-  return mpi::receive({hook, buf, count, datatype, source_of(message), MPI_COMM_WORLD, most_of<Count>}, status,
-                      [&](void* b, std::int64_t n, MPI_Datatype t, MPI_Status* s) {
-                        return next(b, static_cast<Count>(n), t, message, s);
-                      });
+  return mpi::receive(
+      {hook, buf, count, datatype, source_of(message), MPI_ANY_TAG, MPI_COMM_WORLD, most_of<Count>, true}, status,
+      [&](void* b, std::int64_t n, MPI_Datatype t, MPI_Status* s) {
+        return next(b, static_cast<Count>(n), t, message, s);
+      });
 }
 
 /// Either side may be ours, both, or neither.
@@ -70,10 +73,11 @@ template <class Fn, class Count>
   progress_orphans();
   answer_letters();
   SendInside out({hook, sendbuf, sendcount, sendtype, dest, sendtag, comm, most_of<Count>});
-  const ReceiveInside in({hook, recvbuf, recvcount, recvtype, source, comm, most_of<Count>});
+  if (out.refused() != MPI_SUCCESS) return out.refused();
+  const ReceiveInside in({hook, recvbuf, recvcount, recvtype, source, recvtag, comm, most_of<Count>});
   if (const int error = out.error() != MPI_SUCCESS ? out.error() : in.error(); error != MPI_SUCCESS)
     return raise(comm, error);
-  if (!out && !in && !announcements_possible())
+  if (!out && !in && !announcements_possible())  // and no channel
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                 users);
   std::optional<Accelerated> counted;
@@ -83,7 +87,7 @@ template <class Fn, class Count>
   const auto received = in ? std::optional<Shown>(in.parcel()) : std::nullopt;
   StatusOr status(users);
   int result = next(sent ? sent->data() : sendbuf, sent ? static_cast<Count>(sent->count()) : sendcount,
-                    sent ? sent->type() : sendtype, dest, sendtag, received ? received->data() : recvbuf,
+                    sent ? sent->type() : sendtype, out.dest(), sendtag, received ? received->data() : recvbuf,
                     received ? static_cast<Count>(received->count()) : recvcount,
                     received ? received->type() : recvtype, source, recvtag, comm, status.get());
   if (result == MPI_SUCCESS) result = in.settle(*status.get());
@@ -97,7 +101,8 @@ int sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datat
              void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
              MPI_Status* status) {
   if (goes_straight_through(plan::Operation::send, sendbuf, sendcount, sendtype) &&
-      goes_straight_through(plan::Operation::receive, recvbuf, recvcount, recvtype))
+      goes_straight_through(plan::Operation::receive, recvbuf, recvcount, recvtype) &&
+      !channel_counts_send(comm, dest, sendtag) && !channel_counts_receive(comm, source, recvtag))
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                 status);
   return sendrecv_by_way(hook, next, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
@@ -112,7 +117,11 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
   // With a null process on one side there is one message, and the MPI knows what that means. With
   // two messages both directions must be trusted with packed bytes.
   const bool receives = source != MPI_PROC_NULL;
+  int error = MPI_SUCCESS;
+  dest = dest_by_mpi({hook, buf, count, datatype, dest, sendtag, comm, most_of<Count>}, error);
+  if (error != MPI_SUCCESS) return error;
   avoid_length(count, datatype, dest, comm);
+  const auto posting = posting_of(source, recvtag, comm);
   const auto accept_as = [&](plan::Operation operation, int peer) {
     return accept_message(hook, operation, buf, count, datatype, most_of<Count>, peer, comm);
   };
@@ -132,14 +141,19 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
     if (!announcements_possible()) return next(buf, count, datatype, dest, sendtag, source, recvtag, comm, users);
     const int rc = next(buf, count, datatype, dest, sendtag, source, recvtag, comm, status.get());
     if (rc != MPI_SUCCESS || !receives) return rc;
-    return settle_in_place(buf, count, datatype, *status.get(), comm);
+    const int code = settle_in_place(buf, count, datatype, *status.get(), comm, posting.get());
+    if (posting) posting->ended(status.get());
+    return code;
   }
   const Accelerated counted(hook, accepted.bytes());
   if (const int code = gather(parcel, accepted.buffer); code != MPI_SUCCESS) return raise(comm, code);
   const Shown shown(parcel);
   const int rc = next(shown.data(), static_cast<Count>(shown.count()), shown.type(), dest, sendtag, source, recvtag,
                       comm, status.get());
-  return rc == MPI_SUCCESS && receives ? settle_staged(parcel, accepted.buffer, *status.get(), comm) : rc;
+  if (rc != MPI_SUCCESS || !receives) return rc;
+  const int code = settle_staged(parcel, accepted.buffer, *status.get(), comm, posting.get());
+  if (posting) posting->ended(status.get());
+  return code;
 }
 
 }  // namespace dunnage::mpi

@@ -1,12 +1,15 @@
 #include "mpi/hooks/completion.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "mpi/message/attach.hpp"
 #include "mpi/message/progress.hpp"
 #include "mpi/message/unfinished.hpp"
+#include "mpi/process/arrivals.hpp"
 #include "mpi/process/gpu_use.hpp"
 #include "mpi/process/status.hpp"
 #include "mpi/process/world_returns_errors.hpp"
@@ -20,6 +23,28 @@ bool nothing_of_ours() {
   return process->requests.empty() && !process->attention.load(std::memory_order_relaxed) &&
          unfinished_sends.load(std::memory_order_acquire) == 0;
 }
+
+/// Whether a call that only tests may ask the MPI first and look for our operations afterwards,
+/// among those requests that have ended. No other thread can get the handle of one meanwhile, and
+/// the MPI is asked about the program's own requests.
+bool may_ask_first() { return special_requests.load(std::memory_order_relaxed) == 0 && nobody_looks_after(); }
+
+/// Requests as they were before the MPI's call.
+class Before {
+ public:
+  Before(int count, const MPI_Request* requests) : requests_(std::move(kept)) {
+    requests_.assign(requests, requests + std::max(count, 0));
+  }
+  Before(const Before&) = delete;
+  Before& operator=(const Before&) = delete;
+  ~Before() { kept = std::move(requests_); }
+  MPI_Request* data() { return requests_.data(); }
+  const Asking asking;
+
+ private:
+  inline static std::vector<MPI_Request> kept;  // memory for the next call: programs test in a loop
+  std::vector<MPI_Request> requests_;
+};
 
 /// Our operations among the requests of one call, by index; empty if there are none.
 ///
@@ -48,6 +73,15 @@ class Ours {
         requests[i] = operation->inner;
     watched_.emplace(operations_, requests_);
   }
+  /// Among requests that the MPI has been asked about. `before`: as they were then.
+  Ours(const Asking& asking, int count, MPI_Request* before) : requests_(before) {
+    for (int i = 0; i < count; ++i) {
+      auto operation = asking.taken_out(key_of(before[i]));
+      if (!operation) continue;
+      if (operations_.empty()) operations_.resize(static_cast<std::size_t>(count));
+      operations_[static_cast<std::size_t>(i)] = operation.release();
+    }
+  }
   Ours(const Ours&) = delete;
   Ours& operator=(const Ours&) = delete;
   ~Ours() {
@@ -62,8 +96,13 @@ class Ours {
   /// Moves operations of several messages on. Returns whether one of them has ended.
   bool go_on() {
     bool ended = false;
-    for (auto* operation : operations_)
-      if (under_way(operation)) ended |= operation->go_on();
+    FetchBatch batch(FetchBatch::Outer::join);
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      batch.about(static_cast<int>(i));
+      if (under_way(operations_[i])) ended |= operations_[i]->go_on();
+    }
+    for (const auto& failure : batch.finish())
+      operations_[static_cast<std::size_t>(failure.index)]->failed_later(failure.code);
     return ended;
   }
   /// Returns when all operations of several messages have ended.
@@ -113,7 +152,7 @@ class Ours {
   int settle_one(int i, int rc, MPI_Request request, MPI_Status& status) {
     auto* operation = (*this)[i];
     if (rc == MPI_SUCCESS) {
-      if (const int error = complete(i, &status); error != MPI_SUCCESS) return raise(failed_, error);
+      if (const int error = complete(i, &status); error != MPI_SUCCESS) return raise_ended(failed_, error);
     } else if (operation && (operation->persistent || request == MPI_REQUEST_NULL)) {
       complete(i, nullptr);
     }
@@ -125,7 +164,10 @@ class Ours {
   int settle_listed(int count, int rc, MPI_Status* statuses, Index&& index) {
     int result = rc;
     const bool listed = rc == MPI_ERR_IN_STATUS;
+    int first = count, first_error = MPI_SUCCESS;
+    ErrorsOf first_errors;
     const auto fail = [&](int k, int error) {
+      if (k < first) first = k, first_error = error, first_errors = failed_;
       if (result == MPI_SUCCESS)  // now every status tells
         for (int j = 0; j < count; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
       statuses[k].MPI_ERROR = error;
@@ -150,7 +192,20 @@ class Ours {
         fail(failure.index, failure.code);
       }
     }
-    return result == rc ? rc : raise(failed_, result);
+    return result == rc ? rc : raise_in_status(first_errors, first_error);
+  }
+  /// Open MPI 4.1 tells an error of a persistent receive only in its status, if it is given
+  /// statuses. Calls the error handler for a program that gives none. Returns what the MPI would
+  /// have returned.
+  int raise_what_statuses_tell(int count, const MPI_Status* statuses) {
+#if defined(OPEN_MPI)
+    for (int k = 0; k < count; ++k)
+      if (const auto* operation = (*this)[k]; operation && statuses[k].MPI_ERROR != MPI_SUCCESS)
+        return raise_in_status(operation->errors(), statuses[k].MPI_ERROR);
+#else
+    (void)count, (void)statuses;
+#endif
+    return MPI_SUCCESS;
   }
   /// Delivers receives while others are still under way, so that no sender waits for them. Returns
   /// when all have come if data of GPUs may be among them, else at once.
@@ -169,7 +224,12 @@ class Ours {
       return true;
     };
     std::size_t turn = 0;
+    unsigned rounds = 0;
+    auto last = std::chrono::steady_clock::now();
     for (transport::shm::Patience patience; !waiting.empty();) {
+      // Receives that wait for channels do not ask the MPI. The MPI may have to move what others
+      // need.
+      if (++rounds % polls_between == 0) let_mpi_progress();
       // Most often the receive that was begun first is the first to come. The others have their
       // turns: asking for all of them would take longer than a message. What has come goes
       // together, unless it takes longer to move than to launch.
@@ -177,8 +237,10 @@ class Ours {
       for (; !waiting.empty() && there(0); come = true)
         if (batch.worth_a_launch()) batch.go_on();
       if (waiting.size() > 1) come |= there(1 + turn++ % (waiting.size() - 1));
-      batch.go_on();
-      progress_others();
+      const auto now = std::chrono::steady_clock::now();
+      if (come) last = now;
+      if (waiting.empty() || now - last > moment) batch.go_on();
+      if (!come && rounds % rounds_between == 0) progress_others();
       if (come)
         patience.rest();
       else if (waiting.size() <= 2 || turn % (waiting.size() - 1) == 0)
@@ -188,6 +250,11 @@ class Ours {
   }
 
  private:
+  /// Once in so many rounds without news a call looks at receives that it is not about.
+  static constexpr unsigned rounds_between = 8;
+  /// What comes within that long goes together.
+  static constexpr std::chrono::microseconds moment{3};
+
   static bool under_way(const Request* operation) { return operation && operation->several() && operation->active; }
   /// Whether a FetchBatch may bring data later than complete() returns.
   static bool fetches_later() { return gpu_announcements() || process->sends_to_self.load(std::memory_order_relaxed); }
@@ -239,14 +306,29 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   finish_sends();
   if (operations.none()) return next(count, requests, users);
   StatusesOr statuses(count, users);
-  const int rc = next(count, requests, statuses.get());
+  if (users == MPI_STATUSES_IGNORE)
+    for (int k = 0; k < count; ++k) statuses.get()[k].MPI_ERROR = MPI_SUCCESS;
+  int rc = next(count, requests, statuses.get());
   operations.restore();
+  if (rc == MPI_SUCCESS && users == MPI_STATUSES_IGNORE)
+    rc = operations.raise_what_statuses_tell(count, statuses.get());
   return operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; });
 }
 
 int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request* requests, int* flag,
             MPI_Status* users) {
   if (nothing_of_ours()) return next(count, requests, flag, users);
+  if (may_ask_first() && count > 0 && requests && flag) {
+    progress_orphans();
+    finish_sends();
+    Before before(count, requests);
+    StatusesOr statuses(count, users);
+    *flag = 0;  // a call that fails may leave it
+    const int rc = next(count, requests, flag, statuses.get());
+    if (!*flag && rc != MPI_ERR_IN_STATUS) return rc;
+    Ours operations(before.asking, count, before.data());
+    return operations.none() ? rc : operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; });
+  }
   Ours operations(count, requests);
   if (operations.none() || !flag) return next(count, requests, flag, users);
   StatusesOr statuses(count, users);
@@ -278,6 +360,18 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
 int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request* requests, int* index, int* flag,
             MPI_Status* users) {
   if (nothing_of_ours()) return next(count, requests, index, flag, users);
+  if (may_ask_first() && count > 0 && requests && index && flag) {
+    progress_orphans();
+    finish_sends();
+    Before before(count, requests);
+    StatusOr status(users);
+    *index = MPI_UNDEFINED;  // a call that fails may leave them
+    *flag = 0;
+    const int rc = next(count, requests, index, flag, status.get());
+    if (!*flag || *index < 0 || *index >= count) return rc;
+    Ours operation(before.asking, 1, before.data() + *index);
+    return operation.none() ? rc : operation.settle_one(0, rc, requests[*index], *status.get());
+  }
   Ours operations(count, requests);
   if (operations.none() || !index || !flag) return next(count, requests, index, flag, users);
   StatusOr status(users);
@@ -297,6 +391,19 @@ template <class Next>
 int complete_some(Next next, bool waits, int incount, MPI_Request* requests, int* outcount, int* indices,
                   MPI_Status* users) {
   if (nothing_of_ours()) return next(incount, requests, outcount, indices, users);
+  if (!waits && may_ask_first() && incount > 0 && requests && outcount && indices) {
+    progress_orphans();
+    finish_sends();
+    Before before(incount, requests);
+    StatusesOr statuses(incount, users);
+    *outcount = MPI_UNDEFINED;  // a call that fails may leave it
+    const int rc = next(incount, requests, outcount, indices, statuses.get());
+    if ((rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) || *outcount == MPI_UNDEFINED || *outcount <= 0) return rc;
+    std::vector<MPI_Request> ended;
+    for (int k = 0; k < *outcount; ++k) ended.push_back(before.data()[indices[k]]);
+    Ours operations(before.asking, *outcount, ended.data());
+    return operations.none() ? rc : operations.settle_listed(*outcount, rc, statuses.get(), [](int k) { return k; });
+  }
   Ours operations(incount, requests);
   if (operations.none() || !outcount || !indices) return next(incount, requests, outcount, indices, users);
   StatusesOr statuses(incount, users);
@@ -326,10 +433,10 @@ int testsome(Hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Requ
 }
 
 int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {
-  const auto* operation = request ? process->requests.find(key_of(*request)) : nullptr;
+  auto* operation = request ? process->requests.find(key_of(*request)) : nullptr;
   // The MPI's own request has not been started. A cancelled send may still succeed, and this one
   // does.
-  return operation && operation->inner != MPI_REQUEST_NULL ? MPI_SUCCESS : next(request);
+  return operation && operation->cancel() ? MPI_SUCCESS : next(request);
 }
 
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request) {

@@ -1,7 +1,9 @@
 // Every call that can complete a request. Straight through where none of the requests is ours.
 #pragma once
 
+#include "mpi/channels/posting.hpp"
 #include "mpi/message/orphans.hpp"
+#include "mpi/process/status.hpp"
 #include "mpi/ways/receive.hpp"
 
 namespace dunnage::mpi {
@@ -48,7 +50,11 @@ int probe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Status* status)
 }
 template <class Fn>
 int mprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  return probing(comm, &always_found, status, [&] { return next(source, tag, comm, message, status); });
+  StatusOr known(status);
+  const int rc =
+      probing(comm, &always_found, known.get(), [&] { return next(source, tag, comm, message, known.get()); });
+  if (rc == MPI_SUCCESS) taken_by_probe(comm, *known.get());
+  return rc;
 }
 template <class Fn>
 int iprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
@@ -56,7 +62,10 @@ int iprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Sta
 }
 template <class Fn>
 int improbe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
-  return probing(comm, flag, status, [&] { return next(source, tag, comm, flag, message, status); });
+  StatusOr known(status);
+  const int rc = probing(comm, flag, known.get(), [&] { return next(source, tag, comm, flag, message, known.get()); });
+  if (rc == MPI_SUCCESS && flag && *flag) taken_by_probe(comm, *known.get());
+  return rc;
 }
 
 /// Calls that have nothing of ours to complete but must let operations go on.

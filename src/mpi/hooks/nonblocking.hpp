@@ -24,7 +24,8 @@ template <class Fn, class Count>
 template <class Fn, class Count>
 int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
           MPI_Request* request) {
-  if (goes_straight_through_with_request(plan::Operation::send, buf, count, datatype))
+  if (goes_straight_through_with_request(plan::Operation::send, buf, count, datatype) &&
+      !channel_counts_send(comm, dest, tag))
     return next(buf, count, datatype, dest, tag, comm, request);
   return isend_by_way(hook, next, buf, count, datatype, dest, tag, comm, request);
 }
@@ -32,7 +33,7 @@ int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatyp
 template <class Fn, class Count>
 [[gnu::noinline]] int ireceive_by_way(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source,
                                       int tag, MPI_Comm comm, MPI_Request* request, bool persistent) {
-  return begin_receive({hook, buf, count, datatype, source, comm, most_of<Count>}, persistent, request,
+  return begin_receive({hook, buf, count, datatype, source, tag, comm, most_of<Count>}, persistent, request,
                        [&](void* b, std::int64_t n, MPI_Datatype t) {
                          return next(b, static_cast<Count>(n), t, source, tag, comm, request);
                        });
@@ -40,7 +41,8 @@ template <class Fn, class Count>
 template <class Fn, class Count>
 int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
              MPI_Request* request) {
-  if (goes_straight_through_with_request(plan::Operation::receive, buf, count, datatype))
+  if (goes_straight_through_with_request(plan::Operation::receive, buf, count, datatype) &&
+      !channel_counts_receive(comm, source, tag))
     return next(buf, count, datatype, source, tag, comm, request);
   return ireceive_by_way(hook, next, buf, count, datatype, source, tag, comm, request, false);
 }
@@ -50,7 +52,8 @@ int matched_ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
                      MPI_Request* request) {
   // A message does not say which communicator it came by.
   return begin_receive(
-      {hook, buf, count, datatype, source_of(message), MPI_COMM_WORLD, most_of<Count>}, false, request,
+      {hook, buf, count, datatype, source_of(message), MPI_ANY_TAG, MPI_COMM_WORLD, most_of<Count>, true}, false,
+      request,
       [&](void* b, std::int64_t n, MPI_Datatype t) { return next(b, static_cast<Count>(n), t, message, request); });
 }
 
@@ -69,6 +72,13 @@ int receive_init(Hook hook, Fn next, void* buf, Count count, MPI_Datatype dataty
   return ireceive_by_way(hook, next, buf, count, datatype, source, tag, comm, request, true);
 }
 
+/// MPICH 4.0 does not fill the status of MPI_Isendrecv.
+inline std::unique_ptr<Posting> posting_without_status(int source, int tag, MPI_Comm comm) {
+  auto posting = posting_of(source, tag, comm);
+  if (posting) posting->expect_no_status();
+  return posting;
+}
+
 /// Left to the MPI, but what it receives may be an announcement.
 template <class Fn, class Count>
 int isendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
@@ -80,8 +90,12 @@ int isendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Data
   sendbuf = call.send(sendbuf, blocks(beyond_null(dest), sendcount, sendtype));
   recvbuf = call.update(recvbuf, blocks(beyond_null(source), recvcount, recvtype));
   if (!call.ready()) return call.error();
+  int error = MPI_SUCCESS;
+  dest = dest_by_mpi({hook, sendbuf, sendcount, sendtype, dest, sendtag, comm, most_of<Count>}, error);
+  if (error != MPI_SUCCESS) return error;
   avoid_length(sendcount, sendtype, dest, comm);
-  auto watched = watch_receive(recvbuf, recvcount, recvtype, source, comm);
+  auto watched = watch_receive({hook, recvbuf, recvcount, recvtype, source, recvtag, comm, most_of<Count>},
+                               posting_without_status(source, recvtag, comm));
   const int rc =
       next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
   return call.staged() ? call.begun(rc, request, false, std::move(watched)) : watch(rc, request, std::move(watched));
@@ -94,8 +108,12 @@ int isendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype d
   StagedCall call(hook, errors_of_comm(comm), comm, true, {});
   buf = call.update(buf, one(count, datatype));
   if (!call.ready()) return call.error();
+  int error = MPI_SUCCESS;
+  dest = dest_by_mpi({hook, buf, count, datatype, dest, sendtag, comm, most_of<Count>}, error);
+  if (error != MPI_SUCCESS) return error;
   avoid_length(count, datatype, dest, comm);
-  auto watched = watch_receive(buf, count, datatype, source, comm);
+  auto watched = watch_receive({hook, buf, count, datatype, source, recvtag, comm, most_of<Count>},
+                               posting_without_status(source, recvtag, comm));
   const int rc = next(buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
   return call.staged() ? call.begun(rc, request, false, std::move(watched)) : watch(rc, request, std::move(watched));
 }

@@ -1,15 +1,44 @@
 #include "mpi/message/attach.hpp"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "mpi/message/progress.hpp"
 
 namespace dunnage::mpi {
+namespace {
+
+int asking = 0;                                   // objects of Asking that live
+std::vector<std::unique_ptr<Request>> displaced;  // by operations that were begun meanwhile
+
+/// Another operation has the handle now.
+void end(Request* old) {
+  if (old && asking != 0)
+    displaced.emplace_back(old);
+  else
+    delete old;
+}
+
+}  // namespace
+
+Asking::Asking() : before_(displaced.size()) { ++asking; }
+Asking::~Asking() {
+  --asking;
+  displaced.resize(before_);
+}
+
+std::unique_ptr<Request> Asking::taken_out(std::uint64_t key) const {
+  const auto begin = displaced.begin() + static_cast<std::ptrdiff_t>(before_);
+  const auto found = std::find_if(begin, displaced.end(), [&](const auto& r) { return r && r->key == key; });
+  if (found == displaced.end()) return std::unique_ptr<Request>(process->requests.erase(key));
+  return std::move(*found);
+}
 
 void forget_request(int rc, const MPI_Request* request) {
   if (rc != MPI_SUCCESS || process->requests.empty()) return;
   const auto alone = no_progress();
-  delete process->requests.erase(key_of(*request));
+  end(process->requests.erase(key_of(*request)));
 }
 
 void attach(MPI_Request request, std::unique_ptr<Request> operation) {
@@ -28,10 +57,11 @@ void attach(MPI_Request request, std::unique_ptr<Request> operation) {
     operation->active = true;
   }
   operation->key = key_of(request);
+  operation->count_if_special();
   auto* const kept = operation.get();
   {
     const auto alone = no_progress();
-    delete process->requests.insert(kept->key, operation.release());
+    end(process->requests.insert(kept->key, operation.release()));
   }
   look_after(*kept);
 }

@@ -59,7 +59,7 @@ class FetchBatch {
     ScopedTransfers transfers;
   };
   /// A launch takes 2.5 us of the host's time, in which a link between GPUs moves so many bytes.
-  static constexpr std::int64_t longer_than_a_launch = 1 << 20;
+  static constexpr std::int64_t longer_than_a_launch = 4 << 20;
   static constexpr std::size_t worth_of_messages = 4;
   static std::int64_t bytes_of(const std::vector<Pending>& messages);
   void end(const std::vector<Pending>& messages, int code);

@@ -56,14 +56,6 @@ Progress& progress() {
   return *all;
 }
 
-bool one_thread_at_a_time() {
-  static const bool one = [] {
-    int level = MPI_THREAD_MULTIPLE;
-    return process->own.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
-  }();
-  return one;
-}
-
 /// With several threads in the MPI, persistent requests are not looked after: they stay in the
 /// table while calls are about them.
 bool watchable(const Request& request) {
@@ -125,13 +117,25 @@ void start_thread() {
 
 }  // namespace
 
+bool one_thread_at_a_time() {
+  static const bool one = [] {
+    int level = MPI_THREAD_MULTIPLE;
+    return process->own.Query_thread(&level) == MPI_SUCCESS && level != MPI_THREAD_MULTIPLE;
+  }();
+  return one;
+}
+
+bool nobody_looks_after() {
+  return one_thread_at_a_time() && !gpu_announcements() && !process->sends_to_self.load(std::memory_order_relaxed) &&
+         progress().watched.empty();
+}
+
 bool deliver_if_there(Request& request, MPI_Request handle, FetchBatch& batch, int index) {
-  int done = 0;
   MPI_Status status;
-  if (process->own.Request_get_status(handle, &done, &status) != MPI_SUCCESS) return true;
-  if (!done) return false;
+  const auto news = request.ask(handle, status);
+  if (news == Request::News::none) return false;
   batch.about(index);
-  request.complete(status);
+  if (news == Request::News::complete) request.complete(status);
   return true;
 }
 

@@ -13,6 +13,11 @@
 
 namespace dunnage::mpi {
 
+/// Whether no two threads are in the MPI at a time. To be asked after MPI_Init.
+bool one_thread_at_a_time();
+/// Whether look_after() does nothing for any request.
+bool nobody_looks_after();
+
 /// A receive has been begun. Costs a few loads if there is nothing to do.
 void look_after(const Request& request);
 /// In a call that waits: delivers what has come. Does nothing with MPI_THREAD_MULTIPLE, where

@@ -2,7 +2,11 @@
 
 #include <utility>
 
+#include "mpi/process/process.hpp"
+
 namespace dunnage::mpi {
+
+std::atomic<std::size_t> special_requests{0};
 
 Request::Start Request::start(int& code) {
   code = copies_ ? copies_->gather() : MPI_SUCCESS;
@@ -40,11 +44,19 @@ int Request::complete(MPI_Status& status) {
   delivered = true;
   code_ = arrive(status);
   status_ = status;
+  if (ending_) ending_->ended(&status);
   if (copies_ && code_ == MPI_SUCCESS) code_ = copies_->deliver();
   return code_;
 }
 
+Request::News Request::ask(MPI_Request handle, MPI_Status& status) {
+  int done = 0;
+  if (process->own.Request_get_status(handle, &done, &status) != MPI_SUCCESS) return News::failed;
+  return done ? News::complete : News::none;
+}
+
 void Request::abandon() {
+  if (ending_ && !delivered) ending_->ended(nullptr);
   if (brings() || delivered) return;
   // A send that failed may have a receiver all the same, which reads its data.
   MPI_Status none;

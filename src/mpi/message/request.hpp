@@ -4,6 +4,7 @@
 // The program's request is the MPI's own. A Request stands beside it in process->requests.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -26,13 +27,27 @@ class Copies {
   virtual bool orphaned() const { return false; }
 };
 
+/// Requests that are persistent or consist of several messages. The MPI may have to be asked about
+/// other requests in their place.
+extern std::atomic<std::size_t> special_requests;
+
+/// Hears how a receive has ended that the MPI does.
+class Ending {
+ public:
+  virtual ~Ending() = default;
+  /// `status` is null if nobody knows what was received.
+  virtual void ended(const MPI_Status* status) = 0;
+};
+
 /// Not thread-safe: MPI lets one thread at a time complete a request.
 class Request {
  public:
   explicit Request(ErrorsOf errors = {}) : errors_(errors) {}
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
-  virtual ~Request() = default;
+  virtual ~Request() {
+    if (counted_) special_requests.fetch_sub(1, std::memory_order_relaxed);
+  }
 
   /// Whether this is a receive, which is completed before sends of one call are.
   virtual bool receives() const { return false; }
@@ -42,10 +57,15 @@ class Request {
   /// about such a request first calls go_on() or finish().
   virtual bool several() const { return false; }
   /// Moves such an operation on without waiting. Returns whether it has ended, of which the MPI has
-  /// then been told.
+  /// then been told. What it fetches goes with the thread's FetchBatch, if there is one.
   virtual bool go_on() { return true; }
   /// Returns when such an operation has ended and the MPI has been told.
   virtual void finish() {}
+  /// Whether the operation is complete. `handle`: what the MPI knows it by.
+  enum class News { none, complete, failed };
+  virtual News ask(MPI_Request handle, MPI_Status& status);
+  /// MPI_Cancel. Returns false if the MPI is to do it.
+  virtual bool cancel() { return inner != MPI_REQUEST_NULL; }
   /// Whether data must be put into the program's buffer when the MPI has completed the request.
   bool brings() const { return receives() || copies_; }
 
@@ -78,7 +98,15 @@ class Request {
   ErrorsOf errors() const { return copies_ && copies_->orphaned() ? errors_of_comm(MPI_COMM_WORLD) : errors_; }
   void raise_on(const ErrorsOf& errors) { errors_ = errors; }
   void attach_copies(std::shared_ptr<Copies> copies) { copies_ = std::move(copies); }
+  /// Before the request is found in the table.
+  void count_if_special() {
+    if (counted_ || !(persistent || several())) return;
+    counted_ = true;
+    special_requests.fetch_add(1, std::memory_order_relaxed);
+  }
   bool has_copies() const { return copies_ != nullptr; }
+  /// The operation is a receive by the MPI, whose end somebody wants to hear of.
+  void tell_end(std::unique_ptr<Ending> ending) { ending_ = std::move(ending); }
   /// Keeps something until the request ends.
   void keep(std::shared_ptr<void> kept) { kept_ = std::move(kept); }
 
@@ -96,8 +124,10 @@ class Request {
 
  private:
   ErrorsOf errors_;
+  bool counted_ = false;
   std::shared_ptr<Copies> copies_;  // null if the MPI has the program's own buffers
   std::shared_ptr<void> kept_;
+  std::unique_ptr<Ending> ending_;
   MPI_Status status_{};  // of the first complete(), which later calls return again
   int code_ = MPI_SUCCESS;
   int kept_error_ = MPI_SUCCESS;

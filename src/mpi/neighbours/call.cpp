@@ -3,6 +3,7 @@
 #include "mpi/message/attach.hpp"
 #include "mpi/message/handle.hpp"
 #include "mpi/neighbours/request.hpp"
+#include "mpi/process/failure.hpp"
 
 namespace dunnage::mpi {
 

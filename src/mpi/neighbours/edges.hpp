@@ -3,16 +3,10 @@
 
 #include <vector>
 
+#include "mpi/lines/edge_data.hpp"
 #include "mpi/neighbours/neighbourhood.hpp"
 
 namespace dunnage::mpi {
-
-/// What goes along one edge, or comes.
-struct EdgeData {
-  const void* buffer;
-  std::int64_t count;
-  MPI_Datatype type;
-};
 
 /// In the order of the neighbourhood's targets and sources.
 struct Edges {

@@ -52,6 +52,16 @@ bool tell(MPI_Comm comm, const std::map<int, T>& out, std::map<int, T>& in) {
 
 }  // namespace
 
+PublishedLine::~PublishedLine() {
+  if (!process->world) return;
+  auto& publications = process->world->publications;
+  refused_ ? publications.withdraw(place_) : publications.end(place_);
+}
+
+FoundLine::~FoundLine() {
+  if (!process->world) (void)place_.release();  // the sender's memory is no longer mapped
+}
+
 std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messages, const Edges* persistent) {
   auto lines = std::make_shared<Lines>();
   lines->announced_.resize(hood.targets.size());
@@ -61,7 +71,7 @@ std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messag
   auto* world = process->world.get();
   const auto near = [&](int rank) { return world && world->peers.near(static_cast<std::uint32_t>(rank)); };
 
-  std::map<int, std::unique_ptr<OutLine>> out;
+  std::map<int, std::unique_ptr<PublishedLine>> out;
   std::map<int, Invitation> invitations, invited;
   for (auto& [peer, places] : by_peer(hood.targets, self)) {
     auto& invitation = invitations[peer];
@@ -70,9 +80,9 @@ std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messag
     const auto published = world->publications.publish(line_size(places.size()), 1, nullptr, Stay::standing);
     if (!published) continue;
     invitation = {published->begin, published->serial, places.size()};
-    out[peer] = std::make_unique<OutLine>(static_cast<std::uint32_t>(rank), std::move(places), *published);
+    out[peer] = std::make_unique<PublishedLine>(static_cast<std::uint32_t>(rank), std::move(places), *published);
     if (!persistent) continue;
-    out[peer]->take(*persistent);
+    out[peer]->take(persistent->sends);
     out[peer]->watch_first();
   }
   const auto sources = by_peer(hood.sources, self);
@@ -90,7 +100,7 @@ std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messag
                                   line_size(places.size()));
     if (!found) continue;
     answer = 1;
-    lines->in_.push_back(std::make_unique<InLine>(static_cast<std::uint32_t>(rank), places, std::move(*found)));
+    lines->in_.push_back(std::make_unique<FoundLine>(static_cast<std::uint32_t>(rank), places, std::move(*found)));
   }
   well = tell(messages, accepted, answers) && well;
   for (auto& [peer, line] : out) {
@@ -100,15 +110,16 @@ std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messag
       line->refused();
   }
   if (persistent)
-    for (auto& line : lines->in_) guarded([&] { line->take(*persistent); });  // after an error fetch() tells it
+    for (auto& line : lines->in_)
+      guarded([&] { line->take(persistent->receives); });  // after an error fetch() tells it
   return lines->in_.empty() && lines->out_.empty() ? nullptr : lines;
 }
 
 int Lines::take(const Edges& edges) {
-  for (auto& line : out_) line->take(edges);
+  for (auto& line : out_) line->take(edges.sends);
   return guarded([&] {
     for (auto& line : in_)
-      if (line->take(edges)) plan_.reset();
+      if (line->take(edges.receives)) plan_.reset();
   });
 }
 

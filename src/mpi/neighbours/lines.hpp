@@ -4,11 +4,37 @@
 
 #include <memory>
 
-#include "mpi/neighbours/in_line.hpp"
+#include "mpi/lines/in_line.hpp"
+#include "mpi/lines/out_line.hpp"
 #include "mpi/neighbours/local_moves.hpp"
-#include "mpi/neighbours/out_line.hpp"
 
 namespace dunnage::mpi {
+
+/// A line that this rank has published.
+class PublishedLine : public OutLine {
+ public:
+  PublishedLine(std::uint32_t receiver, std::vector<std::size_t> edges, const Published& place)
+      : OutLine(receiver, std::move(edges), place.data), place_(place) {}
+  ~PublishedLine();
+  /// The receiver has no use for the line. Then it must be destroyed.
+  void refused() { refused_ = true; }
+
+ private:
+  const Published place_;
+  bool refused_ = false;
+};
+
+/// A line that another rank has published.
+class FoundLine : public InLine {
+ public:
+  FoundLine(std::uint32_t sender, std::vector<std::size_t> edges, transport::shm::Reading place)
+      : InLine(sender, std::move(edges), place.data()),
+        place_(std::make_unique<transport::shm::Reading>(std::move(place))) {}
+  ~FoundLine();
+
+ private:
+  std::unique_ptr<transport::shm::Reading> place_;
+};
 
 /// Not thread-safe: exchanges of one operation come one after the other.
 class Lines {
@@ -86,8 +112,8 @@ class Lines {
   bool add_to_plan(const InLine& line);
   void run_plan();
 
-  std::vector<std::unique_ptr<OutLine>> out_;
-  std::vector<std::unique_ptr<InLine>> in_;
+  std::vector<std::unique_ptr<PublishedLine>> out_;
+  std::vector<std::unique_ptr<FoundLine>> in_;
   std::vector<bool> announced_, watched_;
   std::optional<Plan> plan_;
   std::vector<std::shared_ptr<const device::Import>> mappings_;  // of plan_, while it runs

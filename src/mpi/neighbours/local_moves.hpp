@@ -5,8 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "mpi/lines/edge_buffers.hpp"
 #include "mpi/message/fetch_batch.hpp"
-#include "mpi/neighbours/edge_buffers.hpp"
+#include "mpi/neighbours/edges.hpp"
+#include "mpi/neighbours/neighbourhood.hpp"
 #include "pack/gpu/launch.hpp"
 
 namespace dunnage::mpi {

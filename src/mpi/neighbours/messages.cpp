@@ -26,10 +26,11 @@ std::int64_t most_elements(bool persistent) {
 }
 
 SendCall send_call(Hook hook, const EdgeData& data, const Edge& edge, int tags, MPI_Comm comm, bool persistent) {
-  return {hook, data.buffer, data.count, data.type, edge.peer, edge.tag + tags, comm, most_elements(persistent)};
+  return {hook, data.buffer, data.count, data.type, edge.peer, edge.tag + tags, comm, most_elements(persistent), true};
 }
 ReceiveCall receive_call(Hook hook, const EdgeData& data, const Edge& edge, MPI_Comm comm, bool persistent) {
-  return {hook, const_cast<void*>(data.buffer), data.count, data.type, edge.peer, comm, most_elements(persistent)};
+  return {hook, const_cast<void*>(data.buffer), data.count, data.type, edge.peer, edge.tag,
+          comm, most_elements(persistent),      true};
 }
 
 int begin_receive_from(const ReceiveCall& call, int tag, MPI_Request* request) {

@@ -76,6 +76,7 @@ struct Process {
   /// Whether even a contiguous call has something to do for us: to be counted, or to let orphans go
   /// on.
   std::atomic<bool> attention{false};
+  std::atomic<bool> channels{false};  // there is a channel (mpi/channels), so every message is to be looked at
   std::array<Count, hook_count> counts;
   std::atomic<std::uint64_t> tokens{0};          // tokens that have come
   std::atomic<std::uint32_t> tokens_to_self{0};  // tokens that this process has sent to itself and not received
@@ -84,6 +85,7 @@ struct Process {
   bool brief = false;                            // all receives since MPI_Init were looked at for the short tickets
   std::atomic<bool> takes_tokens{false};         // all receives since MPI_Init were looked at, and still are
   memory::StagingPool staging;
+  memory::Budget staged_sends;                     // packed bytes of host data that wait in staging memory
   std::unique_ptr<transport::peers::World> world;  // the ranks of this host that take tickets; null where none can
   /// Bytes from which a receive may meet a ticket, and a send must look at the length of its
   /// message.

@@ -4,13 +4,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
+#include "base/write_file.hpp"
 #include "device/driver.hpp"
 #include "mpi/process/process.hpp"
 
@@ -168,15 +168,14 @@ void report() try {
   }
   const auto json = to_json(sums, 1 + (together ? add_totals(sums, ranks - 1) : 0));
   const auto& output = process->settings.report;
-  if (output.kind == base::Output::text) {
+  const base::NoSigpipe guard;  // whoever read standard error may be gone
+  if (output.kind == base::Output::text)
     std::fputs(to_text(json).c_str(), stderr);
-    return;
-  }
-  std::ofstream file(output.path);
-  file << json.dump(2) << '\n';
-  if (!file.flush())
-    fmt::print(stderr, "dunnage: cannot write the report to DUNNAGE_REPORT={}; check that its folder exists\n",
-               output.path);
+  else if (!base::write_file(output.path, json.dump(2) + '\n'))
+    std::fputs(fmt::format("dunnage: cannot write the report to DUNNAGE_REPORT={}; check that its folder exists\n",
+                           base::one_line(output.path, base::longest_path))
+                   .c_str(),
+               stderr);
 } catch (const std::exception& e) {
   std::fprintf(stderr, "dunnage: no report: %s\n", e.what());
 }

@@ -9,11 +9,11 @@
 #include <cstring>
 
 #include "mpi/message/fetch_batch.hpp"
+#include "mpi/message/gpu_shared.hpp"
 #include "mpi/message/progress.hpp"
 #include "mpi/message/stage.hpp"
 #include "mpi/process/arrivals.hpp"
 #include "mpi/ways/gpu_offer.hpp"
-#include "mpi/ways/gpu_shared.hpp"
 #include "mpi/ways/registry.hpp"
 
 namespace dunnage::mpi {
@@ -83,8 +83,10 @@ class DirectSending : public transport::Sending {
 
 class DirectArrival : public transport::Arrival {
  public:
-  DirectArrival(const transport::shm::Incoming& incoming, std::int64_t size) : incoming_(incoming), size_(size) {}
+  DirectArrival(const transport::shm::Incoming& incoming, std::int64_t size)
+      : incoming_(incoming), size_(size), stamp_(incoming.stamp()) {}
   std::int64_t size() const override { return size_; }
+  transport::ChannelStamp stamp() const override { return stamp_; }
   int fetch(const memory::Landing& landing) override try {
     GpuSource source;
     if (const auto* head = incoming_.head())
@@ -133,6 +135,7 @@ class DirectArrival : public transport::Arrival {
 
   const transport::shm::Incoming incoming_;
   const std::int64_t size_;
+  const transport::ChannelStamp stamp_;
 };
 
 class DirectWay : public transport::Way {
@@ -147,8 +150,8 @@ class DirectWay : public transport::Way {
     const bool token = message.bytes < world.rendezvous.gpu_lengths_to(message.receiver).least_size();
     if (token) world.rendezvous.avoid(message.receiver, message.bytes);
     const auto outgoing =
-        token ? world.tokens.offer(message.receiver, message.bytes, message.tag, offer.head, offer.named)
-              : world.rendezvous.offer(message.receiver, message.bytes, message.tag, true, offer.named);
+        token ? world.tokens.offer(message.receiver, message.bytes, message.tag, offer.head, offer.named, message.stamp)
+              : world.rendezvous.offer(message.receiver, message.bytes, message.tag, true, offer.named, message.stamp);
     if (!outgoing) return nullptr;
     auto sending = std::make_unique<DirectSending>(*outgoing, message, std::move(offer));
     return sending->parcel() ? std::move(sending) : nullptr;

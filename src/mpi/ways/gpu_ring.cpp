@@ -3,8 +3,8 @@
 //
 // The sender's GPU packs into page-locked rings in shared memory, from where the receiver unpacks.
 // The receiver's end is that of the way `gpu_direct`, whose sender may turn to a ring too.
+#include "mpi/message/gpu_shared.hpp"
 #include "mpi/message/stage.hpp"
-#include "mpi/ways/gpu_shared.hpp"
 #include "mpi/ways/registry.hpp"
 
 namespace dunnage::mpi {

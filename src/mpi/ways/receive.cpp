@@ -2,11 +2,16 @@
 
 #include <algorithm>
 
+#include "mpi/lines/in_line.hpp"
 #include "mpi/message/attach.hpp"
+#include "mpi/message/fetch_batch.hpp"
+#include "mpi/message/handle.hpp"
 #include "mpi/message/orphans.hpp"
+#include "mpi/message/progress.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/status.hpp"
 #include "mpi/ways/registry.hpp"
+#include "transport/shm/patience.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -37,12 +42,13 @@ std::unique_ptr<Arrival> recognise(const Landing& landing, std::int64_t length) 
 
 /// Fetches what an announcement stands for and corrects the status. `bytes`: of the message as it
 /// came; then the true size. Returns an MPI error code, or nothing if the message is no
-/// announcement.
-std::optional<int> redeem(const Landing& landing, std::int64_t& bytes, MPI_Status& status) {
+/// announcement. `posting` hears of the message's channel.
+std::optional<int> redeem(const Landing& landing, std::int64_t& bytes, MPI_Status& status, Posting* posting) {
   if (!announcements_possible() || bytes > landing.capacity() || !may_be_announcement(bytes)) return std::nullopt;
   std::unique_ptr<Arrival> arrival;
   if (const int code = guarded([&] { arrival = recognise(landing, bytes); }); code != MPI_SUCCESS) return code;
   if (!arrival) return std::nullopt;
+  if (const auto stamp = arrival->stamp(); posting && stamp) posting->told(stamp);
   bytes = std::min(arrival->size(), landing.capacity());
   int code = MPI_ERR_TRUNCATE;
   if (arrival->size() > landing.capacity())
@@ -93,64 +99,221 @@ memory::Parcel stage(const ReceiveCall& call, Accepted& accepted) {
   return {};
 }
 
-/// Into the program's buffer.
-class InPlaceReceive : public Request {
+/// Whether a call is surely right, so that its message may come without the MPI's check.
+bool surely_right(const ReceiveCall& call) {
+  const auto* known = known_type(call.type);
+  return known && call.count >= 0 && (call.buffer || known->layout().true_lb != 0 || call.count * known->bytes() == 0);
+}
+
+/// For a receive that a channel counts, or that may hear of one; else null. Only receives into
+/// device memory hear of channels, so that others cost less.
+std::unique_ptr<Posting> posting_of(const ReceiveCall& call) {
+  if (call.apart) return nullptr;
+  const bool hears = channels_possible() && !surely_host(call.buffer);
+  if (!hears && !channel_counts_receive(call.comm, call.source, call.tag)) return nullptr;
+  return Posting::on(call.comm, call.source, call.tag);
+}
+
+/// A message that waits on its channel's line, as a status tells of it.
+void tell_status(InLine& line, int source, int tag, MPI_Status& status) {
+  const auto size = std::min(line.size(), line.buffers().bytes());
+  process->own.Status_set_elements_x(&status, MPI_BYTE, size);
+  process->own.Status_set_cancelled(&status, 0);
+  status.MPI_SOURCE = source;
+  status.MPI_TAG = tag;
+}
+
+/// Fetches a message that has come by a channel. What a device fetches goes with the thread's
+/// FetchBatch. Returns an MPI error code.
+int fetch(InLine& line) {
+  int code = MPI_SUCCESS;
+  line.take_in_place();
+  line.fetch([&](int failed) {
+    if (code == MPI_SUCCESS) code = failed;
+  });
+  return code;
+}
+
+/// A receive by the MPI or, if its message is the channel's next one, by a channel.
+class ReceiveRequest : public Request {
  public:
-  InPlaceReceive(memory::Buffer buffer, ErrorsOf errors) : Request(errors), landing_{std::move(buffer)} {}
+  /// `parcel`: empty if the MPI receives into the program's buffer.
+  ReceiveRequest(const ReceiveCall& call, memory::Buffer buffer, memory::Parcel parcel,
+                 std::unique_ptr<Posting> posting)
+      : Request(errors_of_comm(call.comm)),
+        source_(call.source),
+        tag_(call.tag),
+        parcel_(std::move(parcel)),
+        sender_(parcel_ ? sender_to_ask(parcel_.size, call.source, call.comm) : -1),
+        landing_{std::move(buffer), parcel_ ? &parcel_ : nullptr} {
+    if (posting) tell(std::move(posting));
+  }
+  const memory::Parcel& parcel() const { return parcel_; }
   bool receives() const override { return true; }
+  /// Channels are to hear of it.
+  void tell(std::unique_ptr<Posting> posting) {
+    posting_ = posting.get();
+    tell_end(std::move(posting));
+  }
+
+  // Of a receive that waits for a channel:
+  /// Makes the handle that stands for it.
+  int begin_wait(const ReceiveCall& call, MPI_Request* request) {
+    const EdgeData data{call.buffer, call.count, call.type};
+    guarded([&] { posting_->wait().line->take({&data, 1}); });  // after an error fetch() tells it
+    return begin_wait(request);
+  }
+  bool several() const override { return waits_; }
+  bool go_on() override {
+    MPI_Status status;
+    if (!delivered && ask(handle_, status) == News::complete) complete(status);
+    return delivered;
+  }
+  void finish() override {
+    FetchBatch batch;
+    unsigned rounds = 0;
+    for (transport::shm::Patience patience; !go_on(); patience.wait()) {
+      progress_receives();
+      if (++rounds % polls_between == 0) let_mpi_progress();
+    }
+    for (const auto& failure : batch.finish()) failed_later(failure.code);
+  }
+  News ask(MPI_Request handle, MPI_Status& status) override {
+    if (!waits_) return Request::ask(handle, status);
+    auto* line = posting_->wait().line;
+    if (!cancelled_ && line->news() != InLine::News::rung) return News::none;
+    tell_status(*line, source_, tag_, status);
+    if (cancelled_) process->own.Status_set_cancelled(&status, 1);
+    return News::complete;
+  }
+  bool cancel() override {
+    // Its message has been sent. Later receives count on it.
+    if (!waits_ && posting_ && posting_->message_sent()) return true;
+    if (!waits_) return Request::cancel();
+    if (!delivered) cancelled_ = cancelled_ || posting_->take_back();
+    return true;
+  }
 
  protected:
+  Start begin(int& code) override {
+    waits_ = cancelled_ = false;
+    if (!posting_ || !posting_->begin(static_cast<bool>(landing_.buffer))) return Start::by_mpi;
+    guarded([&] { posting_->wait().line->take(landing_.buffer, keeper_); });
+    code = begin_wait(&inner);
+    return code == MPI_SUCCESS ? Start::done : Start::failed;
+  }
   int arrive(MPI_Status& status) override {
-    if (!may_be_announcement(told_bytes(status))) return MPI_SUCCESS;
-    auto bytes = received_bytes(status);
-    return redeem(landing_, bytes, status).value_or(MPI_SUCCESS);
+    if (!waits_) return arrive_by_mpi(status);
+    auto* line = posting_->wait().line;
+    int code = MPI_SUCCESS;
+    if (!cancelled_) {
+      posting_->end_wait();
+      code = fetch(*line);
+    }
+    end_handle(handle_);
+    return code;
   }
 
  private:
-  const Landing landing_;
-};
-
-/// Into a parcel.
-class StagedReceive : public Request {
- public:
-  StagedReceive(memory::Buffer buffer, memory::Parcel parcel, int sender, ErrorsOf errors)
-      : Request(errors), parcel_(std::move(parcel)), landing_{std::move(buffer), &parcel_}, sender_(sender) {}
-  const memory::Parcel& parcel() const { return parcel_; }
-  bool receives() const override { return true; }
-
- protected:
-  int arrive(MPI_Status& status) override {
+  int begin_wait(MPI_Request* request) {
+    const int code = new_handle(&handle_);
+    if (code != MPI_SUCCESS) return code;
+    waits_ = true;
+    *request = handle_;
+    return MPI_SUCCESS;
+  }
+  int arrive_by_mpi(MPI_Status& status) {
+    if (!parcel_ && !may_be_announcement(told_bytes(status))) return MPI_SUCCESS;
     auto bytes = received_bytes(status);
-    if (const auto code = redeem(landing_, bytes, status)) return *code;
+    if (const auto code = redeem(landing_, bytes, status, posting_)) return *code;
+    if (!parcel_) return MPI_SUCCESS;
     tell_scatters(bytes, sender_);
     return deliver(parcel_, landing_.buffer, bytes);
   }
 
- private:
+  const int source_, tag_;
+  Posting* posting_ = nullptr;  // null if channels do not matter
   const memory::Parcel parcel_;
-  const Landing landing_;
   const int sender_;  // to be asked for announcements; the communicator may be gone by then
+  const Landing landing_;
+  const std::uint64_t keeper_ = next_keeper();
+  MPI_Request handle_ = MPI_REQUEST_NULL;
+  bool waits_ = false;  // for a channel
+  bool cancelled_ = false;
 };
-
 }  // namespace
 
-int settle_in_place(void* user, std::int64_t count, MPI_Datatype type, MPI_Status& status, MPI_Comm comm) try {
+int settle_in_place(void* user, std::int64_t count, MPI_Datatype type, MPI_Status& status, MPI_Comm comm,
+                    Posting* posting) try {
   auto bytes = received_bytes(status);
   if (!may_be_announcement(bytes)) return MPI_SUCCESS;
-  return raise_failure(comm, redeem({buffer_of(user, count, type)}, bytes, status).value_or(MPI_SUCCESS));
+  return raise_ended(comm, redeem({buffer_of(user, count, type)}, bytes, status, posting).value_or(MPI_SUCCESS));
 } catch (const std::exception&) {
   return raise(comm, MPI_ERR_NO_MEM);
 }
 
-int settle_staged(const memory::Parcel& parcel, const memory::Buffer& buffer, MPI_Status& status, MPI_Comm comm) {
+int settle_staged(const memory::Parcel& parcel, const memory::Buffer& buffer, MPI_Status& status, MPI_Comm comm,
+                  Posting* posting) {
   auto bytes = received_bytes(status);
-  if (const auto code = redeem({buffer, &parcel}, bytes, status)) return raise_failure(comm, *code);
+  if (const auto code = redeem({buffer, &parcel}, bytes, status, posting)) return raise_ended(comm, *code);
   tell_scatters(bytes, sender_to_ask(bytes, status.MPI_SOURCE, comm));
-  return raise_failure(comm, deliver(parcel, buffer, bytes));
+  return raise_ended(comm, deliver(parcel, buffer, bytes));
 }
 
+namespace {
+
+/// A blocking receive that waits for a channel.
+int receive_by_channel(const ReceiveCall& call, Posting& posting, MPI_Status* users) {
+  auto& line = *posting.wait().line;
+  const EdgeData data{call.buffer, call.count, call.type};
+  guarded([&] { line.take({&data, 1}); });  // after an error fetch() tells it
+  unsigned rounds = 0;
+  for (transport::shm::Patience patience; line.news() != InLine::News::rung; patience.wait()) {
+    progress_receives();
+    if (++rounds % polls_between == 0) let_mpi_progress();
+  }
+  posting.end_wait();
+  if (users != MPI_STATUS_IGNORE) tell_status(line, call.source, call.tag, *users);
+  const Accelerated counted(call.hook, line.size());
+  FetchBatch batch;
+  int code = fetch(line);
+  for (const auto& failure : batch.finish())
+    if (code == MPI_SUCCESS) code = failure.code;
+  return raise_ended(call.comm, code);
+}
+
+/// Tells a Posting the end of a call that has lasted as long as the receive.
+class EndOf {
+ public:
+  EndOf(Posting* posting, const MPI_Status& status) : posting_(posting), status_(status) {}
+  EndOf(const EndOf&) = delete;
+  EndOf& operator=(const EndOf&) = delete;
+  ~EndOf() {
+    if (!posting_) return;
+    if (!returned_)
+      posting_->not_begun();
+    else if (well_)
+      posting_->ended(&status_);
+    else
+      posting_->lost();
+  }
+  /// The call of the MPI has returned.
+  int operator()(int rc) {
+    returned_ = true;
+    well_ = rc == MPI_SUCCESS;
+    return rc;
+  }
+
+ private:
+  Posting* const posting_;
+  const MPI_Status& status_;
+  bool returned_ = false, well_ = false;
+};
+
+}  // namespace
+
 int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
-  if (meets_announcements_only(call)) {
+  if (meets_announcements_only(call) && (call.apart || !channel_counts_receive(call.comm, call.source, call.tag))) {
     see_host_message();
     answer_letters();
     StatusOr status(users);
@@ -160,64 +323,106 @@ int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
   }
   progress_orphans();
   answer_letters();
+  const auto posting = posting_of(call);
+  if (posting && posting->begin(surely_right(call))) return receive_by_channel(call, *posting, users);
   auto accepted = accept_receive(call);
   const auto parcel = stage(call, accepted);
-  if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
   StatusOr status(users);
+  EndOf end(posting.get(), *status);
+  if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
   if (!accepted) {
     if (!announcements_possible()) return take(call.buffer, call.count, call.type, users);
-    const int rc = take(call.buffer, call.count, call.type, status.get());
+    const int rc = end(take(call.buffer, call.count, call.type, status.get()));
     if (rc != MPI_SUCCESS || call.source == MPI_PROC_NULL) return rc;
-    return settle_in_place(call.buffer, call.count, call.type, *status.get(), call.comm);
+    return settle_in_place(call.buffer, call.count, call.type, *status.get(), call.comm, posting.get());
   }
   const Accelerated counted(call.hook, accepted.bytes());
   const Shown shown(parcel);
-  const int rc = take(shown.data(), shown.count(), shown.type(), status.get());
-  return rc == MPI_SUCCESS ? settle_staged(parcel, accepted.buffer, *status.get(), call.comm) : rc;
+  const int rc = end(take(shown.data(), shown.count(), shown.type(), status.get()));
+  return rc == MPI_SUCCESS ? settle_staged(parcel, accepted.buffer, *status.get(), call.comm, posting.get()) : rc;
 }
 
 int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request, Begin begin) {
   progress_orphans();
   answer_letters();
+  // A persistent receive tells channels at each start.
+  auto posting = persistent && !call.apart && channels_allowed() ? Posting::on(call.comm, call.source, call.tag)
+                                                                 : posting_of(call);
+  if (!persistent && posting && posting->begin(surely_right(call))) {
+    const Accelerated counted(call.hook, 0);
+    auto operation = std::make_unique<ReceiveRequest>(call, memory::Buffer(), memory::Parcel(), std::move(posting));
+    if (const int code = operation->begin_wait(call, request); code != MPI_SUCCESS) return raise(call.comm, code);
+    attach(*request, std::move(operation));
+    return MPI_SUCCESS;
+  }
   auto accepted = accept_receive(call);
   auto parcel = stage(call, accepted);
-  if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
+  if (accepted.error != MPI_SUCCESS) {
+    if (posting && !persistent) posting->not_begun();
+    return raise(call.comm, accepted.error);
+  }
   if (!accepted) {
-    auto watched = watch_receive(call.buffer, call.count, call.type, call.source, call.comm);
+    auto* const told = posting.get();
+    auto watched = watch_receive(call, std::move(posting));
     if (watched) watched->persistent = persistent;
-    return watch(begin(call.buffer, call.count, call.type), request, std::move(watched));
+    if (!watched && persistent && !call.apart && call.source != MPI_PROC_NULL) no_channels();
+    const int rc = begin(call.buffer, call.count, call.type);
+    if (rc != MPI_SUCCESS && told && !persistent) told->not_begun();
+    return watch(rc, request, std::move(watched));
   }
   const Accelerated counted(call.hook, accepted.bytes());
-  const int sender = sender_to_ask(accepted.bytes(), call.source, call.comm);
-  auto operation =
-      std::make_unique<StagedReceive>(accepted.buffer, std::move(parcel), sender, errors_of_comm(call.comm));
+  auto operation = std::make_unique<ReceiveRequest>(call, accepted.buffer, std::move(parcel), nullptr);
   operation->persistent = persistent;
+  auto* const told = posting.get();
+  if (posting) operation->tell(std::move(posting));
   const Shown shown(operation->parcel());
   const int rc = begin(shown.data(), shown.count(), shown.type());
-  if (rc == MPI_SUCCESS) attach(*request, std::move(operation));
+  if (rc == MPI_SUCCESS)
+    attach(*request, std::move(operation));
+  else if (told && !persistent)
+    told->not_begun();
   return rc;
 }
 
 ReceiveInside::ReceiveInside(const ReceiveCall& call)
-    : call_(call), accepted_(accept_receive(call)), parcel_(stage(call, accepted_)) {}
+    : call_(call), posting_(posting_of(call)), accepted_(accept_receive(call)), parcel_(stage(call, accepted_)) {
+  if (posting_) posting_->begin(false);
+}
 
 int ReceiveInside::settle(MPI_Status& status) const {
   if (call_.source == MPI_PROC_NULL) return MPI_SUCCESS;
-  if (parcel_) return settle_staged(parcel_, accepted_.buffer, status, call_.comm);
-  return announcements_possible() ? settle_in_place(call_.buffer, call_.count, call_.type, status, call_.comm)
-                                  : MPI_SUCCESS;
+  const auto settled = [&] {
+    if (parcel_) return settle_staged(parcel_, accepted_.buffer, status, call_.comm, posting_.get());
+    return announcements_possible()
+               ? settle_in_place(call_.buffer, call_.count, call_.type, status, call_.comm, posting_.get())
+               : MPI_SUCCESS;
+  };
+  const int code = settled();
+  if (posting_) posting_->ended(&status);
+  return code;
 }
 
-std::unique_ptr<Request> watch_receive(void* user, std::int64_t count, MPI_Datatype type, int source,
-                                       MPI_Comm comm) try {
-  if (!announcements_possible() || source == MPI_PROC_NULL || count <= 0 || type == MPI_DATATYPE_NULL) return nullptr;
-  const auto* known = known_type(type);
-  MPI_Count size = known ? known->bytes() : 0;
-  if (size == 0 && process->own.Type_size_x(type, &size) != MPI_SUCCESS) return nullptr;
-  std::int64_t bytes = 0;
-  if (!__builtin_mul_overflow(count, static_cast<std::int64_t>(size), &bytes) && !tickets_concern(bytes))
-    return nullptr;
-  return std::make_unique<InPlaceReceive>(buffer_of(user, count, type), errors_of_comm(comm));
+std::unique_ptr<Posting> posting_of(int source, int tag, MPI_Comm comm) {
+  auto posting = posting_of({{}, nullptr, 0, MPI_BYTE, source, tag, comm, 0});
+  if (posting) posting->begin(false);
+  return posting;
+}
+
+std::unique_ptr<Request> watch_receive(const ReceiveCall& call, std::unique_ptr<Posting> posting) try {
+  const auto may_be_announced = [&] {
+    if (!announcements_possible() || call.source == MPI_PROC_NULL || call.count <= 0) return false;
+    if (call.type == MPI_DATATYPE_NULL) return false;
+    const auto* known = known_type(call.type);
+    MPI_Count size = known ? known->bytes() : 0;
+    if (size == 0 && process->own.Type_size_x(call.type, &size) != MPI_SUCCESS) return false;
+    std::int64_t bytes = 0;
+    return __builtin_mul_overflow(call.count, static_cast<std::int64_t>(size), &bytes) || tickets_concern(bytes);
+  };
+  const bool announced = may_be_announced();
+  if (!announced && !posting) return nullptr;
+  auto buffer =
+      announced || (posting && surely_right(call)) ? buffer_of(call.buffer, call.count, call.type) : memory::Buffer();
+  return std::make_unique<ReceiveRequest>(call, std::move(buffer), memory::Parcel(), std::move(posting));
 } catch (const std::exception&) {
   return nullptr;  // without memory nothing can be done if an announcement comes
 }

@@ -4,11 +4,14 @@
 #include <utility>
 
 #include "mpi/message/attach.hpp"
+#include "mpi/message/gpu_shared.hpp"
+#include "mpi/message/handle.hpp"
 #include "mpi/message/orphans.hpp"
+#include "mpi/message/progress.hpp"
 #include "mpi/message/stage.hpp"
 #include "mpi/message/unfinished.hpp"
 #include "mpi/process/communicators.hpp"
-#include "mpi/ways/gpu_shared.hpp"
+#include "mpi/ways/by_channel.hpp"
 #include "mpi/ways/registry.hpp"
 
 namespace dunnage::mpi {
@@ -56,8 +59,9 @@ void ask_again(Outbound& message) {
 }
 
 /// The message as the ways see it. Nothing if it is none for them: too short, to nobody or to
-/// another world, or packed by the MPI's own rules.
-std::optional<Outbound> outbound(const SendCall& call) try {
+/// another world, or packed by the MPI's own rules. `stamp`: of its channel; null if the message is
+/// not about to be sent.
+std::optional<Outbound> outbound(const SendCall& call, const transport::ChannelStamp* stamp = nullptr) try {
   if (!announcements_possible() || call.dest < 0 || call.count <= 0) return std::nullopt;
   const auto* known = known_type(call.type);
   if (!known || known->bytes() == 0) {
@@ -71,8 +75,13 @@ std::optional<Outbound> outbound(const SendCall& call) try {
   if (rank < 0) return std::nullopt;
   const auto receiver = static_cast<std::uint32_t>(rank);
   if (!surely_host(call.buffer))
-    if (auto data = on_gpu(call.buffer, call.count, call.type, known))
-      return from_device(call, receiver, bytes, std::move(*data));
+    if (auto data = on_gpu(call.buffer, call.count, call.type, known)) {
+      auto message = from_device(call, receiver, bytes, std::move(*data));
+      if (stamp) message.stamp = *stamp;
+      if (stamp && !call.apart && channels_possible())
+        learn(Streams::of(call.comm, true), call.dest, call.tag, message);
+      return message;
+    }
   Outbound message{{}, receiver, call.tag, bytes};
   const bool contiguous = known->reason() == Reason::contiguous;
   const bool possible = (contiguous || known->reason() == Reason::accelerated) &&
@@ -135,6 +144,13 @@ struct Staged {
   memory::Parcel parcel;
 };
 
+/// False if sends that have not ended have too much data in staging memory, or if the data are in
+/// device memory.
+memory::Budget::Part part_of_staging(const memory::Buffer& buffer) {
+  if (buffer.packer()) return {};
+  return process->staged_sends.take(static_cast<std::uint64_t>(buffer.size()), process->settings.staging_memory);
+}
+
 /// Empty if the MPI is to be given the program's buffer, or if `accepted.error` tells why not.
 Staged stage(const SendCall& call, const std::optional<Outbound>& message) {
   const auto operation = operation_of(call.hook);
@@ -143,9 +159,18 @@ Staged stage(const SendCall& call, const std::optional<Outbound>& message) {
   auto& accepted = staged.accepted;
   if (!accepted) return staged;
   if (process->reporting && accepted.buffer.packer()) process->count(call.hook, staged_way(call, message, accepted));
+  auto part = part_of_staging(accepted.buffer);
+  if (!part && !accepted.buffer.packer()) {
+    process->count(call.hook, Reason::too_much_waits);
+    accepted.buffer = {};
+    return staged;
+  }
   const bool in_device = accepted.passed && operation != Operation::buffered_send;  // the host copies buffered sends
   staged.parcel = parcel_for(accepted.buffer, operation, accepted.bytes(), false, in_device);
-  if (staged.parcel) return staged;
+  if (staged.parcel) {
+    staged.parcel.staging.count_as(std::move(part));
+    return staged;
+  }
   process->count(call.hook, Reason::no_memory);
   if (accepted.buffer.device()) accepted.error = MPI_ERR_NO_MEM;
   accepted.buffer = {};
@@ -180,6 +205,31 @@ class Travels {
   bool travels_ = true;
 };
 
+/// A nonblocking send that goes by a channel.
+class ChannelSend : public Request {
+ public:
+  ChannelSend(const SendCall& call, ByChannel by, MPI_Request handle)
+      : Request(errors_of_comm(call.comm)), by_(std::move(by)), handle_(handle) {}
+  bool several() const override { return true; }
+  bool go_on() override {
+    if (!ended_ && by_.ended()) {
+      ended_ = true;
+      end_handle(handle_);
+    }
+    return ended_;
+  }
+  void finish() override {
+    if (!ended_) by_.wait();
+    go_on();
+  }
+  bool cancel() override { return true; }  // its receive has begun, so it succeeds
+
+ private:
+  const ByChannel by_;
+  const MPI_Request handle_;
+  bool ended_ = false;
+};
+
 /// A send whose announcement, or whose packed data, the MPI carries.
 class SendRequest : public Request {
  public:
@@ -191,13 +241,34 @@ class SendRequest : public Request {
         message_(std::move(message)),
         buffer_(std::move(buffer)),
         parcel_(std::move(parcel)) {}
+  /// Of a persistent send: channels are to know of it.
+  void tell(std::shared_ptr<Streams> streams) { streams_ = std::move(streams); }
+
+  bool several() const override { return by_.has_value(); }
+  bool go_on() override {
+    if (!ended_ && by_->ended()) {
+      ended_ = true;
+      end_handle(handle_);
+    }
+    return ended_;
+  }
+  void finish() override {
+    if (!ended_) by_->wait();
+    go_on();
+  }
 
   bool waits_for_receiver() const override { return sending_ && sending_->holds_buffer(); }
 
  protected:
   Start begin(int& code) override {
+    by_.reset();
+    transport::ChannelStamp stamp;
+    if (streams_ && call_.dest >= 0) by_ = by_channel(streams_, call_.dest, call_.tag, stamp);
+    if (by_) return begin_by_channel(code);
     if (message_) {
+      message_->stamp = stamp;
       if (message_->buffer.device()) ask_again(*message_);
+      if (channels_possible()) learn(streams_, call_.dest, call_.tag, *message_);
       if (auto sending = announce(call_.hook, *message_)) return begin_announced(std::move(sending), code);
     }
     if (parcel_) code = gather(parcel_, buffer_);
@@ -217,6 +288,19 @@ class SendRequest : public Request {
   }
 
  private:
+  Start begin_by_channel(int& code) {
+    by_->line->take(message_ ? message_->buffer : buffer_, keeper_);
+    code = by_->announce(call_.hook);
+    if (code == MPI_SUCCESS) code = new_handle(&handle_);
+    if (code != MPI_SUCCESS) {
+      by_->wait();
+      by_.reset();
+      return Start::failed;
+    }
+    ended_ = false;
+    inner = handle_;
+    return Start::done;
+  }
   /// Of a persistent send: a nonblocking send of our own stands behind the program's request.
   Start begin_announced(std::unique_ptr<Sending> sending, int& code) {
     const Accelerated counted(call_.hook, sending->bytes(), true);
@@ -235,6 +319,11 @@ class SendRequest : public Request {
   const memory::Parcel parcel_;
   std::unique_ptr<Sending> sending_;
   int moved_ = MPI_SUCCESS;
+  std::shared_ptr<Streams> streams_;  // of a persistent send, if channels are allowed
+  const std::uint64_t keeper_ = next_keeper();
+  std::optional<ByChannel> by_;  // how it goes since it was started last
+  MPI_Request handle_ = MPI_REQUEST_NULL;
+  bool ended_ = false;
 };
 
 }  // namespace
@@ -253,7 +342,16 @@ void avoid_length(std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm
 int send(const SendCall& call, Carry carry) {
   progress_orphans();
   const bool buffered = mode_of(call.hook) == Mode::buffered;  // the program gave memory for those
-  const auto message = buffered ? std::nullopt : outbound(call);
+  transport::ChannelStamp stamp;
+  int refused = MPI_SUCCESS;
+  if (const auto by = by_channel(call, stamp, refused)) {
+    const Accelerated counted(call.hook, 0);
+    const int code = by->announce(call);
+    by->wait();
+    return raise_failure(call.comm, code);
+  }
+  if (refused != MPI_SUCCESS) return refused;
+  const auto message = buffered ? std::nullopt : outbound(call, &stamp);
   if (const auto sending = message ? announce(call.hook, *message) : nullptr) {
     const Accelerated counted(call.hook, sending->bytes(), true);
     MPI_Request request = MPI_REQUEST_NULL;
@@ -277,7 +375,23 @@ int send(const SendCall& call, Carry carry) {
 int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   progress_orphans();
   const bool buffered = mode_of(call.hook) == Mode::buffered;
-  const auto message = buffered ? std::nullopt : outbound(call);
+  transport::ChannelStamp stamp;
+  int refused = MPI_SUCCESS;
+  if (const auto by = by_channel(call, stamp, refused)) {
+    const Accelerated counted(call.hook, 0);
+    int code = by->announce(call);
+    MPI_Request handle = MPI_REQUEST_NULL;
+    if (code == MPI_SUCCESS) code = new_handle(&handle);
+    if (code != MPI_SUCCESS) {
+      by->wait();
+      return raise_failure(call.comm, code);
+    }
+    *request = handle;
+    attach(handle, std::make_unique<ChannelSend>(call, *by, handle));
+    return MPI_SUCCESS;
+  }
+  if (refused != MPI_SUCCESS) return refused;
+  const auto message = buffered ? std::nullopt : outbound(call, &stamp);
   if (auto sending = message ? announce(call.hook, *message) : nullptr) {
     const Accelerated counted(call.hook, sending->bytes(), true);
     if (const int rc = start(*sending, call, false, request); rc != MPI_SUCCESS) return rc;
@@ -338,15 +452,34 @@ int init_send(const SendCall& call, MPI_Request* request, Carry carry) {
   if (!message && !buffered && accepted.buffer.device() && call.dest >= 0)
     if (const auto rank = world_rank(call.comm, call.dest); rank >= 0)
       message = from_device(call, static_cast<std::uint32_t>(rank), accepted.bytes(), accepted.buffer);
-  if (rc != MPI_SUCCESS || (!accepted && !message)) return rc;
+  if (rc != MPI_SUCCESS || call.dest == MPI_PROC_NULL) return rc;
+  const auto unseen = [&] {
+    if (!call.apart) no_channels();
+    return rc;
+  };
+  auto streams = !call.apart && channels_allowed() ? Streams::of(call.comm, true) : nullptr;
+  if (!accepted && !message) {
+    if (!channels_in_use() || !streams) return unseen();
+    if (guarded([&] { accepted.buffer = buffer_of(const_cast<void*>(call.buffer), call.count, call.type); }) !=
+        MPI_SUCCESS)
+      return unseen();
+  }
   auto operation = std::make_unique<SendRequest>(call, accepted.buffer, std::move(parcel), std::move(message));
   operation->persistent = true;
+  operation->tell(std::move(streams));
   attach(*request, std::move(operation));
   return rc;
 }
 
-SendInside::SendInside(const SendCall& call) {
-  const auto message = outbound(call);
+SendInside::SendInside(const SendCall& call) : call_(call) {
+  transport::ChannelStamp stamp;
+  if (auto by = by_channel(call, stamp, refused_)) {
+    by_channel_ = std::make_unique<ByChannel>(std::move(*by));
+    moved_ = by_channel_->announce(call);
+    return;
+  }
+  if (refused_ != MPI_SUCCESS) return;
+  const auto message = outbound(call, &stamp);
   sending_ = message ? announce(call.hook, *message) : nullptr;
   if (sending_) return;
   auto [accepted, parcel] = stage(call, message);
@@ -355,6 +488,8 @@ SendInside::SendInside(const SendCall& call) {
   parcel_ = std::move(parcel);
 }
 
+SendInside::~SendInside() = default;
+
 int SendInside::pack() {
   // The MPI keeps this thread until it has both messages, so all data are packed before.
   if (sending_) moved_ = sending_->move(false, [] {});  // the receiver hears of a failure too
@@ -362,6 +497,8 @@ int SendInside::pack() {
 }
 
 int SendInside::finish() {
+  if (by_channel_) by_channel_->wait();
+  if (by_channel_) return moved_;
   if (!sending_) return MPI_SUCCESS;
   const int finished = sending_->finish();
   return moved_ != MPI_SUCCESS ? moved_ : finished;

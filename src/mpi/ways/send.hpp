@@ -6,20 +6,10 @@
 #include "base/function_ref.hpp"
 #include "mpi/message/accept.hpp"
 #include "mpi/message/request.hpp"
+#include "mpi/ways/send_call.hpp"
 #include "transport/way.hpp"
 
 namespace dunnage::mpi {
-
-/// A sending call, with all integers of the widest type.
-struct SendCall {
-  Hook hook;
-  const void* buffer;
-  std::int64_t count;
-  MPI_Datatype type;
-  int dest, tag;
-  MPI_Comm comm;
-  std::int64_t most;  // the largest value of the call's count type
-};
 
 /// Calls the function that the program called, with another buffer.
 using Carry = base::FunctionRef<int(const void* buffer, std::int64_t count, MPI_Datatype type)>;
@@ -29,14 +19,23 @@ int send(const SendCall& call, Carry carry);
 int begin_send(const SendCall& call, MPI_Request* request, Carry carry);
 int init_send(const SendCall& call, MPI_Request* request, Carry carry);
 
+struct ByChannel;
+
 /// A message that goes to `dest` while the MPI is in a call of its own (MPI_Sendrecv): what the MPI
 /// is to be given in place of the program's buffer.
 class SendInside {
  public:
   explicit SendInside(const SendCall& call);
+  SendInside(const SendInside&) = delete;
+  SendInside& operator=(const SendInside&) = delete;
+  ~SendInside();
+  /// An MPI error code, if the MPI has refused the call.
+  int refused() const { return refused_; }
   /// An MPI error code, if the MPI cannot be given the data: the error handler is still to be
   /// called.
   int error() const { return error_; }
+  /// To whom the MPI is to send: to nobody, if the message goes by a channel.
+  int dest() const { return by_channel_ ? MPI_PROC_NULL : call_.dest; }
   /// Whether the MPI gets something else than the program's buffer.
   explicit operator bool() const { return sending_ || parcel_; }
   bool announced() const { return sending_ != nullptr; }
@@ -50,11 +49,14 @@ class SendInside {
   int finish();
 
  private:
+  const SendCall call_;
+  std::unique_ptr<ByChannel> by_channel_;
   std::unique_ptr<transport::Sending> sending_;
   memory::Buffer buffer_;
   memory::Parcel parcel_;
   int error_ = MPI_SUCCESS;
   int moved_ = MPI_SUCCESS;
+  int refused_ = MPI_SUCCESS;
 };
 
 /// An ordinary message is about to go to `dest`: if it has a ticket's length, no ticket to that

@@ -164,26 +164,12 @@ device::Borrowed& Transfers::lane_for(std::int64_t bytes) {
   return *second_;
 }
 
-std::vector<const Transfers::Move*> Transfers::begin_fused(const std::vector<Move>& moves) {
-  std::vector<const Move*> all, alone;
-  for (const auto& move : moves) all.push_back(&move);
-  if (moves.size() == 1) return all;  // by far the most frequent case
-  std::vector<pack::gpu::MoveRange> together;
-  bool layouts = false;  // a message is contiguous on neither side
-  for (const auto* move : all) {
-    const pack::gpu::MoveRange range{move->from, move->to, move->size};
-    if (move->size >= large || !fuses(range)) {
-      alone.push_back(move);
-      continue;
-    }
-    together.push_back(range);
-    layouts = layouts || !(move->from.recipe->recipe.contiguous(0, move->size) ||
-                           move->to.recipe->recipe.contiguous(0, move->size));
-  }
-  // The kernels that only pack or unpack are faster than those that walk two layouts.
-  if (together.size() < 2 || !layouts) return all;
-  launch_moves(gpu_, lane_, together);
-  return alone;
+std::vector<std::size_t> Transfers::begin_together(const std::vector<Move>& moves) {
+  if (moves.size() == 1) return {0};  // by far the most frequent case
+  std::vector<pack::gpu::MoveRange> ranges;
+  ranges.reserve(moves.size());
+  for (const auto& move : moves) ranges.push_back({move.from, move.to, move.size});
+  return pack::gpu::launch_together(gpu_, lane_, ranges, large);
 }
 
 Transfers::Transfers(device::Gpu& gpu, const std::vector<Move>& moves, std::size_t piece) : gpu_(gpu), lane_(gpu_) {
@@ -191,8 +177,8 @@ Transfers::Transfers(device::Gpu& gpu, const std::vector<Move>& moves, std::size
   std::vector<std::pair<Described, const Move*>> others;
   std::int64_t longest = 0;
   for (const auto& move : moves) kept_.push_back(move.keep);
-  for (const auto* alone : begin_fused(moves)) {
-    const auto& move = *alone;
+  for (const auto alone : begin_together(moves)) {
+    const auto& move = moves[alone];
     const auto n = move.size;
     const auto user = reinterpret_cast<std::uintptr_t>(move.to.buffer);
     const auto& from = move.from;

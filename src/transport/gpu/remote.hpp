@@ -92,8 +92,8 @@ class Transfers {
 
  private:
   class Scratch;
-  /// Begins the messages that share launches, and returns the others.
-  std::vector<const Move*> begin_fused(const std::vector<Move>& moves);
+  /// Begins the messages that share launches, and returns the places of the others.
+  std::vector<std::size_t> begin_together(const std::vector<Move>& moves);
   /// Bytes from which on messages go to two streams in turn. The copy engine then begins with the
   /// next message while it still waits for the last bytes of the one before.
   static constexpr std::int64_t large = 4 << 20;

@@ -6,10 +6,11 @@ namespace dunnage::transport::peers {
 
 using shm::Slot;
 
-std::optional<Outgoing> Rendezvous::offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu, Hold names) {
+std::optional<Outgoing> Rendezvous::offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu, Hold names,
+                                          const ChannelStamp& stamp) {
   const auto& memory = *peers_.memory(receiver);
   const auto kind = gpu && memory.header().brief ? Slot::brief : Slot::usual;
-  return slots_.offer({receiver, memory, size, tag, gpu, kind, {}, std::move(names)});
+  return slots_.offer({receiver, memory, size, tag, gpu, kind, {}, std::move(names), stamp});
 }
 
 /// The slot of `sender` whose ticket has that length, if it is offered to this process. Else null.

@@ -29,7 +29,7 @@ class Rendezvous {
   /// memory, and stay there. `names`: a hold of the memory that the operation names, if it names
   /// any. Returns nothing if there is no room.
   std::optional<Outgoing> offer(std::uint32_t receiver, std::int64_t size, int tag, bool gpu = false,
-                                Hold names = nullptr);
+                                Hold names = nullptr, const ChannelStamp& stamp = {});
   /// Makes room in shared memory for the data of such an operation, which will be packed after all.
   /// Returns false if there is none. `must`: exceeds the limit if necessary.
   bool make_room(const Outgoing& outgoing, bool must = false) { return slots_.make_room(outgoing, must); }

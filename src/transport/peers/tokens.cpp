@@ -7,7 +7,7 @@ namespace dunnage::transport::peers {
 using shm::Slot;
 
 std::optional<Outgoing> Tokens::offer(std::uint32_t receiver, std::int64_t size, int tag, std::span<const char> head,
-                                      Hold names) {
+                                      Hold names, const ChannelStamp& stamp) {
   const auto& memory = *peers_.memory(receiver);
   auto& theirs = memory.header();
   // The sender counts first and looks then. The receiver refuses first and looks at the count then.
@@ -15,7 +15,7 @@ std::optional<Outgoing> Tokens::offer(std::uint32_t receiver, std::int64_t size,
   theirs.tokens.fetch_add(1);
   std::optional<Outgoing> offered;
   if (theirs.takes_tokens.load())
-    offered = slots_.offer({receiver, memory, size, tag, true, Slot::token, head, std::move(names)});
+    offered = slots_.offer({receiver, memory, size, tag, true, Slot::token, head, std::move(names), stamp});
   if (!offered) theirs.tokens.fetch_sub(1);
   return offered;
 }

@@ -29,7 +29,7 @@ class Tokens {
   /// what a ticket would begin with. `names`: a hold of the memory that the operation names, if it
   /// names any. Returns nothing if there is no room, or if the receiver takes no tokens any more.
   std::optional<Outgoing> offer(std::uint32_t receiver, std::int64_t size, int tag, std::span<const char> head,
-                                Hold names = nullptr);
+                                Hold names = nullptr, const ChannelStamp& stamp = {});
 
   // The receiver's part.
   /// Whether a token may come to this process. One load.

@@ -27,7 +27,7 @@ std::unique_ptr<BroadcastRing> BroadcastRing::make(const Shape& shape) {
   const auto size = size_of(shape);
   if (!may_grow_to(size)) return nullptr;
   Name name{shape, 0, getpid(), -1};
-  base::Descriptor file(memfd_create(file_name, MFD_CLOEXEC));
+  base::Descriptor file(make_memory_file(file_name));
   if (!file || ftruncate(file.get(), static_cast<off_t>(size)) != 0 ||
       getrandom(&name.key, sizeof name.key, 0) != sizeof name.key)
     return nullptr;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -16,6 +18,14 @@ namespace dunnage::transport::shm {
 inline bool may_grow_to(std::size_t size) {
   rlimit limit;
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= size;
+}
+
+/// Makes such a file, which only processes of this user can open. Returns -1 if that fails.
+inline int make_memory_file(const char* name) {
+  const int file = memfd_create(name, MFD_CLOEXEC);
+  if (file < 0 || fchmod(file, 0600) == 0) return file;  // the kernel makes it for everybody
+  close(file);
+  return -1;
 }
 
 /// The path of a process' open file.

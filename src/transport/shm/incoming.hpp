@@ -24,6 +24,8 @@ class Incoming {
   std::int64_t carried() const { return shm::carried(slot(), slot_); }
   /// What a ticket would begin with, if a token came. Returns null if a ticket came.
   const unsigned char* head() const { return slot().kind == Slot::token ? sender_->header().heads[slot_] : nullptr; }
+  /// The channel of the message. To be asked before claim() and discard().
+  const ChannelStamp& stamp() const { return sender_->header().stamps[slot_]; }
   /// Claims data in a GPU's memory: this process gets them from there, until discard(). Waits until
   /// they can be read. Returns false if the sender packs them into shared memory, from where they
   /// are to be fetched, or if it has died.

@@ -86,6 +86,7 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> tokens{0};  // by senders: how many tokens are under way to here, or about to be
   alignas(64) Slot slots[transport::slots];
   unsigned char heads[transport::slots][head_size] = {};  // of operations with a token: what a ticket would begin with
+  ChannelStamp stamps[transport::slots] = {};             // of operations in a GPU's memory
 };
 
 /// The sender packs data in chunks that fit the second-level cache together with the user's data.

@@ -37,7 +37,7 @@ std::unique_ptr<Memory> Memory::map(int file, std::uint32_t ranks) {
 std::unique_ptr<Memory> Memory::make(const Identity& self, bool brief) {
   const auto size = data_begin(self.ranks) + data_size;
   if (!may_grow_to(size)) return nullptr;
-  const int made = memfd_create(name_of(self).c_str(), MFD_CLOEXEC);
+  const int made = make_memory_file(name_of(self).c_str());
   if (made < 0) return nullptr;
   const int file = fcntl(made, F_DUPFD_CLOEXEC, first_file);
   close(made);

@@ -84,6 +84,7 @@ std::optional<Outgoing> Slots::offer(Offer offer) {
   if (!region) return std::nullopt;
   if (offer.kind == Slot::token) s.name = Token::make(chance, own_.header().rank, *index);
   std::copy(offer.head.begin(), offer.head.end(), own_.header().heads[*index]);
+  own_.header().stamps[*index] = offer.stamp;
   s.receiver = offer.receiver;
   s.serial = next_serial_++;
   s.region = region->begin;

@@ -30,6 +30,7 @@ class Slots {
     Slot::Kind kind;
     std::span<const char> head;         // of an operation with a token: what a ticket would begin with
     std::shared_ptr<const void> keeps;  // lives until the operation is over
+    ChannelStamp stamp{};
   };
   /// Returns nothing if no slot is free that suits, or if there is no region for the data.
   std::optional<Outgoing> offer(Offer offer);

@@ -1,5 +1,6 @@
 // Calls that complete requests: which are ended, what is delivered, and what the statuses tell.
 #include "hooked.hpp"
+#include "mpi/message/attach.hpp"
 
 namespace dunnage::mpi::test {
 namespace {
@@ -250,6 +251,83 @@ TEST_F(Persistent, AStartThatFailsLeavesTheRequestInactive) {
   ASSERT_EQ(mpi.MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
   EXPECT_EQ(into, expected);
   ASSERT_EQ(mpi.MPI_Request_free(&request), MPI_SUCCESS);
+}
+
+class AskedFirst : public Hooked {};
+
+/// What becomes of an operation whose handle another one gets while the MPI is asked about it.
+TEST_F(AskedFirst, AHandleThatIsUsedAgainMeanwhileHidesNoOperation) {
+  const auto request = static_cast<MPI_Request>(0x77000001);
+  const auto begin = [&] {
+    auto operation = std::make_unique<Request>(errors_of_comm(MPI_COMM_SELF));
+    operation->persistent = true;  // so that the MPI is not asked
+    auto* const kept = operation.get();
+    attach(request, std::move(operation));
+    return kept;
+  };
+  auto* const first = begin();
+  {
+    const Asking asking;
+    auto* const second = begin();
+    {
+      const Asking inner;
+      EXPECT_EQ(inner.taken_out(key_of(request)).get(), second);
+    }
+    EXPECT_EQ(asking.taken_out(key_of(request)).get(), first);
+    EXPECT_EQ(asking.taken_out(key_of(request)), nullptr);
+    begin();
+    begin();
+  }
+  EXPECT_NE(std::unique_ptr<Request>(process->requests.erase(key_of(request))), nullptr);
+  EXPECT_EQ(special_requests.load(), 0u);
+}
+
+TEST_F(AskedFirst, TestsOfManyReceives) {
+  constexpr int n = 40;
+  const auto type = commit(columns());
+  for (const int how : {0, 1, 2}) {
+    std::vector<Memory> into(n, Memory(1, type, 0));
+    std::vector<MPI_Request> requests(n);
+    const auto bytes = into[0].packed().size();
+    for (int i = 0; i < n; ++i)
+      ASSERT_EQ(mpi.MPI_Irecv(into[i].data(), 1, type, 1, i, MPI_COMM_WORLD, &requests[i]), MPI_SUCCESS);
+    const auto test = [&](std::vector<int>& ended) {
+      int index = 0, flag = 0, count = 0;
+      std::vector<int> indices(n);
+      if (how == 0) {
+        ASSERT_EQ(mpi.MPI_Testany(n, requests.data(), &index, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        if (flag && index != MPI_UNDEFINED) ended.push_back(index);
+      } else if (how == 1) {
+        ASSERT_EQ(mpi.MPI_Testsome(n, requests.data(), &count, indices.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        ended.assign(indices.begin(), indices.begin() + (count == MPI_UNDEFINED ? 0 : count));
+      } else {
+        ASSERT_EQ(mpi.MPI_Testall(n, requests.data(), &flag, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        for (int i = 0; flag && i < n; ++i) ended.push_back(i);
+      }
+    };
+    std::vector<int> ended;
+    test(ended);
+    EXPECT_TRUE(ended.empty());
+    for (int k = 0; k < n; ++k) {
+      const int i = k * 7 % n;
+      const auto data = message(bytes, static_cast<unsigned>(i) + 1);
+      const auto expected = into[i].with(data);
+      fake::arrive(1, i, data);
+      ended.clear();
+      test(ended);
+      if (how == 2) {
+        EXPECT_EQ(ended.size(), k + 1 == n ? n : 0);
+        if (k + 1 < n) continue;
+      } else {
+        EXPECT_EQ(ended, std::vector<int>{i});
+        EXPECT_EQ(requests[i], MPI_REQUEST_NULL);
+      }
+      EXPECT_EQ(into[i], expected);
+    }
+    for (int i = 0; how == 2 && i < n; ++i) {
+      EXPECT_EQ(into[i].packed(), message(bytes, static_cast<unsigned>(i) + 1));
+    }
+  }
 }
 
 }  // namespace

@@ -98,6 +98,29 @@ TEST_F(Sends, AMessageBeyondTheLimitOfStagingIsLeftToTheMpi) {
   EXPECT_EQ(fake::taken_by(dest), (std::vector<fake::Message>{{tag, data.packed()}}));
 }
 
+TEST_F(Sends, WhatFillsStagingMemoryIsLeftToTheMpi) {
+  const auto type = commit(columns());
+  const Memory data(5, type, 12);
+  const auto size = static_cast<std::uint64_t>(data.packed().size());
+  const auto most = std::exchange(process->settings.staging_memory, 2 * size);
+  fake::habits.sends_wait = true;
+  MPI_Request requests[4];
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(mpi.MPI_Isend(data.data(), 5, type, dest, tag, MPI_COMM_WORLD, &requests[i]), MPI_SUCCESS);
+    EXPECT_EQ(fake::last_send_buffer() == data.data(), i >= 2) << i;
+  }
+  EXPECT_EQ(process->staged_sends.used(), 2 * size);
+  EXPECT_EQ(fake::taken_by(dest), (std::vector<fake::Message>(4, {tag, data.packed()})));
+  ASSERT_EQ(mpi.MPI_Waitall(4, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+  EXPECT_EQ(process->staged_sends.used(), 0u);
+
+  ASSERT_EQ(mpi.MPI_Send_init(data.data(), 5, type, dest, tag, MPI_COMM_WORLD, &requests[0]), MPI_SUCCESS);
+  EXPECT_EQ(process->staged_sends.used(), size);
+  ASSERT_EQ(mpi.MPI_Request_free(&requests[0]), MPI_SUCCESS);
+  EXPECT_EQ(process->staged_sends.used(), 0u);
+  process->settings.staging_memory = most;
+}
+
 TEST_F(Sends, OneHandleForAllEndedSendsHidesNoOtherRequest) {
   fake::habits.one_handle_for_ended_sends = true;
   const auto type = commit(columns());

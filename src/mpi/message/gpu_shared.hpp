@@ -40,6 +40,11 @@ plan::GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver);
 /// Whether the GPU of a rank of MPI_COMM_WORLD reads such device memory of this process, and the
 /// plan wants that of `bytes` bytes; goes a step towards it.
 bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, std::int64_t bytes);
+/// Whether the GPU of a rank of MPI_COMM_WORLD reads device memory of this process at such a place;
+/// goes a step towards it. Asks no plan.
+bool reads_memory_at(std::uint32_t receiver, const device::Place& place);
+/// Whether other ranks of this host ever read such memory, as far as that depends on settings.
+bool others_read_memory();
 /// Whether that is by rings in shared memory.
 constexpr bool by_rings(plan::GpuWay way) {
   return way == plan::GpuWay::shared_forced || way == plan::GpuWay::shared_unread;

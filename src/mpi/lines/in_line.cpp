@@ -1,4 +1,4 @@
-#include "mpi/neighbours/in_line.hpp"
+#include "mpi/lines/in_line.hpp"
 
 #include <cstring>
 
@@ -10,23 +10,38 @@ namespace dunnage::mpi {
 
 using transport::gpu::GpuSource;
 
-InLine::InLine(std::uint32_t sender, std::vector<std::size_t> edges, transport::shm::Reading line)
-    : sender_(sender),
-      edges_(std::move(edges)),
-      memory_(std::make_unique<transport::shm::Reading>(std::move(line))),
-      line_(const_cast<char*>(memory_->data()), edges_.size()) {}
-
-InLine::~InLine() {
-  if (!process->world) (void)memory_.release();  // the sender's memory is no longer mapped
+void InLine::begin(std::uint64_t exchange) {
+  begin_again(exchange);
+  line_.done(exchange - 1);  // also if that exchange failed here
 }
 
-void InLine::begin(std::uint64_t exchange) {
+void InLine::begin_again(std::uint64_t exchange) {
   exchange_ = exchange;
   news_ = News::none;
   copy_.reset();
   fetching_ = 0;
   ended_ = false;
-  line_.done(exchange - 1);  // also if that exchange failed here
+}
+
+std::int64_t InLine::size() {
+  // The description is far away, in the memory of another process, and most often as before.
+  if (!known_ || known_->described != line_.described())
+    known_.emplace(Known{line_.described(), line_.sources().front().size});
+  return known_->size;
+}
+
+bool InLine::fetch_known(const std::function<void(int)>& note) {
+  if (!known_ || !known_->move || known_->described != line_.described()) return false;
+  auto mapping = known_->mapping.lock();
+  if (!mapping) return false;
+  auto move = *known_->move;
+  move.keep = std::move(mapping);
+  ++fetching_;
+  const int code = fetch_to_device({known_->context, std::move(move), [this] {
+                                      if (--fetching_ == 0) end();
+                                    }});
+  if (code != MPI_SUCCESS) note(code);
+  return true;
 }
 
 InLine::News InLine::news() {
@@ -50,6 +65,12 @@ int InLine::fetch_one(std::size_t i, const GpuSource& source, std::shared_ptr<co
     const auto there = destination(driver, landing, source);
     const device::Scope scope(driver, there.context);
     auto remote = std::make_shared<const transport::gpu::Remote>(driver, source);
+    if (there.to && edges_.size() == 1 && !copy_) {
+      Known known{line_.described(), source.size, there.context, transport::gpu::Transfers::move(remote, *there.to),
+                  remote->mapping()};
+      known.move->keep = nullptr;
+      known_ = std::move(known);
+    }
     if (!there.to) {
       fetch_to_host(driver, *remote, landing);
       landing.finish();
@@ -86,6 +107,7 @@ void InLine::fetch(const std::function<void(int)>& note) {
     note(MPI_ERR_NO_MEM);
     return end();
   }
+  if (!copy_ && fetch_known(note)) return;
   ++fetching_;  // until all have been begun
   if (!copy_) {
     each([&](std::size_t i, const GpuSource& source) { return fetch_one(i, source, nullptr); }, line_.sources().data());

@@ -1,6 +1,7 @@
-#include "mpi/neighbours/edge_buffers.hpp"
+#include "mpi/lines/edge_buffers.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "mpi/message/buffer.hpp"
 
@@ -10,6 +11,11 @@ Side::Side(const EdgeData& data) : buffer(data.buffer), count(data.count), type(
   const auto* known = known_type(data.type);
   if (known && (known->reason() == plan::Reason::accelerated || known->reason() == plan::Reason::contiguous))
     type = known->number();
+}
+
+std::uint64_t next_keeper() {
+  static std::atomic<std::uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 bool Allocations::add(const memory::Buffer& buffer) {
@@ -29,7 +35,7 @@ bool Allocations::there() const {
          });
 }
 
-bool EdgeBuffers::take(const std::vector<EdgeData>& data, const std::vector<std::size_t>& places) {
+bool EdgeBuffers::take(std::span<const EdgeData> data, const std::vector<std::size_t>& places) {
   const auto as_before = [&] {
     if (all_.size() != places.size() || !there()) return false;
     for (std::size_t i = 0; i < places.size(); ++i)
@@ -49,6 +55,15 @@ bool EdgeBuffers::take(const std::vector<EdgeData>& data, const std::vector<std:
   }
   all_ = std::move(all);
   allocations_ = std::move(allocations);
+  return true;
+}
+
+bool EdgeBuffers::take(const memory::Buffer& buffer, std::uint64_t keeper) {
+  if (all_.size() == 1 && all_.front().side == Side(keeper) && there()) return false;
+  all_.clear();  // also if what follows throws
+  allocations_.clear();
+  allocations_.add(buffer);
+  all_.push_back({Side(keeper), buffer});
   return true;
 }
 

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include "mpi/neighbours/edge_buffers.hpp"
+#include "mpi/lines/edge_buffers.hpp"
 #include "transport/gpu/line.hpp"
 #include "transport/shm/publications.hpp"
 
@@ -14,18 +14,18 @@ namespace dunnage::mpi {
 class OutLine {
  public:
   using Published = transport::shm::Publications::Published;
-  /// `receiver`: its rank in MPI_COMM_WORLD. `edges`: places in Edges::sends, in the order in which
-  /// the receiver has them.
-  OutLine(std::uint32_t receiver, std::vector<std::size_t> edges, const Published& place);
+  /// `receiver`: its rank in MPI_COMM_WORLD. `edges`: places in the list of sends, in the order in
+  /// which the receiver has them. `memory`: line_size() bytes of shared memory, where a line is
+  /// made.
+  OutLine(std::uint32_t receiver, std::vector<std::size_t> edges, void* memory)
+      : receiver_(receiver), edges_(std::move(edges)), line_(memory, edges_.size()) {}
   OutLine(const OutLine&) = delete;
   OutLine& operator=(const OutLine&) = delete;
-  ~OutLine();
 
   const std::vector<std::size_t>& edges() const { return edges_; }
-  /// The receiver has no use for the line. Then it must be destroyed.
-  void refused() { refused_ = true; }
-  /// Takes the buffers of the exchanges to come.
-  void take(const Edges& edges);
+  /// Takes the buffers of the exchanges to come. Returns an MPI error code.
+  int take(std::span<const EdgeData> sends);
+  int take(const memory::Buffer& buffer, std::uint64_t keeper);
   /// Begins an exchange. Returns whether the data have been announced. If not, each of them is to
   /// be sent as a message.
   bool begin(std::uint64_t exchange);
@@ -33,14 +33,26 @@ class OutLine {
   void count(Hook hook) const;
   /// Before the first exchange, which is to go by the line if it can.
   void watch_first();
+
+  // Of a line that the receiver watches for each exchange that it is told of by other means:
+  void watch_always() { line_.use_messages(0, true); }
+  /// Announces an exchange, which the receiver waits for: in place if its GPU can read the buffers,
+  /// else by a copy. Returns an MPI error code; then the receiver hears of an error, too.
+  int announce(std::uint64_t exchange);
+  /// Announces an exchange by a copy: then this rank waits for nobody.
+  int announce_copy(std::uint64_t exchange);
   /// Whether the receiver has what was announced. This rank waits for that. If the receiver is
   /// late, makes a copy for it.
   bool ended();
+  /// Whether an exchange has ended, though there may have been others since.
+  bool ended(std::uint64_t exchange) { return exchange != exchange_ || ended(); }
   /// Whether something is announced that has not ended().
   bool under_way() const { return announced_; }
   std::uint32_t receiver() const { return receiver_; }
 
  private:
+  /// Whether the line is free and tells where the buffers are.
+  bool prepare(std::uint64_t exchange);
   /// Says where the buffers are. Returns whether the receiver's GPU can read them there.
   bool describe(std::uint64_t exchange);
   std::optional<std::vector<transport::gpu::GpuSource>> sources() const;
@@ -51,13 +63,11 @@ class OutLine {
 
   const std::uint32_t receiver_;
   const std::vector<std::size_t> edges_;
-  const Published place_;
   transport::gpu::LineSender line_;
   EdgeBuffers buffers_;
   std::uint64_t exchange_ = 0;
   bool described_ = false;  // the line tells of buffers_
   bool announced_ = false;
-  bool refused_ = false;
   /// From then on the receiver is late. Nothing until this rank waits for it.
   std::optional<std::chrono::steady_clock::time_point> late_;
 };

@@ -1,22 +1,29 @@
 // The buffers of some edges of an operation, which most often come again.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "memory/buffer.hpp"
-#include "mpi/neighbours/edges.hpp"
+#include "mpi/lines/edge_data.hpp"
 
 namespace dunnage::mpi {
 
 /// What a buffer is told by, from one call to the next.
 struct Side {
   Side(const EdgeData& data);
+  /// A buffer that somebody keeps who has that number.
+  explicit Side(std::uint64_t keeper) : buffer(nullptr), count(0), type(0), keeper(keeper) {}
   bool operator==(const Side&) const = default;
-  bool told() const { return type != 0 || count == 0; }
+  bool told() const { return keeper != 0 || type != 0 || count == 0; }
   const void* buffer;
   std::int64_t count;
   std::uint64_t type;  // KnownType::number(); 0 if it is not known, or not one that kernels move
+  std::uint64_t keeper = 0;
 };
+
+/// A number for somebody who keeps a buffer. Each call returns another. Thread-safe.
+std::uint64_t next_keeper();
 
 /// Allocations of device memory, by which it is known later whether they are still there.
 class Allocations {
@@ -39,7 +46,9 @@ class EdgeBuffers {
  public:
   /// Takes the buffers at some places of `data`. Returns whether one of them has changed. Throws
   /// device::Error, std::bad_alloc; then there are no buffers.
-  bool take(const std::vector<EdgeData>& data, const std::vector<std::size_t>& places);
+  bool take(std::span<const EdgeData> data, const std::vector<std::size_t>& places);
+  /// Takes one buffer that somebody keeps: no other buffer is taken with that number.
+  bool take(const memory::Buffer& buffer, std::uint64_t keeper);
   /// Whether the device memory is still that of the last take().
   bool there() const { return allocations_.there(); }
   std::size_t count() const { return all_.size(); }

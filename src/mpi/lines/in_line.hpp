@@ -3,8 +3,9 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
-#include "mpi/neighbours/edge_buffers.hpp"
+#include "mpi/lines/edge_buffers.hpp"
 #include "transport/gpu/line.hpp"
 #include "transport/shm/publications.hpp"
 
@@ -14,19 +15,30 @@ namespace dunnage::mpi {
 class InLine {
  public:
   using News = transport::gpu::LineReceiver::News;
-  /// `sender`: its rank in MPI_COMM_WORLD. `edges`: places in Edges::receives, in the order in
-  /// which the sender has them.
-  InLine(std::uint32_t sender, std::vector<std::size_t> edges, transport::shm::Reading line);
+  /// `sender`: its rank in MPI_COMM_WORLD. `edges`: places in the list of receives, in the order in
+  /// which the sender has them. `memory`: the line in the sender's shared memory.
+  InLine(std::uint32_t sender, std::vector<std::size_t> edges, const void* memory)
+      : sender_(sender), edges_(std::move(edges)), line_(const_cast<void*>(memory), edges_.size()) {}
   InLine(const InLine&) = delete;
   InLine& operator=(const InLine&) = delete;
-  ~InLine();
 
   const std::vector<std::size_t>& edges() const { return edges_; }
   /// Takes the buffers. Returns whether one has changed. Throws device::Error, std::bad_alloc.
-  bool take(const Edges& edges) { return buffers_.take(edges.receives, edges_); }
+  bool take(std::span<const EdgeData> receives) { return took(buffers_.take(receives, edges_)); }
+  void take(const memory::Buffer& buffer, std::uint64_t keeper) { took(buffers_.take(buffer, keeper)); }
+  /// Exchanges the buffers of two lines.
+  void swap_buffers(InLine& other) {
+    std::swap(buffers_, other.buffers_);
+    known_.reset();
+    other.known_.reset();
+  }
   const EdgeBuffers& buffers() const { return buffers_; }
 
   void begin(std::uint64_t exchange);
+  /// Begins the exchange of a line that this rank ends each time by fetch().
+  void begin_again(std::uint64_t exchange);
+  /// Of a line with one edge that has rung: bytes of the data.
+  std::int64_t size();
   /// Looks at the line. What it tells of an exchange does not change once it is not `none`.
   News news();
   /// What it told last.
@@ -42,6 +54,8 @@ class InLine {
   bool fetched() const { return fetching_ > 0; }
   /// Whether the exchange needs nothing more from the line.
   bool ended() const { return ended_; }
+  /// The exchange will not take place.
+  void forget() { ended_ = true; }
   /// Nothing more of the exchange is needed.
   void end() {
     line_.done(exchange_);
@@ -49,14 +63,27 @@ class InLine {
   }
 
  private:
+  /// What brings the data of a line with one edge, as long as the sender describes them no more.
+  struct Known {
+    std::uint64_t described;
+    std::int64_t size;
+    CUcontext context = nullptr;
+    std::optional<transport::gpu::Transfers::Move> move{};  // without what it keeps
+    std::weak_ptr<const device::Import> mapping{};
+  };
+  bool took(bool changed) {
+    if (changed) known_.reset();
+    return changed;
+  }
+  bool fetch_known(const std::function<void(int)>& note);
   int fetch_one(std::size_t i, const transport::gpu::GpuSource& source, std::shared_ptr<const void> keep);
   int place_one(std::size_t i, const char* from, std::int64_t size);
 
   const std::uint32_t sender_;
   const std::vector<std::size_t> edges_;
-  std::unique_ptr<transport::shm::Reading> memory_;
   transport::gpu::LineReceiver line_;
   EdgeBuffers buffers_;
+  std::optional<Known> known_;
   std::uint64_t exchange_ = 0;
   News news_ = News::none;
   std::optional<transport::gpu::Line::Copy> copy_;

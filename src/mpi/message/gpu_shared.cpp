@@ -1,4 +1,4 @@
-#include "mpi/ways/gpu_shared.hpp"
+#include "mpi/message/gpu_shared.hpp"
 
 #include "mpi/process/failure.hpp"
 
@@ -19,20 +19,31 @@ int pack_shared(const transport::shm::Outgoing& outgoing, const memory::Buffer& 
 
 namespace {
 
-bool read_by(std::uint32_t receiver, const pack::gpu::Described& data) {
+bool read_by(std::uint32_t receiver, const device::Place& place) {
   const auto& driver = *device::driver();
-  return process->world->gpu_proofs.read_by(receiver, [&] { return make_proof(driver, data.place); }) &&
-         (data.place.memory != device::Memory::device || data.place.device == gpu_use().proved);
+  return process->world->gpu_proofs.read_by(receiver, [&] { return make_proof(driver, place); }) &&
+         (place.memory != device::Memory::device || place.device == gpu_use().proved);
+}
+
+bool may_be_read(std::uint32_t receiver) {
+  return others_read_memory() && gpu_announcements() && process->world->peers.reaches(receiver);
 }
 
 }  // namespace
 
-bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, std::int64_t bytes) {
+bool others_read_memory() {
   const auto path = process->settings.gpu_path;
-  auto* world = process->world.get();
-  if (path == base::GpuPath::pass || path == base::GpuPath::staged || !world || !gpu_announcements()) return false;
-  if (!world->peers.reaches(receiver) || !in_one_piece(data)) return false;
-  return plan::gpu_way(process->model.gpu, bytes, true, 0, [&] { return read_by(receiver, data); }) == GpuWay::direct;
+  return path != base::GpuPath::pass && path != base::GpuPath::staged && process->world;
+}
+
+bool reads_memory_at(std::uint32_t receiver, const device::Place& place) {
+  return may_be_read(receiver) && read_by(receiver, place);
+}
+
+bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, std::int64_t bytes) {
+  if (!may_be_read(receiver) || !in_one_piece(data)) return false;
+  const auto reads = [&] { return read_by(receiver, data.place); };
+  return plan::gpu_way(process->model.gpu, bytes, true, 0, reads) == GpuWay::direct;
 }
 
 GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver) {
@@ -48,7 +59,7 @@ GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver) {
   // A token cannot say that the data are in shared memory.
   const auto most_shared = token ? 0 : static_cast<std::int64_t>(process->settings.ticket_memory);
   return plan::gpu_way(process->model.gpu, size, path != base::GpuPath::staged, most_shared,
-                       [&] { return read_by(receiver, *data); });
+                       [&] { return read_by(receiver, data->place); });
 }
 
 }  // namespace dunnage::mpi

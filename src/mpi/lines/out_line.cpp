@@ -1,11 +1,11 @@
-#include "mpi/neighbours/out_line.hpp"
+#include "mpi/lines/out_line.hpp"
 
 #include <cstring>
 
 #include "device/ipc.hpp"
 #include "mpi/message/device_landing.hpp"
+#include "mpi/message/gpu_shared.hpp"
 #include "mpi/process/failure.hpp"
-#include "mpi/ways/gpu_shared.hpp"
 
 namespace dunnage::mpi {
 
@@ -24,19 +24,18 @@ std::chrono::nanoseconds patience(std::int64_t bytes) {
 
 }  // namespace
 
-OutLine::OutLine(std::uint32_t receiver, std::vector<std::size_t> edges, const Published& place)
-    : receiver_(receiver), edges_(std::move(edges)), place_(place), line_(place.data, edges_.size()) {}
-
-OutLine::~OutLine() {
-  if (!process->world) return;
-  auto& publications = process->world->publications;
-  refused_ ? publications.withdraw(place_) : publications.end(place_);
+int OutLine::take(std::span<const EdgeData> sends) {
+  bool changed = true;  // also after an error
+  const int code = guarded([&] { changed = buffers_.take(sends, edges_); });
+  described_ = described_ && !changed;
+  return code;
 }
 
-void OutLine::take(const Edges& edges) {
+int OutLine::take(const memory::Buffer& buffer, std::uint64_t keeper) {
   bool changed = true;  // also after an error
-  guarded([&] { changed = buffers_.take(edges.sends, edges_); });
+  const int code = guarded([&] { changed = buffers_.take(buffer, keeper); });
   described_ = described_ && !changed;
+  return code;
 }
 
 std::optional<std::vector<GpuSource>> OutLine::sources() const {
@@ -67,19 +66,54 @@ void OutLine::watch_first() {
   line_.use_messages(0, described_);
 }
 
-bool OutLine::begin(std::uint64_t exchange) {
+bool OutLine::prepare(std::uint64_t exchange) {
   exchange_ = exchange;
   const bool free = line_.free();
   // What was announced before must not change while the receiver may read it.
   if (const bool there = buffers_.there(); !described_ || !there) described_ = free && there && describe(exchange);
-  announced_ = free && described_ && line_.watched(exchange);
+  return free && described_;
+}
+
+bool OutLine::begin(std::uint64_t exchange) {
+  announced_ = prepare(exchange) && line_.watched(exchange);
   if (announced_) {
     late_.reset();
     line_.ring(exchange);
   } else {
-    line_.use_messages(exchange, described_ || !free);
+    line_.use_messages(exchange, described_ || !line_.free());
   }
   return announced_;
+}
+
+int OutLine::announce(std::uint64_t exchange) {
+  announced_ = prepare(exchange);
+  if (!announced_) return announce_copy(exchange);
+  late_.reset();
+  line_.ring(exchange);
+  return MPI_SUCCESS;
+}
+
+int OutLine::announce_copy(std::uint64_t exchange) {
+  exchange_ = exchange;
+  announced_ = described_ = false;
+  std::vector<GpuSource> sizes(edges_.size());
+  for (std::size_t i = 0; i < buffers_.count(); ++i) sizes[i].size = buffers_.bytes(i);
+  line_.describe(exchange, sizes);
+  bool done = false;
+  const auto device_copy_is_read = [&] {
+    for (std::size_t i = 0; i < buffers_.count(); ++i) {
+      const auto* data = buffers_[i].device();
+      if (buffers_.bytes(i) > 0 && !(data && read_in_place_by(receiver_, *data, buffers_.bytes()))) return false;
+    }
+    return buffers_.bytes() > 0;
+  };
+  guarded([&] { done = device_copy_is_read() && copy_to_device(); });
+  int code = MPI_SUCCESS;
+  if (!done) code = guarded([&] { done = buffers_.count() == edges_.size() && copy_to_host(); });
+  if (code == MPI_SUCCESS && !done) code = MPI_ERR_NO_MEM;
+  if (code != MPI_SUCCESS) line_.replace(exchange, {});  // the receiver finds nothing there
+  line_.ring(exchange);
+  return code;
 }
 
 void OutLine::count(Hook hook) const {

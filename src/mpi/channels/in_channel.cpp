@@ -1,0 +1,72 @@
+#include "mpi/channels/in_channel.hpp"
+
+#include <algorithm>
+
+#include "mpi/channels/out_channel.hpp"
+#include "mpi/process/process.hpp"
+
+namespace dunnage::mpi {
+
+using transport::gpu::Channel;
+using transport::gpu::line_of;
+
+std::unique_ptr<InChannel> InChannel::join(const transport::ChannelStamp& stamp, std::uint64_t turn) {
+  auto found = process->world->published(stamp.sender, stamp.begin, stamp.serial, transport::gpu::channel_size);
+  if (!found) return nullptr;
+  auto channel = std::make_unique<InChannel>(stamp.sender, std::move(*found), turn);
+  return channel->channel_.join() ? std::move(channel) : nullptr;
+}
+
+InChannel::InChannel(std::uint32_t sender, transport::shm::Reading place, std::uint64_t turn)
+    : sender_(sender),
+      place_(std::make_unique<transport::shm::Reading>(std::move(place))),
+      channel_(const_cast<char*>(place_->data())),
+      since_(turn) {
+  for (std::uint64_t i = 0; i < Channel::depth; ++i)
+    lines_[i] =
+        std::make_unique<InLine>(sender_, std::vector<std::size_t>{0}, line_of(const_cast<char*>(place_->data()), i));
+}
+
+InChannel::~InChannel() {
+  if (!process->world) (void)place_.release();  // the sender's memory is no longer mapped
+}
+
+void InChannel::got(std::uint64_t turn, std::optional<std::uint64_t> message) {
+  if (turn < since_) return;
+  if (!learning_) return channel_.received_by_mpi();
+  if (!message) return got_.push_back(turn);
+  const auto later = std::count_if(got_.begin(), got_.end(), [&](std::uint64_t other) { return other > turn; });
+  channel_.begin(*message + 1 + static_cast<std::uint64_t>(later));
+  since_ = turn;
+  got_.clear();
+  learning_ = false;
+}
+
+InChannel::Begun InChannel::begin(ChannelReceive& wait) {
+  if (learning_ || by_mpi_ > 0) return Begun::uncounted;
+  auto& line = *lines_[channel_.counted() % Channel::depth];
+  if (!line.ended()) return Begun::uncounted;
+  const auto [message, by_channel] = channel_.receive();
+  if (!by_channel) return Begun::by_mpi;
+  line.begin_again(exchange_of(message));
+  wait = {message, &line};
+  waits_.push_back(&wait);
+  return Begun::by_channel;
+}
+
+void InChannel::end_wait(const ChannelReceive& wait) { std::erase(waits_, &wait); }
+
+bool InChannel::take_back(const ChannelReceive& wait) {
+  if (!channel_.take_back(wait.message)) return false;
+  auto place = std::find(waits_.begin(), waits_.end(), &wait);
+  for (place = waits_.erase(place); place != waits_.end(); ++place) {
+    auto& later = **place;
+    auto* line = lines_[(later.message - 1) % Channel::depth].get();
+    line->swap_buffers(*later.line);
+    later = {later.message - 1, line};
+  }
+  lines_[channel_.counted() % Channel::depth]->forget();
+  return true;
+}
+
+}  // namespace dunnage::mpi

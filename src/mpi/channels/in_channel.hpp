@@ -1,0 +1,65 @@
+// The receiver's end of a channel (transport/gpu/channel.hpp) with the lines by which messages
+// come, and what this rank knows of the receives that may get the channel's messages.
+//
+// At first this rank learns. It does not know which receives had begun before it heard of the
+// channel. But a receive that began later and has got message n tells it: all receives that began
+// before that receive have got messages before n. MPI does not let one overtake another.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "mpi/lines/in_line.hpp"
+#include "transport/gpu/channel.hpp"
+
+namespace dunnage::mpi {
+
+/// A receive that waits for a message of a channel.
+struct ChannelReceive {
+  std::uint64_t message = 0;
+  InLine* line = nullptr;
+};
+
+/// Not thread-safe.
+class InChannel {
+ public:
+  /// `turn`: of the next receive on the communicator. Returns null if there is no such channel any
+  /// more.
+  static std::unique_ptr<InChannel> join(const transport::ChannelStamp& stamp, std::uint64_t turn);
+  InChannel(std::uint32_t sender, transport::shm::Reading place, std::uint64_t turn);
+  InChannel(const InChannel&) = delete;
+  InChannel& operator=(const InChannel&) = delete;
+  ~InChannel();
+
+  /// A receive of this source and tag begins that gets a message of the MPI, or ends.
+  void begin_by_mpi() { ++by_mpi_; }
+  void end_by_mpi() { --by_mpi_; }
+  /// A receive that began as number `turn` has got a message of the MPI. `message`: its number, if
+  /// that is known.
+  void got(std::uint64_t turn, std::optional<std::uint64_t> message);
+  /// A receive is about to begin, and no other is under way that might get its message without
+  /// naming source and tag. Returns whether it waits for the channel; `wait` is kept until
+  /// end_wait() or take_back().
+  enum class Begun { uncounted, by_mpi, by_channel };
+  Begun begin(ChannelReceive& wait);
+  /// The last receive of those that were counted has not begun, because the MPI refused it.
+  void not_begun() { channel_.not_begun(); }
+  void end_wait(const ChannelReceive& wait);
+  /// The receive is cancelled. Returns false if its message has been sent.
+  bool take_back(const ChannelReceive& wait);
+
+ private:
+  const std::uint32_t sender_;
+  std::unique_ptr<transport::shm::Reading> place_;
+  transport::gpu::ChannelReceiver channel_;
+  bool learning_ = true;
+  std::uint64_t since_;                 // receives that began before this turn do not matter
+  std::vector<std::uint64_t> got_;      // while it learns: the turns of receives that have got messages
+  unsigned by_mpi_ = 0;                 // receives of this source and tag that are under way and not counted
+  std::vector<ChannelReceive*> waits_;  // by message
+  std::array<std::unique_ptr<InLine>, transport::gpu::Channel::depth> lines_;
+};
+
+}  // namespace dunnage::mpi

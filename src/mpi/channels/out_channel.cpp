@@ -1,0 +1,36 @@
+#include "mpi/channels/out_channel.hpp"
+
+#include "mpi/process/process.hpp"
+
+namespace dunnage::mpi {
+
+using transport::gpu::Channel;
+using transport::gpu::line_of;
+
+std::unique_ptr<OutChannel> OutChannel::make(std::uint32_t receiver) {
+  const auto place = process->world->publications.publish(transport::gpu::channel_size, 1, nullptr,
+                                                          transport::shm::Publications::Stay::standing);
+  return place ? std::make_unique<OutChannel>(receiver, *place) : nullptr;
+}
+
+OutChannel::OutChannel(std::uint32_t receiver, const OutLine::Published& place)
+    : receiver_(receiver), place_(place), channel_(place.data) {
+  // All lines must be there before the receiver can look at one.
+  for (std::uint64_t i = 0; i < Channel::depth; ++i) {
+    lines_[i] = std::make_unique<OutLine>(receiver_, std::vector<std::size_t>{0}, line_of(place_.data, i));
+    lines_[i]->watch_always();
+  }
+}
+
+OutChannel::~OutChannel() {
+  // A receiver that has not joined may be about to look at the memory, which therefore stays.
+  if (channel_.close() && process->world) process->world->publications.end(place_);
+}
+
+transport::ChannelStamp OutChannel::stamp(std::uint64_t message) const {
+  return {place_.begin, place_.serial, message, static_cast<std::uint32_t>(process->rank)};
+}
+
+OutLine& OutChannel::line(std::uint64_t message) { return *lines_[message % Channel::depth]; }
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,39 @@
+// The sender's end of a channel (transport/gpu/channel.hpp) with the lines by which messages go.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "mpi/lines/out_line.hpp"
+#include "transport/gpu/channel.hpp"
+
+namespace dunnage::mpi {
+
+/// Not thread-safe.
+class OutChannel {
+ public:
+  /// `receiver`: its rank in MPI_COMM_WORLD. Returns null if there is no memory.
+  static std::unique_ptr<OutChannel> make(std::uint32_t receiver);
+  OutChannel(std::uint32_t receiver, const OutLine::Published& place);
+  OutChannel(const OutChannel&) = delete;
+  OutChannel& operator=(const OutChannel&) = delete;
+  ~OutChannel();
+
+  /// Counts a message that is about to be sent.
+  transport::gpu::ChannelSender::Sent send() { return channel_.send(); }
+  /// The line by which an awaited message goes, as exchange number exchange_of(message).
+  OutLine& line(std::uint64_t message);
+  /// What a message by the MPI tells of the channel.
+  transport::ChannelStamp stamp(std::uint64_t message) const;
+
+ private:
+  const std::uint32_t receiver_;
+  const OutLine::Published place_;
+  transport::gpu::ChannelSender channel_;
+  std::array<std::unique_ptr<OutLine>, transport::gpu::Channel::depth> lines_;
+};
+
+/// Lines number exchanges from 1 on.
+constexpr std::uint64_t exchange_of(std::uint64_t message) { return message + 1; }
+
+}  // namespace dunnage::mpi

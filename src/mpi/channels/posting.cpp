@@ -1,0 +1,87 @@
+#include "mpi/channels/posting.hpp"
+
+namespace dunnage::mpi {
+
+Posting::Posting(std::shared_ptr<Streams> streams, int source, int tag)
+    : streams_(std::move(streams)), source_(source), tag_(tag) {}
+
+Posting::~Posting() {
+  if (kind_ == Kind::waits) channel_->end_wait(wait_);
+}
+
+std::unique_ptr<Posting> Posting::on(MPI_Comm comm, int source, int tag) {
+  if (source == MPI_PROC_NULL || comm == MPI_COMM_NULL) return nullptr;
+  auto streams = Streams::of(comm, true);
+  return streams ? std::make_unique<Posting>(std::move(streams), source, tag) : nullptr;
+}
+
+bool Posting::begin(bool may_wait) {
+  turn_ = streams_->next_turn();
+  stamp_ = {};
+  channel_ = nullptr;
+  if (source_ == MPI_ANY_SOURCE || tag_ == MPI_ANY_TAG) {
+    kind_ = Kind::wildcard;
+    ++streams_->wildcards;
+    return false;
+  }
+  channel_ = streams_->from(source_, tag_);
+  kind_ = Kind::unknown;
+  if (!channel_) return false;
+  const auto begun = may_wait && streams_->wildcards == 0 ? channel_->begin(wait_) : InChannel::Begun::uncounted;
+  kind_ = begun == InChannel::Begun::by_channel ? Kind::waits
+          : begun == InChannel::Begun::by_mpi   ? Kind::counted
+                                                : Kind::uncounted;
+  if (kind_ == Kind::uncounted) channel_->begin_by_mpi();
+  return kind_ == Kind::waits;
+}
+
+void Posting::end_wait() {
+  channel_->end_wait(wait_);
+  kind_ = Kind::counted;
+}
+
+bool Posting::take_back() {
+  if (!channel_->take_back(wait_)) return false;
+  kind_ = Kind::counted;
+  return true;
+}
+
+void Posting::not_begun() {
+  const auto kind = std::exchange(kind_, Kind::counted);
+  if (kind == Kind::counted) channel_->not_begun();
+  if (kind == Kind::wildcard) --streams_->wildcards;
+  if (kind == Kind::uncounted) channel_->end_by_mpi();
+}
+
+void Posting::lost() {
+  if (kind_ == Kind::counted) {
+    channel_->not_begun();
+    channel_->begin_by_mpi();
+  }
+  kind_ = Kind::counted;
+}
+
+void Posting::ended(const MPI_Status* status) {
+  const auto kind = std::exchange(kind_, Kind::counted);
+  if (kind == Kind::counted) return;
+  // It has got a message or none. As long as it is under way, no other receive is counted.
+  if (!status || (kind == Kind::wildcard && untold_)) return;
+  if (kind == Kind::wildcard) --streams_->wildcards;
+  if (kind == Kind::uncounted) channel_->end_by_mpi();
+  int cancelled = 0;
+  if (!untold_ && process->own.Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled) return;
+  const int source = kind == Kind::wildcard ? status->MPI_SOURCE : source_;
+  const int tag = kind == Kind::wildcard ? status->MPI_TAG : tag_;
+  auto* channel = streams_->from(source, tag);
+  if (channel) return channel->got(turn_, stamp_ ? std::optional(stamp_.number) : std::nullopt);
+  if (stamp_) streams_->join(source, tag, stamp_);
+}
+
+void taken_by_probe(MPI_Comm comm, const MPI_Status& status) {
+  if (!channels_in_use()) return;
+  const auto streams = Streams::of(comm, false);
+  auto* channel = streams ? streams->from(status.MPI_SOURCE, status.MPI_TAG) : nullptr;
+  if (channel) channel->got(streams->next_turn(), std::nullopt);
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,64 @@
+// A receive as the channels of its communicator see it, from its beginning to its end.
+#pragma once
+
+#include <memory>
+
+#include "mpi/channels/streams.hpp"
+#include "mpi/message/request.hpp"
+
+namespace dunnage::mpi {
+
+/// Of a receive that the MPI does, the Request tells it the end. Not thread-safe.
+class Posting : public Ending {
+ public:
+  /// `source`, `tag`: as the program gives them.
+  Posting(std::shared_ptr<Streams> streams, int source, int tag);
+  Posting(const Posting&) = delete;
+  Posting& operator=(const Posting&) = delete;
+  /// If nobody has told the end of the receive, its channel is not used any more, because the
+  /// receive may be under way.
+  ~Posting() override;
+  /// For a receive on that communicator. Null if it does not matter to channels.
+  static std::unique_ptr<Posting> on(MPI_Comm comm, int source, int tag);
+
+  /// The receive is about to begin. `may_wait`: it can wait for a channel. Returns whether it does;
+  /// else the MPI is to do it.
+  bool begin(bool may_wait);
+  /// Of a receive that waits for a channel.
+  const ChannelReceive& wait() const { return wait_; }
+  void end_wait();
+  /// Of a receive that the MPI does, and that has begun: whether its message is surely on its way.
+  bool message_sent() const { return channel_ && kind_ == Kind::counted; }
+  bool take_back();
+
+  /// The MPI has refused the receive.
+  void not_begun();
+  /// A call of the MPI has failed, and has received a message, which was too long, or none. The
+  /// channel is not used any more.
+  void lost();
+  /// The message that has come tells of a channel.
+  void told(const transport::ChannelStamp& stamp) { stamp_ = stamp; }
+  /// The status will tell nothing, and the receive cannot be cancelled.
+  void expect_no_status() { untold_ = true; }
+  /// The MPI has ended the receive. `status` is null if nobody knows what it has received. Then its
+  /// channel is not used any more, unless the receive was counted.
+  void ended(const MPI_Status* status) override;
+
+ private:
+  /// `unknown`: there was no channel when the receive began. `counted`: the channel knows all of
+  /// it.
+  enum class Kind { unknown, counted, uncounted, wildcard, waits };
+  const std::shared_ptr<Streams> streams_;
+  const int source_, tag_;
+  Kind kind_ = Kind::counted;
+  bool untold_ = false;
+  std::uint64_t turn_ = 0;
+  InChannel* channel_ = nullptr;  // of source and tag, when the receive began
+  ChannelReceive wait_;
+  transport::ChannelStamp stamp_{};
+};
+
+/// A probe has taken a message out of the order in which receives get messages.
+void taken_by_probe(MPI_Comm comm, const MPI_Status& status);
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,78 @@
+#include "mpi/channels/streams.hpp"
+
+#include "device/ipc.hpp"
+#include "mpi/message/progress.hpp"
+#include "mpi/process/attribute.hpp"
+#include "mpi/process/gpu_use.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+/// Each takes 8 KiB of shared memory.
+constexpr unsigned most_channels = 4096;
+unsigned channels_made = 0;
+bool some_unseen = false;
+
+Attribute<std::shared_ptr<Streams>> all_streams;
+
+}  // namespace
+
+bool channels_allowed() { return process->world && process->settings.channels && one_thread_at_a_time(); }
+
+bool channels_possible() { return gpu_announcements() && !some_unseen && channels_allowed(); }
+
+void no_channels() { some_unseen = true; }
+
+std::shared_ptr<Streams> Streams::of(MPI_Comm comm, bool make) {
+  if (comm == MPI_COMM_NULL || !channels_allowed()) return nullptr;
+  std::shared_ptr<Streams>* found = nullptr;
+  if (!all_streams.find(comm, found)) return nullptr;
+  if (!found && make) {
+    int between = 0;
+    if (process->own.Comm_test_inter(comm, &between) != MPI_SUCCESS || between) return nullptr;
+    found = all_streams.put(comm, std::make_unique<std::shared_ptr<Streams>>(std::make_shared<Streams>()));
+  }
+  return found ? *found : nullptr;
+}
+
+namespace {
+
+const Streams* streams_of(MPI_Comm comm) {
+  std::shared_ptr<Streams>* found = nullptr;
+  return comm != MPI_COMM_NULL && all_streams.find(comm, found) && found ? found->get() : nullptr;
+}
+
+}  // namespace
+
+bool has_channel_to(MPI_Comm comm, int dest, int tag) {
+  const auto* streams = streams_of(comm);
+  return streams && streams->to(dest, tag);
+}
+
+bool has_channel_from(MPI_Comm comm, int source, int tag) {
+  const auto* streams = streams_of(comm);
+  if (!streams) return false;
+  return source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG ? streams->receives() : streams->from(source, tag) != nullptr;
+}
+
+OutChannel* Streams::learn(int dest, int tag, std::uint32_t receiver, const device::Place& memory) {
+  auto& out = out_[key(dest, tag)];
+  if (++out.messages < 2 || channels_made >= most_channels || !channels_possible()) return nullptr;
+  out.messages = 0;
+  if (!device::export_of(*device::driver(), memory, process->rank)) return nullptr;
+  out.channel = OutChannel::make(receiver);
+  if (!out.channel) return nullptr;
+  ++channels_made;
+  process->channels.store(true, std::memory_order_relaxed);
+  return out.channel.get();
+}
+
+InChannel* Streams::join(int source, int tag, const transport::ChannelStamp& stamp) {
+  if (!channels_possible()) return nullptr;
+  auto channel = InChannel::join(stamp, turn_);
+  if (!channel) return nullptr;
+  process->channels.store(true, std::memory_order_relaxed);
+  return (in_[key(source, tag)] = std::move(channel)).get();
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,78 @@
+// The channels of one communicator, by peer and tag.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include "device/place.hpp"
+#include "mpi/channels/in_channel.hpp"
+#include "mpi/channels/out_channel.hpp"
+#include "mpi/process/mpi_table.hpp"
+
+namespace dunnage::mpi {
+
+/// Whether there may be channels in this process once it uses a GPU: its calls come one at a time.
+bool channels_allowed();
+/// Whether there may be channels now: this process uses a GPU, and Dunnage knows of every
+/// persistent request.
+bool channels_possible();
+/// A persistent request was made that Dunnage will not see again.
+void no_channels();
+
+/// Not thread-safe: there are channels only in programs that make one call at a time.
+class Streams {
+ public:
+  /// Of a communicator, which keeps it; others may keep it longer. Null if there is none. `make`:
+  /// makes it if channels are allowed.
+  static std::shared_ptr<Streams> of(MPI_Comm comm, bool make);
+
+  /// The channel to a rank of the communicator with that tag. Null if there is none.
+  OutChannel* to(int dest, int tag) const {
+    const auto found = out_.find(key(dest, tag));
+    return found == out_.end() ? nullptr : found->second.channel.get();
+  }
+  /// A message is about to go there that the receiver's GPU can read. Makes a channel for the
+  /// second such message, if its memory can be exported. `receiver`: the rank in MPI_COMM_WORLD.
+  OutChannel* learn(int dest, int tag, std::uint32_t receiver, const device::Place& memory);
+
+  InChannel* from(int source, int tag) const {
+    const auto found = in_.find(key(source, tag));
+    return found == in_.end() ? nullptr : found->second.get();
+  }
+  /// Whether there is a channel from any rank.
+  bool receives() const { return !in_.empty(); }
+  /// A message has told of a channel. Returns null if it is not there any more.
+  InChannel* join(int source, int tag, const transport::ChannelStamp& stamp);
+
+  /// Numbers receives in the order in which they begin.
+  std::uint64_t next_turn() { return turn_++; }
+  /// How many receives are under way that name no source or no tag.
+  unsigned wildcards = 0;
+
+ private:
+  static std::uint64_t key(int peer, int tag) {
+    return std::uint64_t{static_cast<std::uint32_t>(peer)} << 32 | static_cast<std::uint32_t>(tag);
+  }
+  struct Out {
+    unsigned messages = 0;
+    std::unique_ptr<OutChannel> channel;
+  };
+  std::unordered_map<std::uint64_t, Out> out_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<InChannel>> in_;
+  std::uint64_t turn_ = 0;
+};
+
+/// Whether this process has a channel. Costs one load.
+inline bool channels_in_use() { return process->channels.load(std::memory_order_relaxed); }
+
+/// Whether a message to that rank, or a receive of that source and tag, must be counted.
+bool has_channel_to(MPI_Comm comm, int dest, int tag);
+bool has_channel_from(MPI_Comm comm, int source, int tag);
+inline bool channel_counts_send(MPI_Comm comm, int dest, int tag) {
+  return channels_in_use() && has_channel_to(comm, dest, tag);
+}
+inline bool channel_counts_receive(MPI_Comm comm, int source, int tag) {
+  return channels_in_use() && has_channel_from(comm, source, tag);
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,80 @@
+#include "mpi/ways/by_channel.hpp"
+
+#include "mpi/message/accept.hpp"
+#include "mpi/message/progress.hpp"
+#include "mpi/process/arrivals.hpp"
+#include "transport/shm/patience.hpp"
+
+namespace dunnage::mpi {
+
+int ByChannel::announce(Hook hook) const {
+  if (operation_of(hook) == plan::Operation::buffered_send) return line->announce_copy(exchange);
+  const int code = line->announce(exchange);
+  if (process->reporting && line->under_way()) line->count(hook);
+  return code;
+}
+
+int ByChannel::announce(const SendCall& call) const {
+  const EdgeData data{call.buffer, call.count, call.type};
+  const int taken = line->take({&data, 1});
+  const int code = announce(call.hook);  // after an error, too: the receiver must hear of it
+  return taken != MPI_SUCCESS ? taken : code;
+}
+
+void ByChannel::wait() const {
+  unsigned rounds = 0;
+  for (transport::shm::Patience patience; !ended(); patience.wait()) {
+    progress_receives();
+    if (++rounds % polls_between == 0) let_mpi_progress();
+  }
+}
+
+std::optional<ByChannel> by_channel(const std::shared_ptr<Streams>& streams, int dest, int tag,
+                                    transport::ChannelStamp& stamp) {
+  auto* channel = streams ? streams->to(dest, tag) : nullptr;
+  if (!channel) return std::nullopt;
+  const auto [message, awaited] = channel->send();
+  if (awaited) return ByChannel{&channel->line(message), exchange_of(message), streams};
+  stamp = channel->stamp(message);
+  return std::nullopt;
+}
+
+namespace {
+
+/// Asks the MPI what it thinks of arguments that may be wrong. Returns an MPI error code; the error
+/// handler has then been called.
+int check(const SendCall& call) {
+  const auto* known = known_type(call.type);
+  if (known && call.count >= 0 && (call.buffer || known->layout().true_lb != 0)) return MPI_SUCCESS;
+  if (call.count > std::numeric_limits<int>::max()) return MPI_SUCCESS;
+  return process->own.Send(call.buffer, static_cast<int>(call.count), call.type, MPI_PROC_NULL, call.tag, call.comm);
+}
+
+}  // namespace
+
+std::optional<ByChannel> by_channel(const SendCall& call, transport::ChannelStamp& stamp, int& refused) {
+  if (!channels_in_use() || call.apart || call.dest < 0) return std::nullopt;
+  const auto streams = Streams::of(call.comm, false);
+  if (!streams || !streams->to(call.dest, call.tag)) return std::nullopt;
+  refused = check(call);
+  return refused == MPI_SUCCESS ? by_channel(streams, call.dest, call.tag, stamp) : std::nullopt;
+}
+
+void learn(const std::shared_ptr<Streams>& streams, int dest, int tag, transport::Outbound& message) {
+  if (!streams || message.stamp || !message.buffer.device() || message.gpu_way != plan::GpuWay::direct) return;
+  if (auto* channel = streams->learn(dest, tag, message.receiver, message.buffer.device()->place))
+    message.stamp = channel->stamp(channel->send().number);
+}
+
+int dest_by_mpi(const SendCall& call, int& error) {
+  transport::ChannelStamp stamp;
+  const auto by = by_channel(call, stamp, error);
+  if (!by) return call.dest;
+  const EdgeData data{call.buffer, call.count, call.type};
+  const int taken = by->line->take({&data, 1});
+  const int code = by->line->announce_copy(by->exchange);
+  error = raise_failure(call.comm, taken != MPI_SUCCESS ? taken : code);
+  return MPI_PROC_NULL;
+}
+
+}  // namespace dunnage::mpi

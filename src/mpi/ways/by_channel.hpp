@@ -1,0 +1,42 @@
+// Sends whose receiver waits for them by a channel (mpi/channels).
+#pragma once
+
+#include <optional>
+
+#include "mpi/channels/streams.hpp"
+#include "mpi/ways/send_call.hpp"
+#include "transport/way.hpp"
+
+namespace dunnage::mpi {
+
+/// A message that its receiver waits for by a channel. It must be announced, whatever happens.
+struct ByChannel {
+  OutLine* line;
+  std::uint64_t exchange;
+  std::shared_ptr<Streams> streams;  // which keep the line
+
+  /// Announces the data that the line has taken, or those of a call. Returns an MPI error code.
+  int announce(Hook hook) const;
+  int announce(const SendCall& call) const;
+  /// Whether the buffer is the program's again.
+  bool ended() const { return line->ended(exchange); }
+  void wait() const;
+};
+
+/// Counts a message that is about to be sent, for its channel if it has one. Returns nothing if the
+/// MPI is to carry it; then `stamp` tells of the channel.
+std::optional<ByChannel> by_channel(const std::shared_ptr<Streams>& streams, int dest, int tag,
+                                    transport::ChannelStamp& stamp);
+/// Likewise for a call. `refused`: an MPI error code, if the MPI refuses the call; the error
+/// handler has then been called.
+std::optional<ByChannel> by_channel(const SendCall& call, transport::ChannelStamp& stamp, int& refused);
+
+/// Before a message is announced that has no channel yet: it may get one.
+void learn(const std::shared_ptr<Streams>& streams, int dest, int tag, transport::Outbound& message);
+
+/// For a message that the MPI is about to send in a call of its own, and whose buffer may change
+/// meanwhile: if its receiver waits for it by a channel, sends a copy. Returns to whom the MPI is
+/// to send: `call.dest`, or nobody. `error`: an MPI error code, whose handler has been called.
+int dest_by_mpi(const SendCall& call, int& error);
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,97 @@
+// A channel: a way for the messages of one sender, receiver, communicator and tag that needs no
+// message of the MPI.
+//
+// Both ranks number these messages from 0 on. The sender counts what it sends. The receiver counts
+// the receives that it has begun. Both counts stand in one word, and each rank changes its own by a
+// compare-and-swap. So both ranks know for each message which came first. If the receive came
+// first, the message goes by the channel: the sender rings the line of that number. If the send
+// came first, the message goes by the MPI, which matches it to a receive that comes later.
+//
+// Receives from any source or with any tag, and probes, are not counted when they begin. While one
+// of them is under way the receiver counts no other either, so messages go by the MPI. The receiver
+// counts such receives when they have ended. A count of receives that is too low is therefore
+// always safe: then messages go by the MPI.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "transport/gpu/line.hpp"
+
+namespace dunnage::transport::gpu {
+
+/// What stands in the sender's shared memory. Behind it come `depth` lines of one edge each.
+struct Channel {
+  /// So many messages of one channel may be under way.
+  static constexpr std::uint64_t depth = 32;
+  /// The sender has `offered` it, and the receiver has `joined` it. Or the sender has `closed` it
+  /// before.
+  enum Use : std::uint32_t { offered, joined, closed };
+
+  std::atomic<std::uint64_t> counts{0};  // low half: messages sent; high half: receives begun
+  std::atomic<std::uint32_t> use{offered};
+};
+inline constexpr std::int64_t channel_head = 64, channel_line = (line_size(1) + 63) / 64 * 64;
+inline constexpr std::int64_t channel_size = channel_head + static_cast<std::int64_t>(Channel::depth) * channel_line;
+static_assert(sizeof(Channel) <= channel_head);
+
+/// Where the line of a message stands.
+inline void* line_of(void* channel, std::uint64_t message) {
+  return static_cast<char*>(channel) + channel_head +
+         static_cast<std::int64_t>(message % Channel::depth) * channel_line;
+}
+
+/// The sender's end. Not thread-safe.
+class ChannelSender {
+ public:
+  /// Makes a channel in memory of channel_size bytes, without its lines.
+  explicit ChannelSender(void* memory);
+
+  struct Sent {
+    std::uint64_t number;  // of the message
+    bool awaited;          // the receive came first: the message goes by the channel
+  };
+  /// Counts a message that is about to be sent. A message that is counted and not sent does no
+  /// harm; one that is sent and not counted does.
+  Sent send();
+  /// Before the receiver joins, closes the channel. Returns whether the receiver has joined.
+  bool close();
+
+ private:
+  Channel* channel_;
+  std::uint64_t sent_ = 0;
+};
+
+/// The receiver's end. Not thread-safe.
+class ChannelReceiver {
+ public:
+  explicit ChannelReceiver(void* memory) : channel_(static_cast<Channel*>(memory)) {}
+
+  /// Returns false if the sender has closed it.
+  bool join();
+  /// From now on receives are counted: so many have been matched.
+  void begin(std::uint64_t matched);
+  struct Begun {
+    std::uint64_t number;  // of the message that the receive gets
+    bool by_channel;       // the receive came first
+  };
+  /// Counts a receive that is about to begin. No receive may be under way that could get its
+  /// message and is not counted.
+  Begun receive();
+  /// Counts a receive that has got a message of the MPI.
+  void received_by_mpi();
+  /// The last receive that was counted, which does not go by the channel, has not begun.
+  void not_begun() { count(counted_ - 1); }
+  /// Takes back the receive of that number, if its message has not been sent. Returns whether it
+  /// did. Then later receives get the numbers before theirs.
+  bool take_back(std::uint64_t number);
+  /// How many receives have been counted.
+  std::uint64_t counted() const { return counted_; }
+
+ private:
+  void count(std::uint64_t counted);
+  Channel* channel_;
+  std::uint64_t counted_ = 0;
+};
+
+}  // namespace dunnage::transport::gpu

@@ -1,0 +1,118 @@
+// The protocol of a channel, with the two ends in turn and in two threads. A model stands for the
+// MPI: it carries the messages that do not go by the channel.
+#include "transport/gpu/channel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace dunnage::transport::gpu;
+
+class ChannelTest : public testing::Test {
+ protected:
+  alignas(64) char memory[channel_size];
+  ChannelSender sender{memory};
+  ChannelReceiver receiver{memory};
+};
+
+TEST_F(ChannelTest, WhatComesFirstDecides) {
+  EXPECT_FALSE(sender.send().awaited);
+  EXPECT_FALSE(receiver.receive().by_channel);
+  EXPECT_TRUE(receiver.receive().by_channel);
+  const auto sent = sender.send();
+  EXPECT_TRUE(sent.awaited);
+  EXPECT_EQ(sent.number, 1u);
+}
+
+TEST_F(ChannelTest, AChannelIsJoinedOrClosed) {
+  EXPECT_TRUE(receiver.join());
+  EXPECT_TRUE(sender.close());
+  alignas(64) char other[channel_size];
+  ChannelSender closing(other);
+  EXPECT_FALSE(closing.close());
+  EXPECT_FALSE(ChannelReceiver(other).join());
+}
+
+TEST_F(ChannelTest, AReceiverThatKnowsLessUsesTheMpi) {
+  for (int i = 0; i < 5; ++i) sender.send();
+  receiver.begin(3);  // two messages are under way
+  EXPECT_FALSE(receiver.receive().by_channel);
+  EXPECT_FALSE(receiver.receive().by_channel);
+  EXPECT_TRUE(receiver.receive().by_channel);
+}
+
+TEST_F(ChannelTest, WhatHasNotBeenSentIsTakenBack) {
+  const auto first = receiver.receive(), second = receiver.receive(), third = receiver.receive();
+  EXPECT_TRUE(sender.send().awaited);
+  EXPECT_FALSE(receiver.take_back(first.number));
+  EXPECT_TRUE(receiver.take_back(second.number));
+  EXPECT_EQ(receiver.counted(), third.number);
+  EXPECT_TRUE(sender.send().awaited);
+  EXPECT_FALSE(sender.send().awaited);
+}
+
+/// Both ends by turns as chance has it: both always say the same of a message, and messages go by
+/// the MPI only if a receive is there that asks the MPI.
+TEST_F(ChannelTest, BothEndsAgreeByTurns) {
+  std::mt19937 random(1);
+  std::vector<int> sent, received;  // 1: by the channel
+  std::deque<std::uint64_t> waiting;
+  for (int i = 0; i < 200000; ++i) {
+    const auto ahead = received.size() < sent.size() ? sent.size() - received.size() : 0;
+    switch (random() % 5) {
+      case 0:
+      case 1:
+        if (ahead < 40) sent.push_back(sender.send().awaited);
+        break;
+      case 4:
+        if (received.size() > sent.size()) {
+          const auto number = sent.size() + random() % (received.size() - sent.size());
+          ASSERT_TRUE(receiver.take_back(number));
+          received.pop_back();
+        } else if (!received.empty()) {
+          ASSERT_FALSE(receiver.take_back(received.size() - 1));
+        }
+        break;
+      default:
+        if (received.size() < sent.size() + Channel::depth) {
+          const auto begun = receiver.receive();
+          ASSERT_EQ(begun.number, received.size());
+          received.push_back(begun.by_channel);
+        }
+    }
+    ASSERT_EQ(receiver.counted(), received.size());
+  }
+  for (std::size_t i = 0; i < std::min(sent.size(), received.size()); ++i) ASSERT_EQ(sent[i], received[i]) << i;
+}
+
+TEST_F(ChannelTest, BothEndsAgreeInTwoThreads) {
+  constexpr std::uint64_t messages = 300000;
+  std::vector<char> awaited(messages), by_channel(messages);
+  std::atomic<std::uint64_t> sent{0}, received{0};
+  std::thread other([&] {
+    std::mt19937 random(1);
+    for (std::uint64_t i = 0; i < messages; ++i) {
+      awaited[i] = sender.send().awaited;
+      sent.store(i + 1, std::memory_order_release);
+      // Not more than some messages ahead, and now and then behind.
+      const auto wait = random() % 40 == 0 ? i + 1 : i > 20 ? i - 20 : 0;
+      while (received.load(std::memory_order_acquire) < std::min(wait, messages)) std::this_thread::yield();
+    }
+  });
+  std::mt19937 random(2);
+  for (std::uint64_t i = 0; i < messages; ++i) {
+    by_channel[i] = receiver.receive().by_channel;
+    received.store(i + 1, std::memory_order_release);
+    const auto wait = random() % 40 == 0 ? i + 1 : i > 20 ? i - 20 : 0;
+    while (sent.load(std::memory_order_acquire) < std::min(wait, messages)) std::this_thread::yield();
+  }
+  other.join();
+  EXPECT_EQ(awaited, by_channel);
+}
+
+}  // namespace
