@@ -19,7 +19,7 @@ def test_preloads_the_library(dunnage, build):
 
 
 def test_the_roster_is_there_while_the_command_runs(dunnage):
-    """The server greets every caller with 16 bytes, other ones each time. It does not say the key."""
+    """The server greets each caller with 16 other bytes. It does not say the key."""
     ask = (
         "import os, socket; port, key, _ = os.environ['DUNNAGE_ROSTER'].split(':');"
         "greeting = lambda: socket.create_connection(('127.0.0.1', int(port))).recv(64);"
