@@ -59,16 +59,18 @@ class Direct : public Exchange {
   }
 
   void exchange(Phases& phases) override {
-    meet(0);
+    meet(ready_tag);
     phases.end("ready");
     mover_.begin(*moves_);
     mover_.wait();
     phases.end("move");
-    meet(1);
+    meet(read_tag);
     phases.end("read");
   }
 
  private:
+  // No way sends cells with these tags: a message shares nothing with theirs.
+  static constexpr int ready_tag = 20000, read_tag = 20001;
   void meet(int tag) {
     std::vector<MPI_Request> requests;
     for (const int peer : peers_) {

@@ -7,7 +7,7 @@
 #include "device/place.hpp"
 #include "mpi/channels/in_channel.hpp"
 #include "mpi/channels/out_channel.hpp"
-#include "mpi/process/mpi_table.hpp"
+#include "mpi/process/process.hpp"
 
 namespace dunnage::mpi {
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "mpi/lines/edge_buffers.hpp"
+#include "mpi/process/hook.hpp"
 #include "transport/gpu/line.hpp"
 #include "transport/shm/publications.hpp"
 
