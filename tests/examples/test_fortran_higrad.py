@@ -3,6 +3,7 @@ the mesh in host memory and on the simulated device.
 """
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -46,8 +47,13 @@ def run(name, interface, ranks, *arguments, preload=(), **variables):
     if preload:
         variables["LD_PRELOAD"] = ":".join(map(str, preload))
     words = command(MPIS[name], ranks, yielding(MPIS[name], variables))
-    return subprocess.run([*map(str, words), str(program), *arguments], env=environment(), capture_output=True,
-                          text=True, timeout=100, check=False)
+    for _ in range(3):
+        done = subprocess.run([*map(str, words), str(program), *arguments], env=environment(), capture_output=True,
+                              text=True, timeout=100, check=False)
+        # MPICH's mpirun may die of a broken pipe, silently, if the program ends at once.
+        if done.returncode != -signal.SIGPIPE or done.stdout or done.stderr:
+            break
+    return done
 
 
 def checksums(done):
