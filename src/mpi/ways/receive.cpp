@@ -106,10 +106,11 @@ bool surely_right(const ReceiveCall& call) {
 }
 
 /// For a receive that a channel counts, or that may hear of one; else null. Only receives into
-/// device memory hear of channels, so that others cost less.
+/// device memory hear of channels, so that others cost less. A receive of nothing may have no
+/// buffer, and then no address tells where it is.
 std::unique_ptr<Posting> posting_of(const ReceiveCall& call) {
   if (call.apart) return nullptr;
-  const bool hears = channels_possible() && !surely_host(call.buffer);
+  const bool hears = channels_possible() && call.count > 0 && !surely_host(call.buffer);
   if (!hears && !channel_counts_receive(call.comm, call.source, call.tag)) return nullptr;
   return Posting::on(call.comm, call.source, call.tag);
 }
