@@ -18,6 +18,7 @@ namespace dunnage::plan {
   row(library_quirk, "this MPI packs the datatype in its own order") \
   row(too_large, "larger than DUNNAGE_STAGING_LIMIT or an int count") \
   row(no_gain, "no gain predicted") \
+  row(tried, "the MPI's turn in a trial, or it won the trial") \
   row(untrusted, "this MPI cannot be trusted with packed bytes here") \
   row(never, "DUNNAGE_FORCE=never") \
   row(no_memory, "no staging memory") \

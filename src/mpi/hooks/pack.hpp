@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mpi/hooks/gpu_pack.hpp"
+#include "mpi/hooks/packing_turn.hpp"
 #include "mpi/message/accept.hpp"
 
 namespace dunnage::mpi {
@@ -22,8 +23,16 @@ template <class Fn, class Count>
     process->count(hook, plan::Reason::no_kernels);
     return decline();
   }
+  const PackingTurn turn(accepted);
+  if (turn.is_librarys()) {
+    process->count(hook, plan::Reason::tried);
+    return turn.measure(decline);
+  }
   const Accelerated counted(hook, accepted.bytes());
-  accepted.buffer.program()->pack(inbuf, static_cast<char*>(outbuf) + *position);
+  turn.measure([&] {
+    accepted.buffer.program()->pack(inbuf, static_cast<char*>(outbuf) + *position, 0, accepted.bytes(), turn.stores());
+    return MPI_SUCCESS;
+  });
   *position += static_cast<Count>(accepted.bytes());
   return MPI_SUCCESS;
 }
@@ -43,8 +52,17 @@ template <class Fn, class Count>
     process->count(hook, plan::Reason::no_kernels);
     return decline();
   }
+  const PackingTurn turn(accepted);
+  if (turn.is_librarys()) {
+    process->count(hook, plan::Reason::tried);
+    return turn.measure(decline);
+  }
   const Accelerated counted(hook, accepted.bytes());
-  accepted.buffer.program()->unpack(static_cast<const char*>(inbuf) + *position, outbuf);
+  turn.measure([&] {
+    accepted.buffer.program()->unpack(static_cast<const char*>(inbuf) + *position, outbuf, 0, accepted.bytes(),
+                                      turn.stores());
+    return MPI_SUCCESS;
+  });
   *position += static_cast<Count>(accepted.bytes());
   return MPI_SUCCESS;
 }

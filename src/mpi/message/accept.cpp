@@ -39,7 +39,8 @@ Reason decide(Operation operation, const void* buffer, std::int64_t count, MPI_D
   if (process->settings.force == base::Force::never) return Reason::never;
   if (beyond_us(static_cast<const char*>(buffer) + known->layout().data.offset)) return Reason::no_kernels;
   const auto take = [&](const Variant& variant) {
-    const auto choice = variant.choice(operation, peers_of(peer, comm));
+    accepted.trial = variant.trial(operation);
+    const auto choice = accepted.trial ? Reason::accelerated : variant.choice(operation, peers_of(peer, comm));
     if (choice == Reason::accelerated) accepted.buffer = memory::Buffer(variant.program, buffer);
     return choice;
   };

@@ -16,7 +16,8 @@ using device::surely_host;
 /// A buffer that we pack. False if the call was declined; the reason has then been counted.
 struct Accepted {
   memory::Buffer buffer;
-  bool passed = false;      // the MPI reaches GPUs: it is given the data there, packed
+  plan::PackTrial* trial = nullptr;  // of a packing call: says who packs, we or the MPI
+  bool passed = false;               // the MPI reaches GPUs: it is given the data there, packed
   int error = MPI_SUCCESS;  // set if the MPI cannot be given the data either, since the host does not reach them
   explicit operator bool() const { return static_cast<bool>(buffer); }
   std::int64_t bytes() const { return buffer.size(); }
@@ -32,7 +33,10 @@ inline bool goes_straight_through(plan::Operation operation, std::int64_t count,
   if (!known || __builtin_mul_overflow(count, known->bytes(), &bytes) || tickets_concern(bytes)) return false;
   if (known->reason() == plan::Reason::contiguous) return known->bytes() != 0 || !announcements_possible();
   const auto* variant = known->find(count);
-  return variant && variant->declines(operation);
+  if (!variant) return false;
+  if (variant->declines(operation)) return true;
+  auto* trial = variant->trial(operation);
+  return trial && trial->leaves_to_library();
 }
 /// For a message's buffer, which the host must be able to reach.
 inline bool goes_straight_through(plan::Operation operation, const void* buffer, std::int64_t count,

@@ -15,6 +15,7 @@
 #include "memory/staging.hpp"
 #include "mpi/process/hook.hpp"
 #include "mpi/process/mpi_table.hpp"
+#include "mpi/process/pack_trials.hpp"
 #include "plan/host.hpp"
 #include "plan/library.hpp"
 #include "transport/peers/world.hpp"
@@ -92,6 +93,7 @@ struct Process {
   std::atomic<std::int64_t> tickets_from{std::numeric_limits<std::int64_t>::max()};
   base::HandleTable<Request> requests;
   base::HandleTable<KnownType> types;
+  PackTrials pack_trials;
 
   explicit Process(const base::Settings& s) : settings(s), staging(s.staging_pool) {}
 

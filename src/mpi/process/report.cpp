@@ -62,6 +62,16 @@ nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
         calls[hook_names[h]]["device memory"][std::string(plan::gpu_way_text[w])] = n;
   }
   nlohmann::ordered_json report = {{"mpi", short_version()}, {"ranks", ranks}, {"calls", calls}};
+  for (const auto& [data, operation, found] : process->pack_trials.told()) {
+    nlohmann::ordered_json times = nlohmann::ordered_json::object();
+    for (std::size_t p = 0; p < plan::packers; ++p)
+      if (found.nanoseconds[p] > 0) times[std::string(plan::packer_text[p])] = 1e-9 * found.nanoseconds[p];
+    report["trials"].push_back({{"call", operation == plan::Operation::pack ? "pack" : "unpack"},
+                                {"data", data},
+                                {"choice", plan::text(found.choice)},
+                                {"over", found.settled},
+                                {"seconds", times}});
+  }
   if (const char* why = device::why_driver_is_unused()) report["devices"] = why;
   return report;
 }
@@ -84,6 +94,14 @@ std::string to_text(const nlohmann::ordered_json& report) {
     if (call.contains("device memory"))
       for (const auto& [way, n] : call["device memory"].items())
         text += fmt::format("  {:<22} {:>10} {}\n", "", n.get<std::uint64_t>(), way);
+  }
+  if (report.contains("trials")) text += "  tried on the first rank\n";
+  for (const auto& trial : report.value("trials", nlohmann::ordered_json::array())) {
+    text += fmt::format("  {:<22} {}: {}{}", trial["call"].get<std::string>(), trial["data"].get<std::string>(),
+                        trial["choice"].get<std::string>(), trial["over"].get<bool>() ? "" : " so far");
+    for (const auto& [who, seconds] : trial["seconds"].items())
+      text += fmt::format("; {} {}", who, base::format_seconds(seconds.get<double>()));
+    text += '\n';
   }
   return text;
 }

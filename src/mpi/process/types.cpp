@@ -164,7 +164,7 @@ void KnownType::set_bytes(std::int64_t bytes) {
 
 Variant KnownType::plan(std::int64_t count) const {
   const auto program = std::make_shared<const pack::Program>(layout_, count);
-  Variant made{count, program, {}, {}, false, variants_.load(std::memory_order_acquire)};
+  Variant made{count, program, {}, {}, {}, false, variants_.load(std::memory_order_acquire)};
   const plan::Shape shape{program->size(), program->blocks(), program->stores() == pack::Stores::streamed, mixed_};
   for (std::size_t i = 0; i < plan::operations; ++i) {
     for (std::size_t peers = 0; peers < plan::peer_classes; ++peers)
@@ -176,6 +176,12 @@ Variant KnownType::plan(std::int64_t count) const {
     made.declined[i] = std::none_of(made.choices.begin(), made.choices.begin() + classes,
                                     [&](const auto& c) { return c[i] == Reason::accelerated; });
   }
+  if (process->settings.trials && process->settings.force == base::Force::automatic)
+    for (const auto operation : {plan::Operation::pack, plan::Operation::unpack}) {
+      const auto i = static_cast<std::size_t>(operation);
+      made.trials[i] = process->pack_trials.of(*program, mixed_, operation, process->model);
+      if (made.trials[i]) made.declined[i] = false;
+    }
   made.ticket = process->settings.tickets == base::Tickets::always || plan::choose_ticket(process->model, shape);
   if (variant_count_.load(std::memory_order_relaxed) < most_variants) {
     variant_count_.fetch_add(1, std::memory_order_relaxed);

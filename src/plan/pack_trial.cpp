@@ -1,0 +1,121 @@
+#include "plan/pack_trial.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace dunnage::plan {
+
+double PackTrial::Candidate::median() const {
+  auto sorted = times;
+  const auto n = std::min(taken, samples);
+  if (n == 0) return 0;
+  std::nth_element(sorted.begin(), sorted.begin() + n / 2, sorted.begin() + n);
+  return sorted[static_cast<std::size_t>(n / 2)];
+}
+
+double PackTrial::Candidate::least() const {
+  const auto n = std::min(taken, samples);
+  return n == 0 ? std::numeric_limits<double>::max() : *std::min_element(times.begin(), times.begin() + n);
+}
+
+PackTrial::PackTrial(Packer predicted, bool may_stream) : choice_(predicted) {
+  candidates_.push_back({predicted});
+  for (const auto packer : {Packer::library, Packer::cached, Packer::streamed})
+    if (packer != predicted && (packer != Packer::streamed || may_stream)) candidates_.push_back({packer});
+}
+
+PackTrial::Candidate* PackTrial::find(Packer packer) {
+  const auto found =
+      std::find_if(candidates_.begin(), candidates_.end(), [&](const auto& c) { return c.packer == packer; });
+  return found == candidates_.end() ? nullptr : &*found;
+}
+
+/// Each round begins with another candidate: what one leaves in the caches may help the next one.
+void PackTrial::begin_round() {
+  const auto n = candidates_.size();
+  for (std::size_t i = n; i-- > 0;) {
+    const auto& candidate = candidates_[(i + static_cast<std::size_t>(round_)) % n];
+    if (!candidate.out) turns_.push_back(candidate.packer);
+  }
+  ++round_;
+}
+
+bool PackTrial::enough() const {
+  return std::all_of(candidates_.begin(), candidates_.end(), [](const auto& c) { return c.out || c.taken >= samples; });
+}
+
+PackTrial::Turn PackTrial::next() {
+  if (pause()) return {choice_.load(std::memory_order_relaxed), false, 0};
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return {choice_.load(std::memory_order_relaxed), false, 0};
+  if (turns_.empty()) {
+    if (enough() && !settled_) {
+      settle();
+      return {choice_.load(std::memory_order_relaxed), false, 0};
+    }
+    begin_round();
+  }
+  const auto packer = turns_.back();
+  turns_.pop_back();
+  // After the last call of a round of a settled trial comes the next pause.
+  if (settled_ && turns_.empty()) settle();
+  return {packer, true, trial_};
+}
+
+void PackTrial::took(Turn turn, double nanoseconds) {
+  const std::lock_guard lock(mutex_);
+  auto* candidate = find(turn.packer);
+  if (!candidate || turn.trial != trial_) return;
+  const bool ours = turn.packer != Packer::library;
+  const auto time = nanoseconds + (ours ? own_call : 0);
+  const auto best_before = std::min_element(candidates_.begin(), candidates_.end(), [](const auto& a, const auto& b) {
+                             return a.least() < b.least();
+                           })->least();
+  if (settled_ && turn.packer == choice_.load(std::memory_order_relaxed)) {
+    const auto known = candidate->median();
+    const bool another = time > otherwise * known || time * otherwise < known;
+    others_ = another ? others_ + 1 : 0;
+    if (others_ >= 2) return begin_again();
+  }
+  candidate->times[static_cast<std::size_t>(candidate->taken++ % samples)] = time;
+  if (settled_) return;
+  // The first calls also pay for the first touch of pages and for what an MPI sets up once.
+  if (candidate->taken == 1 && time > hopeless_at_first * best_before) candidate->out = true;
+  if (candidate->taken == 2 && candidate->least() > hopeless * best_before) candidate->out = true;
+}
+
+void PackTrial::settle() {
+  const auto* library = find(Packer::library);
+  const Candidate* best = library->out ? nullptr : library;
+  for (const auto& candidate : candidates_) {
+    if (candidate.out || candidate.packer == Packer::library) continue;
+    const auto margin = best == library ? least_gain : 1.0;
+    if (!best || margin * candidate.median() < best->median()) best = &candidate;
+  }
+  double loss = 0;  // of a round of later measurements
+  for (const auto& candidate : candidates_)
+    if (!candidate.out) loss += std::max(candidate.median() - best->median(), 0.0) + own_call;
+  const auto pause = loss / (most_loss * std::max(best->median(), 1.0));
+  choice_.store(best->packer, std::memory_order_relaxed);
+  left_.store(static_cast<std::int32_t>(std::clamp(pause, double{least_pause}, 1e9)), std::memory_order_relaxed);
+  settled_ = true;
+}
+
+void PackTrial::begin_again() {
+  for (auto& candidate : candidates_) candidate = {candidate.packer};
+  turns_.clear();
+  round_ = others_ = 0;
+  settled_ = false;
+  ++trial_;
+  left_.store(0, std::memory_order_relaxed);
+}
+
+PackTrial::Found PackTrial::found() const {
+  const std::lock_guard lock(mutex_);
+  Found found{choice_.load(std::memory_order_relaxed), settled_, {}};
+  for (const auto& candidate : candidates_)
+    found.nanoseconds[static_cast<std::size_t>(candidate.packer)] = candidate.median();
+  return found;
+}
+
+}  // namespace dunnage::plan

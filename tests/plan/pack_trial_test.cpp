@@ -1,0 +1,140 @@
+#include "plan/pack_trial.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using dunnage::plan::Packer;
+using dunnage::plan::PackTrial;
+using Times = std::map<Packer, double>;
+
+/// A call, as the hooks make it. Returns who did it.
+Packer call(PackTrial& trial, const Times& times) {
+  if (trial.leaves_to_library()) return Packer::library;
+  const auto turn = trial.next();
+  if (turn.measured) trial.took(turn, times.at(turn.packer));
+  return turn.packer;
+}
+
+double spend(PackTrial& trial, const Times& times, int calls) {
+  double spent = 0;
+  for (int i = 0; i < calls; ++i) spent += times.at(call(trial, times));
+  return spent;
+}
+
+constexpr int first_calls = 20;  // after them the choice is made
+
+TEST(PackTrial, ChoosesTheFastest) {
+  for (const auto best : {Packer::library, Packer::cached, Packer::streamed})
+    for (const auto predicted : {Packer::library, Packer::cached, Packer::streamed}) {
+      Times times{{Packer::library, 1500}, {Packer::cached, 1400}, {Packer::streamed, 1450}};
+      times[best] = 1000;
+      PackTrial trial(predicted, true);
+      EXPECT_EQ(call(trial, times), predicted);
+      spend(trial, times, first_calls - 1);
+      EXPECT_TRUE(trial.found().settled);
+      for (int i = 0; i < PackTrial::least_pause - 1; ++i) EXPECT_EQ(call(trial, times), best) << i;
+    }
+}
+
+TEST(PackTrial, TheLibraryWinsIfTheGainIsSmall) {
+  PackTrial trial(Packer::cached, false);
+  const Times times{{Packer::library, 1000}, {Packer::cached, 1000 / 1.02 - PackTrial::own_call}};
+  spend(trial, times, first_calls);
+  EXPECT_EQ(trial.found().choice, Packer::library);
+}
+
+TEST(PackTrial, OurCallsCostMoreThanTheyTake) {
+  PackTrial trial(Packer::cached, false);
+  const Times times{{Packer::library, 50}, {Packer::cached, 25}};
+  spend(trial, times, first_calls);
+  EXPECT_EQ(trial.found().choice, Packer::library);
+}
+
+TEST(PackTrial, OneCallThatTakesLongChangesNothing) {
+  const Times times{{Packer::library, 1200}, {Packer::cached, 1000}};
+  for (int disturbed = 0; disturbed < first_calls; ++disturbed) {
+    PackTrial trial(Packer::library, false);
+    for (int i = 0; i < first_calls; ++i) {
+      const auto turn = trial.next();
+      if (turn.measured) trial.took(turn, i == disturbed ? 7000 : times.at(turn.packer));
+    }
+    EXPECT_EQ(trial.found().choice, Packer::cached) << disturbed;
+  }
+}
+
+TEST(PackTrial, ASlowCandidateIsNotTriedAgainAndAgain) {
+  PackTrial trial(Packer::cached, true);
+  const Times times{{Packer::library, 100000}, {Packer::cached, 1000}, {Packer::streamed, 3000}};
+  int of_library = 0, of_streamed = 0;
+  for (int i = 0; i < 100000; ++i) {
+    const auto who = call(trial, times);
+    of_library += who == Packer::library;
+    of_streamed += who == Packer::streamed;
+  }
+  EXPECT_EQ(of_library, 1);
+  EXPECT_EQ(of_streamed, 2);
+}
+
+TEST(PackTrial, LaterMeasurementsCostLittle) {
+  for (const double other : {1.1, 1.2, 1.5, 1.9}) {
+    PackTrial trial(Packer::library, true);
+    const Times times{{Packer::library, 1e4 * other}, {Packer::cached, 1e4}, {Packer::streamed, 1e4 * other}};
+    spend(trial, times, first_calls);
+    constexpr int calls = 1000000;
+    EXPECT_LT(spend(trial, times, calls), 1.006 * 1e4 * calls) << other;
+  }
+}
+
+TEST(PackTrial, FollowsAProgramThatBehavesOtherwise) {
+  PackTrial trial(Packer::library, true);
+  Times times{{Packer::library, 2e4}, {Packer::cached, 1e4}, {Packer::streamed, 1.5e4}};
+  spend(trial, times, 1000);
+  EXPECT_EQ(trial.found().choice, Packer::cached);
+  times = {{Packer::library, 5e4}, {Packer::cached, 8e4}, {Packer::streamed, 4e4}};
+  spend(trial, times, 10000);
+  EXPECT_EQ(trial.found().choice, Packer::streamed);
+  times = {{Packer::library, 3e4}, {Packer::cached, 8e4}, {Packer::streamed, 4e4}};
+  spend(trial, times, 10000);
+  EXPECT_EQ(trial.found().choice, Packer::library);
+}
+
+TEST(PackTrial, ChoosesRightlyAmongNoise) {
+  std::mt19937 random(7);
+  std::lognormal_distribution<double> noise(0, 0.1);
+  int right = 0;
+  constexpr int trials = 1000;
+  for (int i = 0; i < trials; ++i) {
+    PackTrial trial(Packer::library, false);
+    for (int k = 0; k < first_calls; ++k) {
+      const auto turn = trial.next();
+      if (turn.measured) trial.took(turn, (turn.packer == Packer::library ? 12500 : 10000) * noise(random));
+    }
+    right += trial.found().choice == Packer::cached;
+  }
+  EXPECT_GT(right, trials * 95 / 100);
+}
+
+TEST(PackTrial, OnlyCandidatesAreTried) {
+  PackTrial trial(Packer::cached, false);
+  const Times times{{Packer::library, 1000}, {Packer::cached, 900}};
+  spend(trial, times, 5000);  // at() throws for another one
+  EXPECT_EQ(trial.found().nanoseconds[std::size_t(Packer::streamed)], 0);
+}
+
+TEST(PackTrial, ManyThreads) {
+  PackTrial trial(Packer::library, true);
+  const Times times{{Packer::library, 3000}, {Packer::cached, 1000}, {Packer::streamed, 2000}};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { spend(trial, times, 20000); });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(trial.found().choice, Packer::cached);
+}
+
+}  // namespace
