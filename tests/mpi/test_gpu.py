@@ -29,6 +29,20 @@ def simulated(name, **variables):
     return {"LD_LIBRARY_PATH": ":".join(folders), "DUNNAGE_SIM_DELAY": "20", **variables}
 
 
+@pytest.fixture
+def passes(launch):
+    """Runs a program on the simulated device with the settings `variables`; it must pass."""
+
+    def run(flavour, program, *arguments, ranks=2, mode="dunnage", limit=300, **variables):
+        done = launch(
+            flavour, program, *arguments, ranks=ranks, mode=mode, limit=limit, **simulated(flavour, **variables)
+        )
+        assert done.finished and done.code == 0 and not done.failures, done
+        return done
+
+    return run
+
+
 def exact_or_an_error(run):
     """Of a device that fails: no other bytes, no crash, no hang."""
     return (
@@ -48,42 +62,28 @@ def test_packing(launch, flavour):
 
 
 @pytest.mark.parametrize("flavour", [f for f in MPIS if f != "mpi_abi_on_impi"])
-def test_messages(launch, flavour):
-    run = launch(
-        flavour, "contract_gpu_messages", max(1, SECONDS // 3), ranks=2, mode="dunnage", limit=300, **simulated(flavour)
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+def test_messages(passes, flavour):
+    passes(flavour, "contract_gpu_messages", max(1, SECONDS // 3))
 
 
-def test_first_byte_of_a_declined_type(launch):
+def test_first_byte_of_a_declined_type(passes):
     """Intel MPI, as MPICH 4, calls a lower bound true that is lower than the first byte; here that
     is outside the device memory."""
     if "impi" not in MPIS:
         pytest.skip("Intel MPI is not installed")
-    run = launch(
-        "impi",
-        "contract_gpu_messages",
-        "0.1",
-        ranks=2,
-        mode="dunnage",
-        limit=100,
-        **simulated("impi", CONTRACT_SEED="5654"),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes("impi", "contract_gpu_messages", "0.1", limit=100, CONTRACT_SEED="5654")
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
-def test_messages_with_tickets_in_between(launch, flavour):
-    run = launch(flavour, "contract_gpu_messages", 1, ranks=2, mode="tickets", limit=300, **simulated(flavour))
-    assert run.finished and run.code == 0 and not run.failures, run
+def test_messages_with_tickets_in_between(passes, flavour):
+    passes(flavour, "contract_gpu_messages", 1, mode="tickets")
 
 
 @pytest.mark.parametrize(
     "flavour, ranks", [(f, 2) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 3), ("mpich", 3)]
 )
-def test_between_gpus(launch, flavour, ranks):
-    run = launch(flavour, "contract_gpu_direct", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour))
-    assert run.finished and run.code == 0 and not run.failures, run
+def test_between_gpus(passes, flavour, ranks):
+    passes(flavour, "contract_gpu_direct", ranks=ranks)
 
 
 @pytest.mark.parametrize(
@@ -117,28 +117,24 @@ VARIANTS = {
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_between_gpus_otherwise(launch, variant):
+def test_between_gpus_otherwise(passes, variant):
     flavour, variables = ["openmpi", "mpich"][list(VARIANTS).index(variant) % 2], VARIANTS[variant]
-    run = launch(flavour, "contract_gpu_direct", ranks=2, mode="dunnage", limit=300, **simulated(flavour, **variables))
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes(flavour, "contract_gpu_direct", **variables)
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 @pytest.mark.parametrize("ranks, most", [(1, 1), (2, 9)])
-def test_an_exchange_of_ghost_cells_takes_few_launches(launch, flavour, ranks, most):
+def test_an_exchange_of_ghost_cells_takes_few_launches(passes, flavour, ranks, most):
     """26 regions, when all messages are there. On a loaded machine some of another rank's come
     late."""
-    run = launch(
+    passes(
         flavour,
         "contract_gpu_halo",
         ranks=ranks,
-        mode="dunnage",
-        limit=300,
-        **simulated(
-            flavour, CONTRACT_LAUNCHES=str(most), DUNNAGE_NEIGHBOURS="on", CONTRACT_OUR_NEIGHBOURS="1"
-        ),
+        CONTRACT_LAUNCHES=str(most),
+        DUNNAGE_NEIGHBOURS="on",
+        CONTRACT_OUR_NEIGHBOURS="1",
     )
-    assert run.finished and run.code == 0 and not run.failures, run
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
@@ -184,20 +180,18 @@ PASSED = [(program, how) for program in ("gpu_direct", "gpu_messages", "gpu_coll
 
 
 @pytest.mark.parametrize("program, how", PASSED)
-def test_mpi_that_reaches_gpus(launch, program, how, tmp_path):
+def test_mpi_that_reaches_gpus(passes, program, how, tmp_path):
     flavour = ["openmpi", "mpich"][PASSED.index((program, how)) % 2]
     report = tmp_path / "report.json"
     variables, passes = PASSES[how]
-    run = launch(
+    passes(
         flavour,
         f"contract_{program}",
         *([2] if program == "gpu_messages" else []),
-        ranks=2,
-        mode="dunnage",
-        limit=300,
-        **simulated(flavour, DUNNAGE_REPORT=str(report), **variables, **AWARE),
+        DUNNAGE_REPORT=str(report),
+        **variables,
+        **AWARE,
     )
-    assert run.finished and run.code == 0 and not run.failures, run
     if program == "gpu_direct":
         taken = ways(report)
         assert (taken.get("passed to the MPI in place", 0) > 20, taken.get("passed to the MPI", 0) > 20) == (
@@ -207,19 +201,11 @@ def test_mpi_that_reaches_gpus(launch, program, how, tmp_path):
         assert (taken.get("direct", 0) > 100) != passes
 
 
-def test_passing_needs_such_an_mpi(launch, tmp_path):
+def test_passing_needs_such_an_mpi(passes, tmp_path):
     """Or the test above would prove nothing: asked for, it is not done where the MPI does not say
     that it reaches GPUs."""
     report = tmp_path / "report.json"
-    run = launch(
-        "openmpi",
-        "contract_gpu_direct",
-        ranks=2,
-        mode="dunnage",
-        limit=300,
-        **simulated("openmpi", DUNNAGE_GPU_PATH="pass", DUNNAGE_REPORT=str(report)),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes("openmpi", "contract_gpu_direct", DUNNAGE_GPU_PATH="pass", DUNNAGE_REPORT=str(report))
     assert set(ways(report)) == {"staged in host memory"}
 
 
@@ -233,18 +219,12 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("figures, path, way", FIGURES.values(), ids=FIGURES)
-def test_figures_of_the_model_file(launch, figures, path, way, tmp_path):
+def test_figures_of_the_model_file(passes, figures, path, way, tmp_path):
     model = model_file(tmp_path / "model.json", [("Open MPI", 4, 1)], gpu=figures)
     report = tmp_path / "report.json"
-    run = launch(
-        "openmpi",
-        "contract_gpu_direct",
-        ranks=2,
-        mode="dunnage",
-        limit=300,
-        **simulated("openmpi", DUNNAGE_MODEL=str(model), DUNNAGE_GPU_PATH=path, DUNNAGE_REPORT=str(report)),
+    passes(
+        "openmpi", "contract_gpu_direct", DUNNAGE_MODEL=str(model), DUNNAGE_GPU_PATH=path, DUNNAGE_REPORT=str(report)
     )
-    assert run.finished and run.code == 0 and not run.failures, run
     taken = ways(report)
     assert taken[way] > 100, taken
     assert way == "direct" or not {"direct", "rings in shared memory"} - {way} & set(
@@ -255,21 +235,17 @@ def test_figures_of_the_model_file(launch, figures, path, way, tmp_path):
 @pytest.mark.alone  # it waits for so long, and then the data must be there
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 @pytest.mark.parametrize("thread", [False, True])
-def test_progress_thread(launch, flavour, thread):
+def test_progress_thread(passes, flavour, thread):
     """Without it the program checks that nothing comes by itself."""
     variables = {"DUNNAGE_PROGRESS_THREAD": "on", "CONTRACT_PROGRESS": "1"} if thread else {}
-    run = launch(
-        flavour, "contract_gpu_progress", ranks=2, mode="dunnage", limit=300, **simulated(flavour, **variables)
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes(flavour, "contract_gpu_progress", **variables)
 
 
 @pytest.mark.parametrize(
     "flavour, ranks", [(f, 2) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 3), ("mpich", 4)]
 )
-def test_virtual_memory(launch, flavour, ranks):
-    run = launch(flavour, "contract_gpu_virtual", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour))
-    assert run.finished and run.code == 0 and not run.failures, run
+def test_virtual_memory(passes, flavour, ranks):
+    passes(flavour, "contract_gpu_virtual", ranks=ranks)
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
@@ -315,18 +291,10 @@ VIRTUAL_FAULTS = [
 
 
 @pytest.mark.parametrize("fault", VIRTUAL_FAULTS)
-def test_faults_of_virtual_memory(launch, fault):
+def test_faults_of_virtual_memory(passes, fault):
     """No message depends on a descriptor: all go as before."""
     flavour = ["openmpi", "mpich"][VIRTUAL_FAULTS.index(fault) % 2]
-    run = launch(
-        flavour,
-        "contract_gpu_virtual",
-        ranks=2,
-        mode="dunnage",
-        limit=120,
-        **simulated(flavour, DUNNAGE_SIM_FAIL=f"{fault}:999"),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes(flavour, "contract_gpu_virtual", limit=120, DUNNAGE_SIM_FAIL=f"{fault}:999")
 
 
 # The programs of test_contract.py, with their buffers in every kind of memory.
@@ -350,9 +318,8 @@ LEFT_TO_MPI = [
     "program, ranks, flavour",
     [(*of, f) for of in LEFT_TO_MPI for f in ("openmpi", "mpich") if of[1] < 5 or f == "openmpi"],
 )
-def test_calls_of_the_mpi(launch, program, ranks, flavour):
-    run = launch(flavour, f"contract_{program}", ranks=ranks, mode="dunnage", limit=300, **simulated(flavour))
-    assert run.finished and run.code == 0 and not run.failures, run
+def test_calls_of_the_mpi(passes, program, ranks, flavour):
+    passes(flavour, f"contract_{program}", ranks=ranks)
 
 
 NEIGHBOUR_KINDS = ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")
@@ -361,7 +328,7 @@ NEIGHBOUR_KINDS = ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoall
 @pytest.mark.parametrize(
     "flavour, ranks", [("openmpi", 1), ("mpich", 1), ("openmpi", 2), ("mpich", 2), ("mpich", 3), ("mpich5", 2)]
 )
-def test_neighbour_collectives_are_ours(launch, flavour, ranks, tmp_path):
+def test_neighbour_collectives_are_ours(passes, flavour, ranks, tmp_path):
     """Also on rings of one and of two ranks, where the MPIs' own take one neighbour for the
     other."""
     report = tmp_path / "report.json"
@@ -369,16 +336,7 @@ def test_neighbour_collectives_are_ours(launch, flavour, ranks, tmp_path):
     names = [f"MPI_{form}_{kind}" for form in ("Neighbor", "Ineighbor") for kind in NEIGHBOUR_KINDS]
     if flavour != "openmpi":  # Open MPI 4.1 has no persistent collectives
         names += [f"MPI_Neighbor_{kind}_init" for kind in NEIGHBOUR_KINDS]
-    run = launch(
-        flavour,
-        "contract_gpu_neighbours",
-        *names,
-        ranks=ranks,
-        mode="always",
-        limit=200,
-        **simulated(flavour, **settings),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes(flavour, "contract_gpu_neighbours", *names, ranks=ranks, mode="always", limit=200, **settings)
     calls = json.loads(report.read_text())["calls"]
     left = "device memory, packed by the MPI in host memory"
     for name in names:
@@ -391,7 +349,7 @@ def test_neighbour_collectives_are_ours(launch, flavour, ranks, tmp_path):
 @pytest.mark.parametrize(
     "flavour, ranks", [("openmpi", 1), ("mpich", 1), ("openmpi", 2), ("mpich", 2), ("openmpi", 3), ("mpich5", 2)]
 )
-def test_collectives_of_all_ranks_are_ours(launch, flavour, ranks, tmp_path):
+def test_collectives_of_all_ranks_are_ours(passes, flavour, ranks, tmp_path):
     """Every kind of memory takes its turns, so the ranks change their minds about whose a
     collective is."""
     report = tmp_path / "report.json"
@@ -399,16 +357,7 @@ def test_collectives_of_all_ranks_are_ours(launch, flavour, ranks, tmp_path):
     names = [f"MPI_{kind.capitalize()}" for kind in NEIGHBOUR_KINDS] + [f"MPI_I{kind}" for kind in NEIGHBOUR_KINDS]
     if flavour != "openmpi":
         names += [f"MPI_{kind.capitalize()}_init" for kind in NEIGHBOUR_KINDS]
-    run = launch(
-        flavour,
-        "contract_gpu_collectives",
-        *names,
-        ranks=ranks,
-        mode="dunnage",
-        limit=200,
-        **simulated(flavour, **settings),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes(flavour, "contract_gpu_collectives", *names, ranks=ranks, limit=200, **settings)
     calls = json.loads(report.read_text())["calls"]
     # A rank alone sends no messages, and only messages are counted.
     missing = [name for name in names if calls.get(name, {}).get("accelerated", 0) == 0]
@@ -424,19 +373,12 @@ IN_PARTS = "direct, reduced in parts: each rank's GPU reduces a part, and reads 
     "flavour, ranks",
     [("openmpi", n) for n in (1, 2, 3, 4)] + [("mpich", n) for n in (1, 2, 3)] + [("openmpi5", 2), ("mpich5", 3)],
 )
-def test_reductions(launch, flavour, ranks, tmp_path):
+def test_reductions(passes, flavour, ranks, tmp_path):
     """Bit for bit, and by kernels as soon as the ranks know each other."""
     report = tmp_path / "report.json"
-    run = launch(
-        flavour,
-        "contract_gpu_reductions",
-        "types",
-        ranks=ranks,
-        mode="dunnage",
-        limit=300,
-        **simulated(flavour, DUNNAGE_COLLECTIVES="on", DUNNAGE_REPORT=str(report)),
+    passes(
+        flavour, "contract_gpu_reductions", "types", ranks=ranks, DUNNAGE_COLLECTIVES="on", DUNNAGE_REPORT=str(report)
     )
-    assert run.finished and run.code == 0 and not run.failures, run
     calls = json.loads(report.read_text())["calls"]
     for name in REDUCTIONS:
         ways_of_call = calls[f"MPI_{name}"]["device memory"]
@@ -447,58 +389,35 @@ def test_reductions(launch, flavour, ranks, tmp_path):
 
 
 @pytest.mark.parametrize("flavour, ranks", [(f, n) for f in ("openmpi", "mpich") for n in (2, 3, 4)])
-def test_reductions_beside_other_things(launch, flavour, ranks, tmp_path):
+def test_reductions_beside_other_things(passes, flavour, ranks, tmp_path):
     """Long ones, late ranks, all kinds of memory, messages, several communicators, and what only
     the MPI does."""
     report = tmp_path / "report.json"
-    run = launch(
-        flavour,
-        "contract_gpu_reductions",
-        "others",
-        ranks=ranks,
-        mode="dunnage",
-        limit=300,
-        **simulated(flavour, DUNNAGE_COLLECTIVES="on", DUNNAGE_REPORT=str(report)),
+    passes(
+        flavour, "contract_gpu_reductions", "others", ranks=ranks, DUNNAGE_COLLECTIVES="on", DUNNAGE_REPORT=str(report)
     )
-    assert run.finished and run.code == 0 and not run.failures, run
     calls = json.loads(report.read_text())["calls"]
     assert calls["MPI_Allreduce"]["device memory"][IN_PARTS] > 10
     assert calls["MPI_Allreduce"]["declined"]["device memory, packed by the MPI in host memory"] > 0
 
 
 @pytest.mark.parametrize("flavour, ranks", [("openmpi", 1), ("openmpi", 3), ("mpich", 2), ("mpich", 3)])
-def test_reductions_of_memory_that_cannot_be_exported(launch, flavour, ranks, tmp_path):
+def test_reductions_of_memory_that_cannot_be_exported(passes, flavour, ranks, tmp_path):
     """From copies in the arena, and not by the MPI."""
     report = tmp_path / "report.json"
-    run = launch(
-        flavour,
-        "contract_gpu_reductions",
-        "memory",
-        ranks=ranks,
-        mode="dunnage",
-        limit=300,
-        **simulated(flavour, DUNNAGE_COLLECTIVES="on", DUNNAGE_REPORT=str(report)),
+    passes(
+        flavour, "contract_gpu_reductions", "memory", ranks=ranks, DUNNAGE_COLLECTIVES="on", DUNNAGE_REPORT=str(report)
     )
-    assert run.finished and run.code == 0 and not run.failures, run
     calls = json.loads(report.read_text())["calls"]
     for name in REDUCTIONS:
         assert sum(calls[f"MPI_{name}"]["device memory"].values()) >= 14 * ranks, calls[f"MPI_{name}"]
         assert sum(calls[f"MPI_{name}"]["declined"].values()) <= 6 * ranks, calls[f"MPI_{name}"]
 
 
-def test_reductions_without_an_arena(launch):
+def test_reductions_without_an_arena(passes):
     """Results that must wait have no place, so the MPI does such calls."""
     settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_DEVICE_ARENA": "2M"}
-    run = launch(
-        "openmpi",
-        "contract_gpu_reductions",
-        "others",
-        ranks=2,
-        mode="dunnage",
-        limit=300,
-        **simulated("openmpi", **settings),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes("openmpi", "contract_gpu_reductions", "others", **settings)
 
 
 @pytest.mark.parametrize(
@@ -510,20 +429,11 @@ def test_reductions_without_an_arena(launch):
     ],
     ids=["off", "staged", "no shared memory"],
 )
-def test_reductions_left_to_the_mpi(launch, settings, tmp_path):
+def test_reductions_left_to_the_mpi(passes, settings, tmp_path):
     """The results are those of the MPI, so they need not have the bits of a reduction rank by rank.
     Those of two ranks have them."""
     report = tmp_path / "report.json"
-    run = launch(
-        "openmpi",
-        "contract_gpu_reductions",
-        "others",
-        ranks=2,
-        mode="dunnage",
-        limit=300,
-        **simulated("openmpi", DUNNAGE_REPORT=str(report), **settings),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes("openmpi", "contract_gpu_reductions", "others", DUNNAGE_REPORT=str(report), **settings)
     calls = json.loads(report.read_text())["calls"]
     ways_of_call = calls["MPI_Allreduce"].get("device memory", {})
     # On MPI_COMM_SELF nobody else has to read anything.
@@ -571,35 +481,26 @@ def test_faults_in_reductions(launch, fault, ranks):
 
 @pytest.mark.parametrize("fault", ["cuLaunchKernel:45", "cuLaunchKernel:46", "cuMemcpyAsync:45"])
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
-def test_errors_in_reductions_are_told(launch, fault, flavour):
+def test_errors_in_reductions_are_told(passes, fault, flavour):
     """The rank whose device fails tells an error, and so do those who need its part. Nobody waits
     for ever, and the next reductions are right."""
-    run = launch(
+    passes(
         flavour,
         "contract_gpu_reductions",
         "recovers",
         ranks=3,
-        mode="dunnage",
         limit=120,
-        **simulated(flavour, DUNNAGE_COLLECTIVES="on", DUNNAGE_SIM_FAIL=f"{fault}:999"),
+        DUNNAGE_COLLECTIVES="on",
+        DUNNAGE_SIM_FAIL=f"{fault}:999",
     )
-    assert run.finished and run.code == 0 and not run.failures, run
 
 
 @pytest.mark.parametrize(
     "flavour, ranks", [("openmpi", 1), ("mpich", 1), ("openmpi", 2), ("mpich", 2), ("mpich", 3)]
 )
-def test_neighbour_collectives_under_way(launch, flavour, ranks):
+def test_neighbour_collectives_under_way(passes, flavour, ranks):
     settings = {"DUNNAGE_NEIGHBOURS": "on", "CONTRACT_OUR_NEIGHBOURS": "1"}
-    run = launch(
-        flavour,
-        "contract_gpu_neighbours_under_way",
-        ranks=ranks,
-        mode="always",
-        limit=200,
-        **simulated(flavour, **settings),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes(flavour, "contract_gpu_neighbours_under_way", ranks=ranks, mode="always", limit=200, **settings)
 
 
 LINES = {"": {}, "small arena": {"DUNNAGE_DEVICE_ARENA": "2M"}, "slow device": {"DUNNAGE_SIM_DELAY": "300"}}
@@ -616,13 +517,10 @@ LINES = {"": {}, "small arena": {"DUNNAGE_DEVICE_ARENA": "2M"}, "slow device": {
         ("mpich", 2, "slow device"),
     ],
 )
-def test_exchanges_without_messages(launch, flavour, ranks, variant, tmp_path):
+def test_exchanges_without_messages(passes, flavour, ranks, variant, tmp_path):
     report = tmp_path / "report.json"
     settings = {"DUNNAGE_NEIGHBOURS": "on", "DUNNAGE_REPORT": str(report), "CONTRACT_LAUNCHES": "1", **LINES[variant]}
-    run = launch(
-        flavour, "contract_gpu_lines", ranks=ranks, mode="always", limit=200, **simulated(flavour, **settings)
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes(flavour, "contract_gpu_lines", ranks=ranks, mode="always", limit=200, **settings)
     calls = json.loads(report.read_text())["calls"]
     persistent = [] if flavour == "openmpi" else ["MPI_Neighbor_alltoallw_init"]
     for name in ["MPI_Neighbor_alltoallw", *persistent]:
@@ -645,16 +543,13 @@ CHANNELS = {"": {}, "slow device": {"DUNNAGE_SIM_DELAY": "200"}, "small arena": 
         ("mpich", 4, ""),
     ],
 )
-def test_messages_without_messages(launch, flavour, ranks, variant, tmp_path):
+def test_messages_without_messages(passes, flavour, ranks, variant, tmp_path):
     """Most come in the order that MPI asks for without the MPI; all do if that is switched off."""
     without = {}
     for channels in ("on", "off"):
         report = tmp_path / f"{channels}.json"
         settings = {"DUNNAGE_CHANNELS": channels, "DUNNAGE_REPORT": str(report), **CHANNELS[variant]}
-        run = launch(
-            flavour, "contract_gpu_channels", ranks=ranks, mode="dunnage", limit=200, **simulated(flavour, **settings)
-        )
-        assert run.finished and run.code == 0 and not run.failures, run
+        passes(flavour, "contract_gpu_channels", ranks=ranks, limit=200, **settings)
         calls = json.loads(report.read_text())["calls"]
         without[channels] = {
             name: sum(
@@ -666,9 +561,8 @@ def test_messages_without_messages(launch, flavour, ranks, variant, tmp_path):
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
-def test_the_same_traffic_by_the_mpi_alone(launch, flavour):
-    run = launch(flavour, "contract_gpu_channels", ranks=2, limit=200, **simulated(flavour, CONTRACT_HOST_MEMORY="1"))
-    assert run.finished and run.code == 0 and not run.failures, run
+def test_the_same_traffic_by_the_mpi_alone(passes, flavour):
+    passes(flavour, "contract_gpu_channels", limit=200, CONTRACT_HOST_MEMORY="1")
 
 
 LINE_FAULTS = [
@@ -717,11 +611,10 @@ def test_who_does_neighbour_collectives(launch, how, told, ours, tmp_path):
 
 @pytest.mark.parametrize("flavour", [f for f in MPIS if f not in ("openmpi", "mpich", "mpi_abi_on_impi")])
 @pytest.mark.parametrize("program", ["gpu_collectives", "gpu_onesided", "gpu_staged"])
-def test_calls_of_other_mpis(launch, flavour, program):
+def test_calls_of_other_mpis(passes, flavour, program):
     if (flavour, program) == ("impi", "gpu_collectives"):
         pytest.skip("Intel MPI's own persistent gathers and scatters crash, on host memory and without Dunnage too")
-    run = launch(flavour, f"contract_{program}", ranks=2, mode="dunnage", limit=300, **simulated(flavour))
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes(flavour, f"contract_{program}")
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
@@ -746,53 +639,36 @@ def test_calls_of_the_mpi_in_the_report(launch, flavour, tmp_path):
 @pytest.mark.parametrize(
     "flavour, ranks", [(f, 2) for f in MPIS if f != "mpi_abi_on_impi"] + [("openmpi", 4), ("mpich", 3)]
 )
-def test_broadcasts(launch, flavour, ranks, tmp_path):
+def test_broadcasts(passes, flavour, ranks, tmp_path):
     """From where the root's data are, where all ranks can read that; else by the host's memory."""
     report = tmp_path / "report.json"
-    run = launch(
-        flavour,
-        "contract_gpu_bcast",
-        ranks=ranks,
-        mode="dunnage",
-        limit=300,
-        **simulated(flavour, DUNNAGE_BCAST="window", DUNNAGE_REPORT=str(report)),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes(flavour, "contract_gpu_bcast", ranks=ranks, DUNNAGE_BCAST="window", DUNNAGE_REPORT=str(report))
     ways = json.loads(report.read_text())["calls"]["MPI_Bcast"]["device memory"]
     assert {way.partition(":")[0].partition(",")[0] for way in ways} == {"direct"} and sum(ways.values()) > 10 * ranks
 
 
 @pytest.mark.parametrize("flavour, devices, words", [("openmpi", 4, []), ("openmpi", 2, []), ("mpich", 8, ["other"])])
-def test_broadcasts_from_gpu_to_gpu(launch, flavour, devices, words, tmp_path):
+def test_broadcasts_from_gpu_to_gpu(passes, flavour, devices, words, tmp_path):
     """Where more than one rank would read over the root's link. With two GPUs two would, and that
     is faster still."""
     report = tmp_path / "report.json"
-    run = launch(
+    passes(
         flavour,
         "contract_gpu_chain",
         *words,
         ranks=4,
-        mode="dunnage",
-        limit=300,
-        **simulated(flavour, DUNNAGE_BCAST="window", DUNNAGE_REPORT=str(report), DUNNAGE_SIM_DEVICES=str(devices)),
+        DUNNAGE_BCAST="window",
+        DUNNAGE_REPORT=str(report),
+        DUNNAGE_SIM_DEVICES=str(devices),
     )
-    assert run.finished and run.code == 0 and not run.failures, run
     ways = json.loads(report.read_text())["calls"]["MPI_Bcast"]["device memory"]
     assert (sum(number for way, number in ways.items() if "same broadcast" in way) > 8) == (devices > 2), ways
 
 
 @pytest.mark.parametrize("path", ["staged", "off"])
-def test_broadcasts_by_other_ways(launch, path):
+def test_broadcasts_by_other_ways(passes, path):
     settings = {"DUNNAGE_GPU_PATH": "staged"} if path == "staged" else {"DUNNAGE_BCAST": "off"}
-    run = launch(
-        "openmpi",
-        "contract_gpu_bcast",
-        ranks=3,
-        mode="dunnage",
-        limit=300,
-        **simulated("openmpi", **{"DUNNAGE_BCAST": "window", **settings}),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes("openmpi", "contract_gpu_bcast", ranks=3, **{"DUNNAGE_BCAST": "window", **settings})
 
 
 @pytest.mark.parametrize(
@@ -876,32 +752,14 @@ def test_faults(launch, fault):
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
-def test_one_device(launch, flavour):
-    run = launch(
-        flavour,
-        "contract_gpu_pack",
-        1,
-        ranks=1,
-        mode="dunnage",
-        limit=300,
-        **simulated(flavour, DUNNAGE_SIM_DEVICES="1"),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+def test_one_device(passes, flavour):
+    passes(flavour, "contract_gpu_pack", 1, ranks=1, DUNNAGE_SIM_DEVICES="1")
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
-def test_small_pieces(launch, flavour):
+def test_small_pieces(passes, flavour):
     """Many pieces of staging memory for every buffer."""
-    run = launch(
-        flavour,
-        "contract_gpu_pack",
-        1,
-        ranks=1,
-        mode="dunnage",
-        limit=300,
-        **simulated(flavour, DUNNAGE_DEVICE_PIECE="4K"),
-    )
-    assert run.finished and run.code == 0 and not run.failures, run
+    passes(flavour, "contract_gpu_pack", 1, ranks=1, DUNNAGE_DEVICE_PIECE="4K")
 
 
 def test_switched_off(launch):
