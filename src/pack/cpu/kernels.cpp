@@ -506,8 +506,128 @@ void stream(char* to, const char* from, std::int64_t n) {
   std::memcpy(to + i, from + i, static_cast<std::size_t>(n - i));
 }
 
+/// The blocks of two loops in their order, some blocks ahead of the copy. Behind the last block of
+/// the last row it goes on with the row's stride: there the next call begins, if there is one.
+class Ahead {
+ public:
+  Ahead(const Rows& r, std::int64_t blocks) : r_(r), row_(r.user), at_(r.user) {
+    while (blocks > 0 && outer_ + 1 < r.outer.count && blocks >= r.inner.count) {
+      blocks -= r.inner.count;
+      next_row();
+    }
+    inner_ = blocks;
+    at_ = row_ + blocks * r.inner.user;
+  }
+  const char* at() const { return at_; }
+  void next() {
+    at_ += r_.inner.user;
+    if (++inner_ == r_.inner.count && outer_ + 1 < r_.outer.count) {
+      next_row();
+      inner_ = 0;
+      at_ = row_;
+    }
+  }
+
+ private:
+  void next_row() {
+    ++outer_;
+    row_ += r_.outer.user;
+  }
+  const Rows& r_;
+  const char *row_, *at_;
+  std::int64_t outer_ = 0, inner_ = 0;
+};
+
+/// Packs blocks of whole lines with stores past the caches. The packed addresses are multiples of
+/// the vectors' length; the stores of one block may fill the line that those of the block before
+/// have begun.
+template <class Tag>
+void stream_lines(Tag d, const Rows& r) {
+  // The hardware prefetches the lines of a long block, but not the first ones of the next block.
+  constexpr std::int64_t distance = 8192, most = 4096;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto fetched = std::min(r.block, most);
+  Ahead ahead(r, std::max<std::int64_t>(distance / r.block, 1));
+  for (std::int64_t j = 0; j < r.outer.count; ++j) {
+    const char* user = r.user + j * r.outer.user;
+    char* packed = r.packed + j * r.outer.packed;
+    for (std::int64_t i = 0; i < r.inner.count; ++i, user += r.inner.user, packed += r.inner.packed) {
+      for (std::int64_t k = 0; k < r.block; k += line) {
+        if (k < fetched) prefetch<Direction::pack>(ahead.at() + k);
+        for (std::int64_t l = 0; l < line; l += lanes)
+          hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(user + k + l)), d,
+                     reinterpret_cast<std::uint8_t*>(packed + k + l));
+      }
+      ahead.next();
+    }
+  }
+}
+
+#if DUNNAGE_WIDE
+/// Packs every other element of 4 or 8 bytes with stores past the caches. The packed addresses must
+/// be multiples of the element's size.
+template <class T>
+void stream_every_other(const char* user, char* packed, std::int64_t n) {
+  constexpr std::int64_t size = sizeof(T), distance = 4096;
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  const auto one = [&] { copy_fixed<size>(packed + i * size, user + 2 * i * size); };
+  for (; i < n && reinterpret_cast<std::uintptr_t>(packed + i * size) % line != 0; ++i) one();
+  // The last vector would read the gap behind the last element.
+  for (; i + lanes < n; i += lanes) {
+    const auto* u = reinterpret_cast<const T*>(user) + 2 * i;
+    for (std::int64_t k = 0; k < 2 * lanes * size; k += line)
+      prefetch<Direction::pack>(user + 2 * i * size + distance + k);
+    hn::Stream(hn::ConcatEven(d, hn::LoadU(d, u + lanes), hn::LoadU(d, u)), d, reinterpret_cast<T*>(packed) + i);
+  }
+  for (; i < n; ++i) one();
+}
+#endif
+
+bool is_multiple(const void* p, std::int64_t of) { return reinterpret_cast<std::uintptr_t>(p) % of == 0; }
+
+/// Returns false if the rows are none that fill whole lines, or if this processor cannot.
+bool pack_stream_short_rows(const Rows& r) {
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  (void)r;
+  return false;
+#else
+  if (r.block % line == 0) {
+    const hn::CappedTag<std::uint8_t, line> wide;
+    const auto strides = r.inner.packed | r.outer.packed;
+    if (is_multiple(r.packed, line) && strides % line == 0)
+      stream_lines(wide, r);
+    else if (is_multiple(r.packed, 16) && strides % 16 == 0)
+      stream_lines(hn::Full128<std::uint8_t>(), r);
+    else
+      return false;
+    return true;
+  }
+#if DUNNAGE_WIDE
+  if (r.inner.user != 2 * r.block || r.inner.packed != r.block || !is_multiple(r.packed, r.block)) return false;
+  if (r.block != 4 && r.block != 8) return false;
+  if (r.outer.count > 1 && r.outer.packed % r.block != 0) return false;
+  for (std::int64_t j = 0; j < r.outer.count; ++j) {
+    const char* user = r.user + j * r.outer.user;
+    char* packed = r.packed + j * r.outer.packed;
+    r.block == 8 ? stream_every_other<std::uint64_t>(user, packed, r.inner.count)
+                 : stream_every_other<std::uint32_t>(user, packed, r.inner.count);
+  }
+  return true;
+#else
+  return false;
+#endif
+#endif
+}
+
 template <Direction D>
 void stream_rows(const Rows& r) {
+  if (D == Direction::pack && r.block <= 8192 && pack_stream_short_rows(r)) return;
+  if (r.block < line) {
+    rows<D>(r);
+    return;
+  }
   // bytes of the next block to prefetch: those that the copy itself does not request in time
   constexpr std::int64_t most = 2048;
   for (std::int64_t j = 0; j < r.outer.count; ++j) {

@@ -39,6 +39,13 @@ Walk choose_walk(const Dim* dims, int n, std::int64_t block) {
   return {Walk::Kind::tiled, across};
 }
 
+bool fills_lines(const Dim& inner, std::int64_t block, const char* packed) {
+  const auto at = reinterpret_cast<std::uintptr_t>(packed);
+  if (inner.packed != block) return false;
+  const bool every_other = (block == 4 || block == 8) && inner.user == 2 * block && at % block == 0;
+  return every_other || (block % line == 0 && at % 16 == 0);
+}
+
 template <Direction D>
 void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, CacheUse caches) {
   const auto& k = kernels();
@@ -50,13 +57,13 @@ void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char
       return caches.streamed && block >= stream_block<D>() ? k.stream(to, from, block) : copy_some(to, from, block);
     }
     case Walk::Kind::rows: {
-      const bool stream = caches.streamed && block >= stream_block<D>();
       const Dim once{1, 0, 0};
       const auto& outer = n > 1 ? dims[n - 2] : once;
       const auto& inner = dims[n - 1];
       return odometer(dims, n > 1 ? n - 2 : 0, user, packed, [&](char* u, char* p) {
         const Rows rows{u, p, outer, inner, block, caches.far};
-        if (stream)
+        const bool long_enough = block >= stream_block<D>();
+        if (caches.streamed && (long_enough || (D == Direction::pack && fills_lines(inner, block, p))))
           D == Direction::pack ? k.pack_stream_rows(rows) : k.unpack_stream_rows(rows);
         else
           D == Direction::pack ? k.pack_rows(rows) : k.unpack_rows(rows);

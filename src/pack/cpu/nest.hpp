@@ -29,6 +29,10 @@ constexpr std::int64_t stream_block() {
   return D == Direction::pack ? 512 : 256;
 }
 
+/// Returns whether rows of the innermost loop `inner` fill whole lines at that packed address without
+/// gaps, so that they can be packed with stores past the caches even if a block is short.
+bool fills_lines(const Dim& inner, std::int64_t block, const char* packed);
+
 /// Runs all iterations of a nest. `user` and `packed` are the addresses of its first block.
 template <Direction D>
 void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char* packed, CacheUse caches);

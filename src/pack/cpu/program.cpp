@@ -21,6 +21,7 @@ using Kind = type::Node::Kind;
 // that is gathered into it.
 constexpr std::int64_t scratch_size = 16384;
 constexpr std::int64_t long_piece = 16384;
+constexpr std::int64_t line_piece = 65536;
 constexpr std::int64_t interchanged_bytes = 262144;
 
 // A repeated list of at most this many blocks is run block by block, over many repeats each.
@@ -338,6 +339,12 @@ void Program::pack(const void* user, void* packed, std::int64_t begin, std::int6
     const auto walk = choose_walk(op.nest.dim, op.nest.dims, op.nest.block);
     // Gathering would undo the tiles.
     if (walk.kind == Walk::Kind::tiled) return run_piece(begin, end, {false, true});
+    if (walk.kind == Walk::Kind::rows && fills_lines(op.nest.dim[op.nest.dims - 1], op.nest.block, to)) {
+      const auto piece = std::max(line_piece / op.nest.block, std::int64_t{1}) * op.nest.block;
+      return in_pieces(begin, end, piece, piece, [&](auto a, auto b, bool streamed) {
+        run_piece(a, b, {streamed, true});
+      });
+    }
     if (op.nest.block >= stream_block<Direction::pack>())
       return in_pieces(begin, end, to_line(to, long_piece), long_piece, [&](auto a, auto b, bool streamed) {
         run_piece(a, b, {streamed, true});
