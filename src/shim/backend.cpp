@@ -77,8 +77,10 @@ bool start(const dunnage_front& front) {
     if (!function && needed) missing = name;
   };
   each(made->next, fill);
-  each(made->below,
-       [&](const char* name, auto& function, bool) { fill((std::string("P") + name).c_str(), function, false); });
+  each(made->below, [&](const char* name, auto& function, bool) {
+    std::string profiled = "P";
+    fill((profiled += name).c_str(), function, false);
+  });
   each(made->own, fill);
   made->query_cuda_support = reinterpret_cast<int (*)()>(front.next("MPIX_Query_cuda_support"));
   if (!missing.empty()) {
