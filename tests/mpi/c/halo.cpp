@@ -4,6 +4,7 @@
 // simulated device the launches of an exchange are counted.
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "contract.hpp"
 
