@@ -61,6 +61,10 @@ std::optional<Exported> export_of(const Driver& driver, const Place& place, std:
 Import::Import(const Driver& driver, const Exported& exported) : driver_(driver), exported_(exported) {
   check(driver, driver.cuCtxGetCurrent(&context_), "cuCtxGetCurrent");
   context_id_ = id_of(driver, context_);
+  if (exported.way == Exported::own) {
+    address_ = static_cast<CUdeviceptr>(exported.begin);
+    return;
+  }
   if (exported.way == Exported::by_descriptor) {
     const auto passed = all_passed().find(exported);
     if (!passed) throw Error(CUDA_ERROR_INVALID_HANDLE, "memory of another process that it has not passed to this one");
@@ -74,6 +78,7 @@ Import::Import(const Driver& driver, const Exported& exported) : driver_(driver)
 }
 
 Import::~Import() {
+  if (exported_.way == Exported::own) return;
   // If the context has ended, the driver has already removed the mapping.
   if (id_of(driver_, context_) != context_id_ || driver_.cuCtxPushCurrent(context_) != CUDA_SUCCESS) return;
   if (exported_.way == Exported::by_descriptor)

@@ -17,7 +17,7 @@ namespace dunnage::device {
 std::optional<Exported> export_of(const Driver& driver, const Place& place, std::int32_t owner);
 
 /// An allocation of another process, mapped into a context of this process during the lifetime of
-/// the object.
+/// the object. Memory of this process (Exported::own) is there without a mapping.
 class Import {
  public:
   /// Maps the allocation into the current context. Throws Error.

@@ -55,7 +55,8 @@ bool InLine::take_in_place() {
   return !copy_;
 }
 
-int InLine::fetch_one(std::size_t i, const GpuSource& source, std::shared_ptr<const void> keep) {
+int InLine::fetch_one(std::size_t i, GpuSource source, std::shared_ptr<const void> keep) {
+  if (static_cast<int>(sender_) == process->rank) source.allocation.way = device::Exported::own;
   if (source.size > buffers_.bytes(i)) return MPI_ERR_TRUNCATE;
   int code = MPI_SUCCESS;
   const int failed = guarded([&] {

@@ -76,7 +76,7 @@ class InLine {
     return changed;
   }
   bool fetch_known(const std::function<void(int)>& note);
-  int fetch_one(std::size_t i, const transport::gpu::GpuSource& source, std::shared_ptr<const void> keep);
+  int fetch_one(std::size_t i, transport::gpu::GpuSource source, std::shared_ptr<const void> keep);
   int place_one(std::size_t i, const char* from, std::int64_t size);
 
   const std::uint32_t sender_;

@@ -18,6 +18,7 @@ constexpr std::int64_t host_piece = 4 << 20;
 /// Whether the device of a buffer reads a source. Only the first device of this process was proved
 /// to.
 bool reads_from(const Driver& driver, const pack::gpu::Described& to, const transport::gpu::GpuSource& source) try {
+  if (source.allocation.way == device::Exported::own) return false;  // nobody has let one device read the other
   const device::Scope scope(driver, device::context_for(driver, to.place));
   const transport::gpu::Remote remote(driver, source);
   return true;

@@ -41,9 +41,15 @@ bool reads_memory_at(std::uint32_t receiver, const device::Place& place) {
 }
 
 bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, std::int64_t bytes) {
+  if (static_cast<int>(receiver) == process->rank) return read_in_place_by_this(data);
   if (!may_be_read(receiver) || !in_one_piece(data)) return false;
   const auto reads = [&] { return read_by(receiver, data.place); };
   return plan::gpu_way(process->model.gpu, bytes, true, 0, reads) == GpuWay::direct;
+}
+
+bool read_in_place_by_this(const pack::gpu::Described& data) {
+  return others_read_memory() && in_one_piece(data) && data.place.memory == device::Memory::device &&
+         data.place.device == gpu_use().place.device;
 }
 
 GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver) {

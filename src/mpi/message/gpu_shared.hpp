@@ -40,6 +40,8 @@ plan::GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver);
 /// Whether the GPU of a rank of MPI_COMM_WORLD reads such device memory of this process, and the
 /// plan wants that of `bytes` bytes; goes a step towards it.
 bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, std::int64_t bytes);
+/// Likewise for messages of this rank to itself, whatever the plan wants.
+bool read_in_place_by_this(const pack::gpu::Described& data);
 /// Whether the GPU of a rank of MPI_COMM_WORLD reads device memory of this process at such a place;
 /// goes a step towards it. Asks no plan.
 bool reads_memory_at(std::uint32_t receiver, const device::Place& place);

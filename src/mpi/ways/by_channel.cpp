@@ -1,6 +1,7 @@
 #include "mpi/ways/by_channel.hpp"
 
 #include "mpi/message/accept.hpp"
+#include "mpi/message/gpu_shared.hpp"
 #include "mpi/message/progress.hpp"
 #include "mpi/process/arrivals.hpp"
 #include "transport/shm/patience.hpp"
@@ -61,7 +62,9 @@ std::optional<ByChannel> by_channel(const SendCall& call, transport::ChannelStam
 }
 
 void learn(const std::shared_ptr<Streams>& streams, int dest, int tag, transport::Outbound& message) {
-  if (!streams || message.stamp || !message.buffer.device() || message.gpu_way != plan::GpuWay::direct) return;
+  if (!streams || message.stamp || !message.buffer.device()) return;
+  const bool to_itself = static_cast<int>(message.receiver) == process->rank;
+  if (to_itself ? !read_in_place_by_this(*message.buffer.device()) : message.gpu_way != plan::GpuWay::direct) return;
   if (auto* channel = streams->learn(dest, tag, message.receiver, message.buffer.device()->place))
     message.stamp = channel->stamp(channel->send().number);
 }

@@ -44,6 +44,7 @@ struct Offer {
   memory::Buffer buffer;
   std::int64_t bytes = 0;
   int tag = 0;
+  transport::ChannelStamp stamp;
   std::uint64_t number = 0;  // names the offer in its announcement
   std::uint64_t turn = 0;    // offers are numbered in order, too
   std::int64_t length = 0;   // of the ticket; 0 if the announcement is a token
@@ -63,6 +64,7 @@ class Offers {
     offer->buffer = message.buffer;
     offer->bytes = message.bytes;
     offer->tag = message.tag;
+    offer->stamp = message.stamp;
     const std::lock_guard lock(mutex_);
     if (next_number_ == 0 && getrandom(&next_number_, sizeof next_number_, 0) != sizeof next_number_) return nullptr;
     if (token) {
@@ -226,6 +228,7 @@ class SelfArrival : public transport::Arrival {
  public:
   explicit SelfArrival(OfferPointer offer) : offer_(std::move(offer)) {}
   std::int64_t size() const override { return offer_->bytes; }
+  transport::ChannelStamp stamp() const override { return offer_->stamp; }
   int fetch(const memory::Landing& landing) override {
     landing.restart();
     if (!take()) return fetch_parked(landing);

@@ -36,7 +36,7 @@ Hold World::holds(std::uint32_t rank, const Allocation& memory, const decltype(L
 
 std::optional<shm::Reading> World::published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial,
                                              std::int64_t size) const {
-  const auto* memory = peers.memory(rank);
+  const auto* memory = rank == peers.self().rank ? own_.get() : peers.memory(rank);
   return memory ? shm::find_publication(*memory, begin, serial, size) : std::nullopt;
 }
 

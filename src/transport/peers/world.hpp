@@ -48,7 +48,7 @@ class World {
   /// step towards it, as Passing::pass() says.
   Hold holds(std::uint32_t rank, const Allocation& memory, const decltype(Label::bytes)& bytes,
              const std::function<base::Descriptor()>& make);
-  /// What a rank has published. Returns nothing if it is not there.
+  /// What a rank has published, which may be this one. Returns nothing if it is not there.
   std::optional<shm::Reading> published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial,
                                         std::int64_t size) const;
 
