@@ -29,6 +29,14 @@ TEST_F(ChannelTest, WhatComesFirstDecides) {
   EXPECT_EQ(sent.number, 1u);
 }
 
+TEST_F(ChannelTest, TheSenderSeesWhetherTheNextReceiveHasBegun) {
+  EXPECT_FALSE(sender.awaited());
+  receiver.receive();
+  EXPECT_TRUE(sender.awaited());
+  EXPECT_TRUE(sender.send().awaited);
+  EXPECT_FALSE(sender.awaited());
+}
+
 TEST_F(ChannelTest, AChannelIsJoinedOrClosed) {
   EXPECT_TRUE(receiver.join());
   EXPECT_TRUE(sender.close());

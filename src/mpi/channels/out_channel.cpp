@@ -1,11 +1,23 @@
 #include "mpi/channels/out_channel.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 #include "mpi/process/process.hpp"
+#include "transport/shm/patience.hpp"
 
 namespace dunnage::mpi {
 
 using transport::gpu::Channel;
 using transport::gpu::line_of;
+
+namespace {
+
+/// What a message that the MPI carries costs both ranks, about.
+constexpr std::chrono::microseconds message_of_mpi{3};
+constexpr unsigned most_doublings = 10;
+
+}  // namespace
 
 std::unique_ptr<OutChannel> OutChannel::make(std::uint32_t receiver) {
   const auto place = process->world->publications.publish(transport::gpu::channel_size, 1, nullptr,
@@ -14,7 +26,10 @@ std::unique_ptr<OutChannel> OutChannel::make(std::uint32_t receiver) {
 }
 
 OutChannel::OutChannel(std::uint32_t receiver, const OutLine::Published& place)
-    : receiver_(receiver), place_(place), channel_(place.data) {
+    : receiver_(receiver),
+      to_itself_(static_cast<int>(receiver) == process->rank),
+      place_(place),
+      channel_(place.data) {
   // All lines must be there before the receiver can look at one.
   for (std::uint64_t i = 0; i < Channel::depth; ++i) {
     lines_[i] = std::make_unique<OutLine>(receiver_, std::vector<std::size_t>{0}, line_of(place_.data, i));
@@ -29,6 +44,21 @@ OutChannel::~OutChannel() {
 
 transport::ChannelStamp OutChannel::stamp(std::uint64_t message) const {
   return {place_.begin, place_.serial, message, static_cast<std::uint32_t>(process->rank)};
+}
+
+void OutChannel::wait_a_little() {
+  if (to_itself_ || channel_.awaited()) return;
+  if (left_out_ > 0) {
+    --left_out_;
+    return;
+  }
+  const auto end = std::chrono::steady_clock::now() + message_of_mpi;
+  for (transport::shm::Patience patience; !channel_.awaited(); patience.wait())
+    if (std::chrono::steady_clock::now() > end) {
+      left_out_ = (1u << std::min(++in_vain_, most_doublings)) - 1;
+      return;
+    }
+  in_vain_ = 0;
 }
 
 OutLine& OutChannel::line(std::uint64_t message) { return *lines_[message % Channel::depth]; }

@@ -21,6 +21,13 @@ class OutChannel {
 
   /// Counts a message that is about to be sent.
   transport::gpu::ChannelSender::Sent send() { return channel_.send(); }
+  /// Whether the receive of the next message has not begun, so that the MPI would carry the message,
+  /// and a short wait for that receive may help.
+  bool early() const { return !channel_.awaited() && left_out_ == 0 && !to_itself_; }
+  /// Waits for the receive of the next message, but only as long as a message of the MPI takes. If
+  /// the receiver is late again and again, this rank waits ever more rarely. A rank does not wait
+  /// for itself.
+  void wait_a_little();
   /// The line by which an awaited message goes, as exchange number exchange_of(message).
   OutLine& line(std::uint64_t message);
   /// What a message by the MPI tells of the channel.
@@ -28,8 +35,11 @@ class OutChannel {
 
  private:
   const std::uint32_t receiver_;
+  const bool to_itself_;
   const OutLine::Published place_;
   transport::gpu::ChannelSender channel_;
+  unsigned left_out_ = 0;  // so many messages are sent without a wait
+  unsigned in_vain_ = 0;   // so many waits in a row ended without the receive
   std::array<std::unique_ptr<OutLine>, transport::gpu::Channel::depth> lines_;
 };
 

@@ -3,13 +3,14 @@
 
 #include <memory>
 
+#include "base/recycled.hpp"
 #include "mpi/channels/streams.hpp"
 #include "mpi/message/request.hpp"
 
 namespace dunnage::mpi {
 
 /// Of a receive that the MPI does, the Request tells it the end. Not thread-safe.
-class Posting : public Ending {
+class Posting : public Ending, public base::Recycled<Posting> {
  public:
   /// `source`, `tag`: as the program gives them.
   Posting(std::shared_ptr<Streams> streams, int source, int tag);

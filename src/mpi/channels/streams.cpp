@@ -13,7 +13,28 @@ constexpr unsigned most_channels = 4096;
 unsigned channels_made = 0;
 bool some_unseen = false;
 
-Attribute<std::shared_ptr<Streams>> all_streams;
+/// The communicator that was looked for last. Most programs use one communicator again and again,
+/// and the MPI takes a lock to look for an attribute.
+MPI_Comm last_comm = MPI_COMM_NULL;
+const std::shared_ptr<Streams>* last_streams = nullptr;
+
+/// What a communicator keeps.
+struct Kept {
+  std::shared_ptr<Streams> streams;
+  ~Kept() {
+    if (last_streams == &streams) last_streams = nullptr;
+  }
+};
+Attribute<Kept> all_streams;
+
+/// Null if the communicator has none.
+const std::shared_ptr<Streams>* find(MPI_Comm comm) {
+  if (last_streams && comm == last_comm) return last_streams;
+  Kept* found = nullptr;
+  if (comm == MPI_COMM_NULL || !all_streams.find(comm, found) || !found) return nullptr;
+  last_comm = comm;
+  return last_streams = &found->streams;
+}
 
 }  // namespace
 
@@ -25,34 +46,25 @@ void no_channels() { some_unseen = true; }
 
 std::shared_ptr<Streams> Streams::of(MPI_Comm comm, bool make) {
   if (comm == MPI_COMM_NULL || !channels_allowed()) return nullptr;
-  std::shared_ptr<Streams>* found = nullptr;
-  if (!all_streams.find(comm, found)) return nullptr;
-  if (!found && make) {
-    int between = 0;
-    if (process->own.Comm_test_inter(comm, &between) != MPI_SUCCESS || between) return nullptr;
-    found = all_streams.put(comm, std::make_unique<std::shared_ptr<Streams>>(std::make_shared<Streams>()));
-  }
-  return found ? *found : nullptr;
+  if (const auto* found = find(comm)) return *found;
+  Kept* none = nullptr;
+  int between = 0;
+  if (!make || !all_streams.find(comm, none)) return nullptr;
+  if (process->own.Comm_test_inter(comm, &between) != MPI_SUCCESS || between) return nullptr;
+  const auto* kept = all_streams.put(comm, std::make_unique<Kept>(Kept{std::make_shared<Streams>()}));
+  return kept ? kept->streams : nullptr;
 }
-
-namespace {
-
-const Streams* streams_of(MPI_Comm comm) {
-  std::shared_ptr<Streams>* found = nullptr;
-  return comm != MPI_COMM_NULL && all_streams.find(comm, found) && found ? found->get() : nullptr;
-}
-
-}  // namespace
 
 bool has_channel_to(MPI_Comm comm, int dest, int tag) {
-  const auto* streams = streams_of(comm);
-  return streams && streams->to(dest, tag);
+  const auto* streams = find(comm);
+  return streams && (*streams)->to(dest, tag);
 }
 
 bool has_channel_from(MPI_Comm comm, int source, int tag) {
-  const auto* streams = streams_of(comm);
+  const auto* streams = find(comm);
   if (!streams) return false;
-  return source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG ? streams->receives() : streams->from(source, tag) != nullptr;
+  if (source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) return (*streams)->receives();
+  return (*streams)->from(source, tag) != nullptr;
 }
 
 OutChannel* Streams::learn(int dest, int tag, std::uint32_t receiver, const device::Place& memory) {

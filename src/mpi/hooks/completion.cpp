@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mpi/message/attach.hpp"
+#include "mpi/message/handle.hpp"
 #include "mpi/message/progress.hpp"
 #include "mpi/message/unfinished.hpp"
 #include "mpi/process/arrivals.hpp"
@@ -54,10 +55,12 @@ class Before {
 /// operation stays in the table.
 class Ours {
  public:
-  enum class Sends { finish, leave };
-  Ours(int count, MPI_Request* requests, Sends sends = Sends::finish) : requests_(requests) {
+  /// `nothing`: sends are not finished, and the MPI is shown nothing, before the caller asks for
+  /// that.
+  enum class First { finish_and_show, nothing };
+  Ours(int count, MPI_Request* requests, First first = First::finish_and_show) : requests_(requests) {
     progress_orphans();
-    if (sends == Sends::finish) finish_sends();
+    if (first == First::finish_and_show) finish_sends();
     if (process->requests.empty() || !requests) return;
     const auto alone = no_progress();
     for (int i = 0; i < count; ++i) {
@@ -68,10 +71,24 @@ class Ours {
     }
     if (none()) return;
     process->requests.take_out(operations_, [](const Request& o) { return !o.persistent; });
-    for (int i = 0; i < count; ++i)
-      if (auto* operation = (*this)[i]; operation && operation->inner != MPI_REQUEST_NULL)
-        requests[i] = operation->inner;
     watched_.emplace(operations_, requests_);
+    if (first == First::finish_and_show) show();
+  }
+  /// Shows the MPI its own requests in place of the program's.
+  void show() {
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      auto* operation = operations_[i];
+      if (!operation) continue;
+      if (operation->active) operation->show();
+      if (operation->inner != MPI_REQUEST_NULL) requests_[i] = operation->inner;
+    }
+  }
+  /// Whether the MPI knows nothing of any of the requests: they are persistent, and not started or
+  /// started without the MPI.
+  bool without_mpi() const {
+    return !none() && std::all_of(operations_.begin(), operations_.end(), [](const Request* o) {
+      return o && o->persistent && o->inner == MPI_REQUEST_NULL && (!o->active || o->several());
+    });
   }
   /// Among requests that the MPI has been asked about. `before`: as they were then.
   Ours(const Asking& asking, int count, MPI_Request* before) : requests_(before) {
@@ -275,10 +292,20 @@ class Ours {
 
 int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Status* users) {
   if (nothing_of_ours()) return next(request, users);
-  Ours operation(1, request);
+  Ours operation(1, request, Ours::First::nothing);
+  const bool without_mpi = operation.without_mpi();
+  if (!without_mpi) {
+    finish_sends();
+    operation.show();
+  }
   if (operation.none()) return next(request, users);
   StatusOr status(users);
   operation.finish();
+  if (without_mpi) {
+    finish_sends();
+    set_empty(*status.get());
+    return operation.settle_one(0, MPI_SUCCESS, *request, *status.get());
+  }
   const int rc = next(request, status.get());
   operation.restore();
   return operation.settle_one(0, rc, *request, *status.get());
@@ -298,7 +325,9 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
 int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* users) {
   if (nothing_of_ours()) return next(count, requests, users);
   // What this call receives goes with what other messages bring, so sends are finished after it.
-  Ours operations(count, requests, Ours::Sends::leave);
+  Ours operations(count, requests, Ours::First::nothing);
+  const bool without_mpi = operations.without_mpi();
+  if (!without_mpi) operations.show();
   if (!operations.none()) {
     operations.receive_as_they_come();
     operations.finish();
@@ -306,6 +335,10 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   finish_sends();
   if (operations.none()) return next(count, requests, users);
   StatusesOr statuses(count, users);
+  if (without_mpi) {
+    for (int k = 0; k < count; ++k) set_empty(statuses.get()[k]);
+    return operations.settle_listed(count, MPI_SUCCESS, statuses.get(), [](int k) { return k; });
+  }
   if (users == MPI_STATUSES_IGNORE)
     for (int k = 0; k < count; ++k) statuses.get()[k].MPI_ERROR = MPI_SUCCESS;
   int rc = next(count, requests, statuses.get());
@@ -447,6 +480,7 @@ int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* 
     operation.reset(process->requests.erase(key_of(*request)));
   }
   if (!operation || !operation->active) return next(request);
+  operation->show();
   if (operation->inner != MPI_REQUEST_NULL) {  // the MPI's persistent request has not been started
     operation->persistent = false;
     const auto inner = std::exchange(operation->inner, MPI_REQUEST_NULL);
@@ -463,6 +497,7 @@ namespace {
 /// The request that the MPI is to be asked about. Moves an operation of several messages on.
 MPI_Request shown(MPI_Request request) {
   auto* operation = process->requests.find(key_of(request));
+  if (operation && operation->active) operation->show();
   if (operation && operation->several() && operation->active) operation->go_on();
   return operation && operation->inner != MPI_REQUEST_NULL ? operation->inner : request;
 }

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "device/looks.hpp"
 #include "mpi/message/progress.hpp"
 
 namespace dunnage::mpi {
@@ -39,17 +40,25 @@ int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Reques
   progress_orphans();
   if (process->requests.empty() || !requests || count <= 0) return next(count, requests);
   std::vector<Request*> operations(static_cast<std::size_t>(count));
+  std::vector<int> later;   // the MPI lets them start in any order
   std::vector<int> others;  // requests that the MPI is to start
   int rc = MPI_SUCCESS;
-  for (int i = 0; rc == MPI_SUCCESS && i < count; ++i) {
-    auto*& operation = operations[static_cast<std::size_t>(i)];
-    operation = process->requests.find(key_of(requests[i]));
+  const device::Looks looks;
+  const auto start_one = [&](int i) {
+    auto* operation = operations[static_cast<std::size_t>(i)];
     const auto how = operation ? operation->start(rc) : Request::Start::by_mpi;
     if (how == Request::Start::by_mpi)
       others.push_back(i);
     else if (rc == MPI_SUCCESS)
       note_start(operation, requests[i]);
+  };
+  for (int i = 0; rc == MPI_SUCCESS && i < count; ++i) {
+    auto*& operation = operations[static_cast<std::size_t>(i)];
+    operation = process->requests.find(key_of(requests[i]));
+    operation && operation->better_later() ? later.push_back(i) : start_one(i);
   }
+  for (const int i : later)
+    if (rc == MPI_SUCCESS) start_one(i);
   const auto not_started = [&](Request* operation) {
     if (operation && !operation->active) operation->not_started();
   };

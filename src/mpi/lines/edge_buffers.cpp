@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "device/looks.hpp"
 #include "mpi/message/buffer.hpp"
 
 namespace dunnage::mpi {
@@ -31,7 +32,7 @@ bool Allocations::there() const {
   if (all_.empty()) return true;
   const auto* driver = device::driver();
   return driver && std::all_of(all_.begin(), all_.end(), [&](const Allocation& one) {
-           return device::known_place(*driver, one.address).id == one.id;
+           return device::Looks::id_at(*driver, one.address) == one.id;
          });
 }
 

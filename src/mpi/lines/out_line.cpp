@@ -66,16 +66,16 @@ void OutLine::watch_first() {
   line_.use_messages(0, described_);
 }
 
-bool OutLine::prepare(std::uint64_t exchange) {
+bool OutLine::prepare(std::uint64_t exchange, bool there) {
   exchange_ = exchange;
   const bool free = line_.free();
   // What was announced before must not change while the receiver may read it.
-  if (const bool there = buffers_.there(); !described_ || !there) described_ = free && there && describe(exchange);
+  if (!described_ || !there) described_ = free && there && describe(exchange);
   return free && described_;
 }
 
 bool OutLine::begin(std::uint64_t exchange) {
-  announced_ = prepare(exchange) && line_.watched(exchange);
+  announced_ = prepare(exchange, buffers_.there()) && line_.watched(exchange);
   if (announced_) {
     late_.reset();
     line_.ring(exchange);
@@ -86,7 +86,7 @@ bool OutLine::begin(std::uint64_t exchange) {
 }
 
 int OutLine::announce(std::uint64_t exchange) {
-  announced_ = prepare(exchange);
+  announced_ = prepare(exchange, true);
   if (!announced_) return announce_copy(exchange);
   late_.reset();
   line_.ring(exchange);

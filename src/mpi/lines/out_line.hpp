@@ -38,7 +38,8 @@ class OutLine {
   // Of a line that the receiver watches for each exchange that it is told of by other means:
   void watch_always() { line_.use_messages(0, true); }
   /// Announces an exchange, which the receiver waits for: in place if its GPU can read the buffers,
-  /// else by a copy. Returns an MPI error code; then the receiver hears of an error, too.
+  /// else by a copy. To be called right after take(). Returns an MPI error code; then the receiver
+  /// hears of an error, too.
   int announce(std::uint64_t exchange);
   /// Announces an exchange by a copy: then this rank waits for nobody.
   int announce_copy(std::uint64_t exchange);
@@ -52,8 +53,9 @@ class OutLine {
   std::uint32_t receiver() const { return receiver_; }
 
  private:
-  /// Whether the line is free and tells where the buffers are.
-  bool prepare(std::uint64_t exchange);
+  /// Whether the line is free and tells where the buffers are. `there`: the buffers are still those
+  /// of the last take().
+  bool prepare(std::uint64_t exchange, bool there);
   /// Says where the buffers are. Returns whether the receiver's GPU can read them there.
   bool describe(std::uint64_t exchange);
   std::optional<std::vector<transport::gpu::GpuSource>> sources() const;

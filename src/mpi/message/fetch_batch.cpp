@@ -75,7 +75,8 @@ void FetchBatch::go_on() {
     pending_bytes_ = bytes_of(pending_);
     try {
       std::vector<ScopedTransfers::Move> moves;
-      for (const auto& p : messages) moves.push_back(p.fetch.move);
+      moves.reserve(messages.size());
+      for (auto& p : messages) moves.push_back(std::move(p.fetch.move));
       flights_.reserve(flights_.size() + 1);
       auto flight = std::make_unique<Flight>(Flight{{}, ScopedTransfers(context, moves)});
       flight->messages = std::move(messages);

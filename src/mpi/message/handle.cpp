@@ -3,18 +3,21 @@
 namespace dunnage::mpi {
 namespace {
 
-/// An empty status: MPI 4.1 defines no other for collective operations.
 int fill_status(void*, MPI_Status* status) {
-  process->own.Status_set_elements_x(status, MPI_BYTE, 0);
-  process->own.Status_set_cancelled(status, 0);
-  status->MPI_SOURCE = MPI_ANY_SOURCE;
-  status->MPI_TAG = MPI_ANY_TAG;
+  set_empty(*status);
   return MPI_SUCCESS;
 }
 int nothing_to_free(void*) { return MPI_SUCCESS; }
 int not_cancelled(void*, int) { return MPI_SUCCESS; }
 
 }  // namespace
+
+void set_empty(MPI_Status& status) {
+  process->own.Status_set_elements_x(&status, MPI_BYTE, 0);
+  process->own.Status_set_cancelled(&status, 0);
+  status.MPI_SOURCE = MPI_ANY_SOURCE;
+  status.MPI_TAG = MPI_ANY_TAG;
+}
 
 int new_handle(MPI_Request* handle) {
   return process->own.Grequest_start(fill_status, nothing_to_free, not_cancelled, nullptr, handle);

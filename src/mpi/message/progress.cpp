@@ -1,9 +1,10 @@
 #include "mpi/message/progress.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
-#include <map>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -42,9 +43,44 @@ struct Begun {
   unsigned long long id = 0;
 };
 
+/// A receive, by the key of its request, and the context in which it was begun.
+struct Watched {
+  std::uint64_t key;
+  Begun begun;
+};
+
+/// The receives that are looked after. A receive that has ended stays until somebody looks.
+class Watch {
+ public:
+  bool empty() const { return all_.empty(); }
+  void add(std::uint64_t key, const Begun& begun = {}) {
+    if (all_.size() == all_.capacity()) tidy();
+    all_.push_back({key, begun});
+  }
+  /// `ended` may begin receives.
+  template <class F>
+  void drop_if(F&& ended) {
+    auto all = std::exchange(all_, {});
+    std::erase_if(all, ended);
+    all.insert(all.end(), all_.begin(), all_.end());
+    all_.swap(all);
+  }
+
+ private:
+  /// Of the entries with one key, which the MPI has used again and again, only the last is needed.
+  void tidy() {
+    std::reverse(all_.begin(), all_.end());
+    std::stable_sort(all_.begin(), all_.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+    const auto repeated = std::ranges::unique(all_, std::equal_to<>(), &Watched::key);
+    all_.erase(repeated.begin(), repeated.end());
+    all_.reserve(std::max<std::size_t>(64, 2 * all_.size()));
+  }
+  std::vector<Watched> all_;
+};
+
 /// Never destroyed: the thread may outlive the statics of a program that does not end its MPI.
 struct Progress {
-  std::map<std::uint64_t, Begun> watched;  // by the keys of their requests
+  Watch watched;
   // Of our thread.
   std::mutex mutex;
   std::condition_variable wake;
@@ -69,7 +105,7 @@ bool look_at_watched() {
   const WorldReturnsErrors guard;  // the call that ends a request tells its error
   FetchBatch batch;
   std::vector<Request*> arrived;
-  std::erase_if(progress().watched, [&](const auto& one) {
+  progress().watched.drop_if([&](const auto& one) {
     const auto& [key, begun] = one;
     auto* request = process->requests.find(key);
     // The handle of a receive that has ended may be another operation's by now.
@@ -158,15 +194,14 @@ void look_after(const Request& request) {
   if (!watchable(request)) return;
   auto& p = progress();
   if (one_thread_at_a_time()) {
-    if (gpu_announcements() || process->sends_to_self.load(std::memory_order_relaxed))
-      p.watched.try_emplace(request.key);
+    if (gpu_announcements() || process->sends_to_self.load(std::memory_order_relaxed)) p.watched.add(request.key);
     return;
   }
   if (!process->settings.progress_thread) return;
   const std::lock_guard lock(p.mutex);
   start_thread();
   if (p.stop) return;
-  p.watched.insert_or_assign(request.key, Begun::here());
+  p.watched.add(request.key, Begun::here());
   p.wake.notify_one();
 }
 

@@ -61,6 +61,9 @@ class Request {
   virtual bool go_on() { return true; }
   /// Returns when such an operation has ended and the MPI has been told.
   virtual void finish() {}
+  /// The MPI is about to be asked about such an operation: makes `inner`, if the operation has been
+  /// started and has none. If the MPI has no memory, the operation ends first.
+  virtual void show() {}
   /// Whether the operation is complete. `handle`: what the MPI knows it by.
   enum class News { none, complete, failed };
   virtual News ask(MPI_Request handle, MPI_Status& status);
@@ -69,6 +72,8 @@ class Request {
   /// Whether data must be put into the program's buffer when the MPI has completed the request.
   bool brings() const { return receives() || copies_; }
 
+  /// Whether a start some moments later would probably cost less: the receive has not begun.
+  virtual bool better_later() const { return false; }
   enum class Start {
     by_mpi,  // the MPI's request is to be started
     done,    // a request of ours, inner(), was started in its place
@@ -114,8 +119,8 @@ class Request {
   bool active = false;     // started and not completed
   bool delivered = false;  // complete() has been called since the start
   std::uint64_t key = 0;   // of the program's request
-  /// The request that the MPI is asked about in place of the program's while a persistent send goes
-  /// by an announced way; MPI_REQUEST_NULL otherwise.
+  /// The request that the MPI is asked about in place of the program's while a persistent operation
+  /// goes by a way of ours; else MPI_REQUEST_NULL. Of an operation by a channel, show() makes it.
   MPI_Request inner = MPI_REQUEST_NULL;
 
  protected:

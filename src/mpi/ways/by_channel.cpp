@@ -34,6 +34,7 @@ std::optional<ByChannel> by_channel(const std::shared_ptr<Streams>& streams, int
                                     transport::ChannelStamp& stamp) {
   auto* channel = streams ? streams->to(dest, tag) : nullptr;
   if (!channel) return std::nullopt;
+  channel->wait_a_little();
   const auto [message, awaited] = channel->send();
   if (awaited) return ByChannel{&channel->line(message), exchange_of(message), streams};
   stamp = channel->stamp(message);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/recycled.hpp"
 #include "mpi/lines/in_line.hpp"
 #include "mpi/message/attach.hpp"
 #include "mpi/message/fetch_batch.hpp"
@@ -136,7 +137,7 @@ int fetch(InLine& line) {
 }
 
 /// A receive by the MPI or, if its message is the channel's next one, by a channel.
-class ReceiveRequest : public Request {
+class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
  public:
   /// `parcel`: empty if the MPI receives into the program's buffer.
   ReceiveRequest(const ReceiveCall& call, memory::Buffer buffer, memory::Parcel parcel,
@@ -187,6 +188,12 @@ class ReceiveRequest : public Request {
     if (cancelled_) process->own.Status_set_cancelled(&status, 1);
     return News::complete;
   }
+  void show() override {
+    if (!waits_ || !persistent || inner != MPI_REQUEST_NULL) return;
+    if (new_handle(&handle_) != MPI_SUCCESS) return finish();
+    inner = handle_;
+    if (delivered) end_handle(handle_);
+  }
   bool cancel() override {
     // Its message has been sent. Later receives count on it.
     if (!waits_ && posting_ && posting_->message_sent()) return true;
@@ -199,9 +206,12 @@ class ReceiveRequest : public Request {
   Start begin(int& code) override {
     waits_ = cancelled_ = false;
     if (!posting_ || !posting_->begin(static_cast<bool>(landing_.buffer))) return Start::by_mpi;
+    if (keeper_ == 0) keeper_ = next_keeper();
     guarded([&] { posting_->wait().line->take(landing_.buffer, keeper_); });
-    code = begin_wait(&inner);
-    return code == MPI_SUCCESS ? Start::done : Start::failed;
+    code = MPI_SUCCESS;
+    handle_ = MPI_REQUEST_NULL;
+    waits_ = true;
+    return Start::done;
   }
   int arrive(MPI_Status& status) override {
     if (!waits_) return arrive_by_mpi(status);
@@ -211,7 +221,7 @@ class ReceiveRequest : public Request {
       posting_->end_wait();
       code = fetch(*line);
     }
-    end_handle(handle_);
+    if (handle_ != MPI_REQUEST_NULL) end_handle(handle_);
     return code;
   }
 
@@ -237,7 +247,7 @@ class ReceiveRequest : public Request {
   const memory::Parcel parcel_;
   const int sender_;  // to be asked for announcements; the communicator may be gone by then
   const Landing landing_;
-  const std::uint64_t keeper_ = next_keeper();
+  std::uint64_t keeper_ = 0;  // of the buffer, from the first start by a channel on
   MPI_Request handle_ = MPI_REQUEST_NULL;
   bool waits_ = false;  // for a channel
   bool cancelled_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/recycled.hpp"
 #include "mpi/message/attach.hpp"
 #include "mpi/message/gpu_shared.hpp"
 #include "mpi/message/handle.hpp"
@@ -206,7 +207,7 @@ class Travels {
 };
 
 /// A nonblocking send that goes by a channel.
-class ChannelSend : public Request {
+class ChannelSend : public Request, public base::Recycled<ChannelSend> {
  public:
   ChannelSend(const SendCall& call, ByChannel by, MPI_Request handle)
       : Request(errors_of_comm(call.comm)), by_(std::move(by)), handle_(handle) {}
@@ -231,7 +232,7 @@ class ChannelSend : public Request {
 };
 
 /// A send whose announcement, or whose packed data, the MPI carries.
-class SendRequest : public Request {
+class SendRequest : public Request, public base::Recycled<SendRequest> {
  public:
   SendRequest(const SendCall& call, std::unique_ptr<Sending> sending)
       : Request(errors_of_comm(call.comm)), call_(call), sending_(std::move(sending)) {}
@@ -248,7 +249,7 @@ class SendRequest : public Request {
   bool go_on() override {
     if (!ended_ && by_->ended()) {
       ended_ = true;
-      end_handle(handle_);
+      if (inner != MPI_REQUEST_NULL) end_handle(handle_);
     }
     return ended_;
   }
@@ -256,8 +257,20 @@ class SendRequest : public Request {
     if (!ended_) by_->wait();
     go_on();
   }
+  void show() override {
+    if (!by_ || inner != MPI_REQUEST_NULL) return;
+    if (new_handle(&handle_) != MPI_SUCCESS) return finish();
+    inner = handle_;
+    if (ended_) end_handle(handle_);
+  }
+  bool cancel() override { return by_ || Request::cancel(); }  // its receive has begun, so it succeeds
 
   bool waits_for_receiver() const override { return sending_ && sending_->holds_buffer(); }
+
+  bool better_later() const override {
+    const auto* channel = streams_ && call_.dest >= 0 ? streams_->to(call_.dest, call_.tag) : nullptr;
+    return channel && channel->early();
+  }
 
  protected:
   Start begin(int& code) override {
@@ -289,16 +302,15 @@ class SendRequest : public Request {
 
  private:
   Start begin_by_channel(int& code) {
+    if (keeper_ == 0) keeper_ = next_keeper();
     by_->line->take(message_ ? message_->buffer : buffer_, keeper_);
     code = by_->announce(call_.hook);
-    if (code == MPI_SUCCESS) code = new_handle(&handle_);
     if (code != MPI_SUCCESS) {
       by_->wait();
       by_.reset();
       return Start::failed;
     }
     ended_ = false;
-    inner = handle_;
     return Start::done;
   }
   /// Of a persistent send: a nonblocking send of our own stands behind the program's request.
@@ -320,8 +332,8 @@ class SendRequest : public Request {
   std::unique_ptr<Sending> sending_;
   int moved_ = MPI_SUCCESS;
   std::shared_ptr<Streams> streams_;  // of a persistent send, if channels are allowed
-  const std::uint64_t keeper_ = next_keeper();
-  std::optional<ByChannel> by_;  // how it goes since it was started last
+  std::uint64_t keeper_ = 0;          // of the buffer, from the first start by a channel on
+  std::optional<ByChannel> by_;       // how it goes since it was started last
   MPI_Request handle_ = MPI_REQUEST_NULL;
   bool ended_ = false;
 };

@@ -18,6 +18,10 @@ constexpr bool beyond(std::uint32_t a, std::uint32_t b) { return static_cast<std
 
 ChannelSender::ChannelSender(void* memory) : channel_(new (memory) Channel) {}
 
+bool ChannelSender::awaited() const {
+  return beyond(begun_of(channel_->counts.load(std::memory_order_relaxed)), static_cast<std::uint32_t>(sent_));
+}
+
 ChannelSender::Sent ChannelSender::send() {
   const Sent sent{sent_++, false};
   auto counts = channel_->counts.load(std::memory_order_acquire);

@@ -51,6 +51,8 @@ class ChannelSender {
     std::uint64_t number;  // of the message
     bool awaited;          // the receive came first: the message goes by the channel
   };
+  /// Whether the receive of the next message has begun.
+  bool awaited() const;
   /// Counts a message that is about to be sent. A message that is counted and not sent does no
   /// harm; one that is sent and not counted does.
   Sent send();

@@ -271,7 +271,7 @@ bool fits(int want, int tag) { return want == MPI_ANY_TAG || want == tag; }
 
 class Planner {
  public:
-  Planner(unsigned seed, int ranks) : random_(seed), ranks_(ranks) {}
+  Planner(unsigned seed, int ranks) : random_(seed), selves_(seed), ranks_(ranks) {}
 
   int chance(int n) { return int(random_() % unsigned(n)); }
   std::vector<Step> episode();
@@ -368,7 +368,7 @@ class Planner {
   void any_step(AnyPlan& plan);
   void drain();
 
-  std::mt19937 random_;
+  std::mt19937 random_, selves_;
   const int ranks_;
   int device_ = 90, ops_ = 0, last_barrier_ = -1;
   bool open_ended_ = false;
@@ -642,8 +642,10 @@ std::vector<Step> Planner::episode() {
     if (source >= dest) ++source;
     const auto mode = mode_[std::size_t(comm)][std::size_t(dest)];
     if (mode == Mode::single) source = only_[std::size_t(comm)][std::size_t(dest)];
+    if (mode == Mode::exact && selves_() % 8 == 0) source = dest;
     const int what = chance(40);
     if (what == 0) {
+      if (source == dest) continue;
       exchange(comm, source, dest);
     } else if (what == 1 && chance(3) == 0) {
       last_barrier_ = push(step_of(Step::barrier, rank));
