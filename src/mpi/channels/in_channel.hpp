@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "mpi/channels/succession.hpp"
 #include "mpi/lines/in_line.hpp"
 #include "transport/gpu/channel.hpp"
 
@@ -39,6 +40,8 @@ class InChannel {
   /// A receive that began as number `turn` has got a message of the MPI. `message`: its number, if
   /// that is known.
   void got(std::uint64_t turn, std::optional<std::uint64_t> message);
+  /// The channel is about to be used.
+  void use(Succession::Last& last) { succession_.use(channel_.word(), last); }
   /// A receive is about to begin, and no other is under way that might get its message without
   /// naming source and tag. Returns whether it waits for the channel; `wait` is kept until
   /// end_wait() or take_back().
@@ -54,6 +57,7 @@ class InChannel {
   const std::uint32_t sender_;
   std::unique_ptr<transport::shm::Reading> place_;
   transport::gpu::ChannelReceiver channel_;
+  Succession succession_;
   bool learning_ = true;
   std::uint64_t since_;                 // receives that began before this turn do not matter
   std::vector<std::uint64_t> got_;      // while it learns: the turns of receives that have got messages

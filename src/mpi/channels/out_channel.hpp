@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "mpi/channels/succession.hpp"
 #include "mpi/lines/out_line.hpp"
 #include "transport/gpu/channel.hpp"
 
@@ -21,6 +22,8 @@ class OutChannel {
 
   /// Counts a message that is about to be sent.
   transport::gpu::ChannelSender::Sent send() { return channel_.send(); }
+  /// The channel is about to be used.
+  void use(Succession::Last& last) { succession_.use(channel_.word(), last); }
   /// Whether the receive of the next message has not begun, so that the MPI would carry the message,
   /// and a short wait for that receive may help.
   bool early() const { return !channel_.awaited() && left_out_ == 0 && !to_itself_; }
@@ -38,6 +41,7 @@ class OutChannel {
   const bool to_itself_;
   const OutLine::Published place_;
   transport::gpu::ChannelSender channel_;
+  Succession succession_;
   unsigned left_out_ = 0;  // so many messages are sent without a wait
   unsigned in_vain_ = 0;   // so many waits in a row ended without the receive
   std::array<std::unique_ptr<OutLine>, transport::gpu::Channel::depth> lines_;

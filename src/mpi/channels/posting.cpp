@@ -24,7 +24,7 @@ bool Posting::begin(bool may_wait) {
     ++streams_->wildcards;
     return false;
   }
-  channel_ = streams_->from(source_, tag_);
+  channel_ = streams_->use_from(source_, tag_);
   kind_ = Kind::unknown;
   if (!channel_) return false;
   const auto begun = may_wait && streams_->wildcards == 0 ? channel_->begin(wait_) : InChannel::Begun::uncounted;

@@ -31,6 +31,17 @@ class Streams {
     const auto found = out_.find(key(dest, tag));
     return found == out_.end() ? nullptr : found->second.channel.get();
   }
+  /// Likewise, for a message or a receive that is about to begin.
+  OutChannel* use_to(int dest, int tag) {
+    auto* channel = to(dest, tag);
+    if (channel) channel->use(last_out_);
+    return channel;
+  }
+  InChannel* use_from(int source, int tag) {
+    auto* channel = from(source, tag);
+    if (channel) channel->use(last_in_);
+    return channel;
+  }
   /// A message is about to go there that the receiver's GPU can read. Makes a channel for the
   /// second such message, if its memory can be exported. `receiver`: the rank in MPI_COMM_WORLD.
   OutChannel* learn(int dest, int tag, std::uint32_t receiver, const device::Place& memory);
@@ -57,6 +68,7 @@ class Streams {
     unsigned messages = 0;
     std::unique_ptr<OutChannel> channel;
   };
+  Succession::Last last_out_, last_in_;  // outlive the channels
   std::unordered_map<std::uint64_t, Out> out_;
   std::unordered_map<std::uint64_t, std::unique_ptr<InChannel>> in_;
   std::uint64_t turn_ = 0;

@@ -124,6 +124,8 @@ class Ours {
   }
   /// Returns when all operations of several messages have ended.
   void finish() {
+    for (const auto* operation : operations_)
+      if (under_way(operation)) operation->prefetch();
     for (auto* operation : operations_)
       if (under_way(operation)) operation->finish();
   }
@@ -230,8 +232,10 @@ class Ours {
     if (!gpu_announcements()) return;
     std::vector<int> waiting;
     for (std::size_t i = 0; i < operations_.size(); ++i)
-      if (const auto* o = operations_[i]; o && o->receives() && o->active && !o->delivered)
+      if (const auto* o = operations_[i]; o && o->receives() && o->active && !o->delivered) {
         waiting.push_back(static_cast<int>(i));
+        o->prefetch();
+      }
     const WorldReturnsErrors guard;  // the MPI's call afterwards tells the errors
     FetchBatch batch(FetchBatch::Outer::join);
     const auto there = [&](std::size_t k) {

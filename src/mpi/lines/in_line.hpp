@@ -41,6 +41,8 @@ class InLine {
   std::int64_t size();
   /// Looks at the line. What it tells of an exchange does not change once it is not `none`.
   News news();
+  /// news() is about to be called.
+  void prefetch() const { line_.prefetch(); }
   /// What it told last.
   News told() const { return news_; }
   std::uint32_t sender() const { return sender_; }

@@ -48,6 +48,8 @@ class OutLine {
   bool ended();
   /// Whether an exchange has ended, though there may have been others since.
   bool ended(std::uint64_t exchange) { return exchange != exchange_ || ended(); }
+  /// ended() is about to be called.
+  void prefetch() const { line_.prefetch(); }
   /// Whether something is announced that has not ended().
   bool under_way() const { return announced_; }
   std::uint32_t receiver() const { return receiver_; }

@@ -20,6 +20,9 @@ thread_local FetchBatch* innermost = nullptr;
 constexpr std::size_t few_flights = 2, most_flights = 6;
 constexpr std::int64_t worth_a_flight = 2 << 20;
 
+/// So many messages make an exchange with all neighbours in three dimensions.
+constexpr std::size_t usual = 26;
+
 /// From so many bytes on the MPI makes progress meanwhile: what this process has sent may need
 /// that.
 constexpr std::int64_t long_fetch = 256 << 10;
@@ -39,6 +42,7 @@ FetchBatch::~FetchBatch() {
 FetchBatch* FetchBatch::current() { return innermost; }
 
 void FetchBatch::add(DeviceFetch fetch) {
+  if (pending_.empty()) pending_.reserve(usual);
   pending_bytes_ += fetch.move.size;
   pending_.push_back({std::move(fetch), index_, this});
 }

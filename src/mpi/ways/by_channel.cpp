@@ -32,7 +32,7 @@ void ByChannel::wait() const {
 
 std::optional<ByChannel> by_channel(const std::shared_ptr<Streams>& streams, int dest, int tag,
                                     transport::ChannelStamp& stamp) {
-  auto* channel = streams ? streams->to(dest, tag) : nullptr;
+  auto* channel = streams ? streams->use_to(dest, tag) : nullptr;
   if (!channel) return std::nullopt;
   channel->wait_a_little();
   const auto [message, awaited] = channel->send();

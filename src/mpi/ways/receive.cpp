@@ -166,6 +166,9 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     return begin_wait(request);
   }
   bool several() const override { return waits_; }
+  void prefetch() const override {
+    if (waits_) posting_->wait().line->prefetch();
+  }
   bool go_on() override {
     MPI_Status status;
     if (!delivered && ask(handle_, status) == News::complete) complete(status);

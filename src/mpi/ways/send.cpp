@@ -212,6 +212,7 @@ class ChannelSend : public Request, public base::Recycled<ChannelSend> {
   ChannelSend(const SendCall& call, ByChannel by, MPI_Request handle)
       : Request(errors_of_comm(call.comm)), by_(std::move(by)), handle_(handle) {}
   bool several() const override { return true; }
+  void prefetch() const override { by_.line->prefetch(); }
   bool go_on() override {
     if (!ended_ && by_.ended()) {
       ended_ = true;
@@ -246,6 +247,9 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
   void tell(std::shared_ptr<Streams> streams) { streams_ = std::move(streams); }
 
   bool several() const override { return by_.has_value(); }
+  void prefetch() const override {
+    if (by_) by_->line->prefetch();
+  }
   bool go_on() override {
     if (!ended_ && by_->ended()) {
       ended_ = true;
@@ -268,7 +272,7 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
   bool waits_for_receiver() const override { return sending_ && sending_->holds_buffer(); }
 
   bool better_later() const override {
-    const auto* channel = streams_ && call_.dest >= 0 ? streams_->to(call_.dest, call_.tag) : nullptr;
+    const auto* channel = streams_ && call_.dest >= 0 ? streams_->use_to(call_.dest, call_.tag) : nullptr;
     return channel && channel->early();
   }
 

@@ -53,6 +53,8 @@ class ChannelSender {
   };
   /// Whether the receive of the next message has begun.
   bool awaited() const;
+  /// What both ranks write for each message.
+  const void* word() const { return &channel_->counts; }
   /// Counts a message that is about to be sent. A message that is counted and not sent does no
   /// harm; one that is sent and not counted does.
   Sent send();
@@ -89,6 +91,8 @@ class ChannelReceiver {
   bool take_back(std::uint64_t number);
   /// How many receives have been counted.
   std::uint64_t counted() const { return counted_; }
+  /// What both ranks write for each message.
+  const void* word() const { return &channel_->counts; }
 
  private:
   void count(std::uint64_t counted);

@@ -67,6 +67,8 @@ class LineSender {
   bool read(std::uint64_t exchange) const { return line_->done.load(std::memory_order_acquire) >= exchange; }
   /// Whether the receiver has begun to read it.
   bool taken(std::uint64_t exchange) const { return line_->taken.load(std::memory_order_relaxed) >= 2 * exchange; }
+  /// The processor is to bring what the receiver has written.
+  void prefetch() const { __builtin_prefetch(&line_->done); }
   /// Offers a copy in place of the program's memory. Returns false if the receiver reads already.
   bool replace(std::uint64_t exchange, const Line::Copy& copy);
 
@@ -87,6 +89,11 @@ class LineReceiver {
   std::uint64_t described() const { return line_->described; }
   /// After it has rung: takes the data where they are. If the sender has made a copy, returns that.
   std::optional<Line::Copy> take(std::uint64_t exchange);
+  /// The processor is to bring what the sender has written, and what take() changes.
+  void prefetch() const {
+    __builtin_prefetch(&line_->rung);
+    __builtin_prefetch(&line_->taken, 1);
+  }
   /// Nothing more of this exchange is needed, and of those before it.
   void done(std::uint64_t exchange) { line_->done.store(exchange, std::memory_order_release); }
 
