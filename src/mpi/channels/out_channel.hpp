@@ -24,8 +24,8 @@ class OutChannel {
   transport::gpu::ChannelSender::Sent send() { return channel_.send(); }
   /// The channel is about to be used.
   void use(Succession::Last& last) { succession_.use(channel_.word(), last); }
-  /// Whether the receive of the next message has not begun, so that the MPI would carry the message,
-  /// and a short wait for that receive may help.
+  /// Whether the receive of the next message has not begun, so that the MPI would carry that
+  /// message, and a short wait for the receive may help.
   bool early() const { return !channel_.awaited() && left_out_ == 0 && !to_itself_; }
   /// Waits for the receive of the next message, but only as long as a message of the MPI takes. If
   /// the receiver is late again and again, this rank waits ever more rarely. A rank does not wait

@@ -1,6 +1,6 @@
-// In which order the channels of a communicator are used. Both ranks write the word of a channel, so
-// most often the word must come from the other rank's core. A program uses its channels in one order
-// again and again, so the word of the next channel can be on its way in time.
+// In which order the channels of a communicator are used. Both ranks write the word of a channel.
+// So most often the word must come from the core of the other rank. A program uses its channels in
+// one order again and again. So the word of the next channel can be on its way in time.
 #pragma once
 
 namespace dunnage::mpi {

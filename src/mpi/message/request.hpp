@@ -56,8 +56,8 @@ class Request {
   /// Whether the operation consists of several messages, which the MPI does not know as one. A call
   /// about such a request first calls go_on() or finish().
   virtual bool several() const { return false; }
-  /// The call is about to look at such an operation: the processor is to bring what another rank has
-  /// written.
+  /// The call is about to look at such an operation: the processor is to bring what another rank
+  /// has written.
   virtual void prefetch() const {}
   /// Moves such an operation on without waiting. Returns whether it has ended, of which the MPI has
   /// then been told. What it fetches goes with the thread's FetchBatch, if there is one.
