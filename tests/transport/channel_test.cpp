@@ -101,11 +101,13 @@ TEST_F(ChannelTest, BothEndsAgreeByTurns) {
 TEST_F(ChannelTest, BothEndsAgreeInTwoThreads) {
   constexpr std::uint64_t messages = 300000;
   std::vector<char> awaited(messages), by_channel(messages);
+  const auto line_for = [](std::uint64_t i) { return static_cast<std::uint8_t>(i * 7 % 5); };
   std::atomic<std::uint64_t> sent{0}, received{0};
   std::thread other([&] {
     std::mt19937 random(1);
     for (std::uint64_t i = 0; i < messages; ++i) {
-      awaited[i] = sender.send().awaited;
+      const auto message = sender.send();
+      awaited[i] = message.awaited && message.line == line_for(i);
       sent.store(i + 1, std::memory_order_release);
       // Not more than some messages ahead, and now and then behind.
       const auto wait = random() % 40 == 0 ? i + 1 : i > 20 ? i - 20 : 0;
@@ -114,7 +116,7 @@ TEST_F(ChannelTest, BothEndsAgreeInTwoThreads) {
   });
   std::mt19937 random(2);
   for (std::uint64_t i = 0; i < messages; ++i) {
-    by_channel[i] = receiver.receive().by_channel;
+    by_channel[i] = receiver.receive(line_for(i)).by_channel;
     received.store(i + 1, std::memory_order_release);
     const auto wait = random() % 40 == 0 ? i + 1 : i > 20 ? i - 20 : 0;
     while (sent.load(std::memory_order_acquire) < std::min(wait, messages)) std::this_thread::yield();

@@ -6,9 +6,16 @@
 #include "mpi/process/process.hpp"
 
 namespace dunnage::mpi {
+namespace {
+
+/// A program most often has one buffer for the messages of a channel, or two in turn. A message to
+/// a further buffer takes the line that has been idle longest.
+constexpr std::uint8_t buffers_known = 4;
+
+}  // namespace
 
 using transport::gpu::Channel;
-using transport::gpu::line_of;
+using transport::gpu::line_at;
 
 std::unique_ptr<InChannel> InChannel::join(const transport::ChannelStamp& stamp, std::uint64_t turn) {
   auto found = process->world->published(stamp.sender, stamp.begin, stamp.serial, transport::gpu::channel_size);
@@ -24,7 +31,7 @@ InChannel::InChannel(std::uint32_t sender, transport::shm::Reading place, std::u
       since_(turn) {
   for (std::uint64_t i = 0; i < Channel::depth; ++i)
     lines_[i] =
-        std::make_unique<InLine>(sender_, std::vector<std::size_t>{0}, line_of(const_cast<char*>(place_->data()), i));
+        std::make_unique<InLine>(sender_, std::vector<std::size_t>{0}, line_at(const_cast<char*>(place_->data()), i));
 }
 
 InChannel::~InChannel() {
@@ -42,12 +49,28 @@ void InChannel::got(std::uint64_t turn, std::optional<std::uint64_t> message) {
   learning_ = false;
 }
 
-InChannel::Begun InChannel::begin(ChannelReceive& wait) {
+std::optional<std::uint8_t> InChannel::free_line(const Side& side) const {
+  std::optional<std::uint8_t> unused, oldest;
+  for (std::uint8_t i = 0; i < Channel::depth; ++i) {
+    const auto& line = *lines_[i];
+    if (line.exchange() == 0) {  // nor has any line behind it been used
+      unused = i;
+      break;
+    }
+    if (!line.ended()) continue;
+    if (line.buffers().is(side)) return i;
+    if (!oldest || line.exchange() < lines_[*oldest]->exchange()) oldest = i;
+  }
+  return oldest && (!unused || *unused >= buffers_known) ? oldest : unused;
+}
+
+InChannel::Begun InChannel::begin(ChannelReceive& wait, const Side& side) {
   if (learning_ || by_mpi_ > 0) return Begun::uncounted;
-  auto& line = *lines_[channel_.counted() % Channel::depth];
-  if (!line.ended()) return Begun::uncounted;
-  const auto [message, by_channel] = channel_.receive();
+  const auto chosen = free_line(side);
+  if (!chosen) return Begun::uncounted;
+  const auto [message, by_channel] = channel_.receive(*chosen);
   if (!by_channel) return Begun::by_mpi;
+  auto& line = *lines_[*chosen];
   line.begin_again(exchange_of(message));
   wait = {message, &line};
   waits_.push_back(&wait);
@@ -61,11 +84,11 @@ bool InChannel::take_back(const ChannelReceive& wait) {
   auto place = std::find(waits_.begin(), waits_.end(), &wait);
   for (place = waits_.erase(place); place != waits_.end(); ++place) {
     auto& later = **place;
-    auto* line = lines_[(later.message - 1) % Channel::depth].get();
-    line->swap_buffers(*later.line);
-    later = {later.message - 1, line};
+    auto& line = line_of(later.message - 1);
+    line.swap_buffers(*later.line);
+    later = {later.message - 1, &line};
   }
-  lines_[channel_.counted() % Channel::depth]->forget();
+  line_of(channel_.counted()).forget();
   return true;
 }
 

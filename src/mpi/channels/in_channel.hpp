@@ -43,10 +43,10 @@ class InChannel {
   /// The channel is about to be used.
   void use(Succession::Last& last) { succession_.use(channel_.word(), last); }
   /// A receive is about to begin, and no other is under way that might get its message without
-  /// naming source and tag. Returns whether it waits for the channel; `wait` is kept until
-  /// end_wait() or take_back().
+  /// naming source and tag. `side`: its buffer. Returns whether it waits for the channel; `wait` is
+  /// kept until end_wait() or take_back().
   enum class Begun { uncounted, by_mpi, by_channel };
-  Begun begin(ChannelReceive& wait);
+  Begun begin(ChannelReceive& wait, const Side& side);
   /// The last receive of those that were counted has not begun, because the MPI refused it.
   void not_begun() { channel_.not_begun(); }
   void end_wait(const ChannelReceive& wait);
@@ -54,6 +54,10 @@ class InChannel {
   bool take_back(const ChannelReceive& wait);
 
  private:
+  /// The line for a message to that buffer. Nothing if no line is free.
+  std::optional<std::uint8_t> free_line(const Side& side) const;
+  InLine& line_of(std::uint64_t message) { return *lines_[channel_.line(message)]; }
+
   const std::uint32_t sender_;
   std::unique_ptr<transport::shm::Reading> place_;
   transport::gpu::ChannelReceiver channel_;

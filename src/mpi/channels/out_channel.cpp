@@ -9,13 +9,13 @@
 namespace dunnage::mpi {
 
 using transport::gpu::Channel;
-using transport::gpu::line_of;
+using transport::gpu::line_at;
 
 namespace {
 
 /// What a message that the MPI carries costs both ranks, about.
 constexpr std::chrono::microseconds message_of_mpi{3};
-constexpr unsigned most_doublings = 10;
+constexpr unsigned most_doublings = 5;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ OutChannel::OutChannel(std::uint32_t receiver, const OutLine::Published& place)
       channel_(place.data) {
   // All lines must be there before the receiver can look at one.
   for (std::uint64_t i = 0; i < Channel::depth; ++i) {
-    lines_[i] = std::make_unique<OutLine>(receiver_, std::vector<std::size_t>{0}, line_of(place_.data, i));
+    lines_[i] = std::make_unique<OutLine>(receiver_, std::vector<std::size_t>{0}, line_at(place_.data, i));
     lines_[i]->watch_always();
   }
 }
@@ -47,7 +47,11 @@ transport::ChannelStamp OutChannel::stamp(std::uint64_t message) const {
 }
 
 void OutChannel::wait_a_little() {
-  if (to_itself_ || channel_.awaited()) return;
+  if (to_itself_) return;
+  if (channel_.awaited()) {
+    if (in_vain_ > 0) --in_vain_;
+    return;
+  }
   if (left_out_ > 0) {
     --left_out_;
     return;
@@ -60,7 +64,5 @@ void OutChannel::wait_a_little() {
     }
   in_vain_ = 0;
 }
-
-OutLine& OutChannel::line(std::uint64_t message) { return *lines_[message % Channel::depth]; }
 
 }  // namespace dunnage::mpi

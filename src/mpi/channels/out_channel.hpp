@@ -32,7 +32,7 @@ class OutChannel {
   /// for itself.
   void wait_a_little();
   /// The line by which an awaited message goes, as exchange number exchange_of(message).
-  OutLine& line(std::uint64_t message);
+  OutLine& line(const transport::gpu::ChannelSender::Sent& message) { return *lines_[message.line]; }
   /// What a message by the MPI tells of the channel.
   transport::ChannelStamp stamp(std::uint64_t message) const;
 
@@ -43,7 +43,7 @@ class OutChannel {
   transport::gpu::ChannelSender channel_;
   Succession succession_;
   unsigned left_out_ = 0;  // so many messages are sent without a wait
-  unsigned in_vain_ = 0;   // so many waits in a row ended without the receive
+  unsigned in_vain_ = 0;   // waits that ended without the receive; receives in time make up for them
   std::array<std::unique_ptr<OutLine>, transport::gpu::Channel::depth> lines_;
 };
 

@@ -15,7 +15,7 @@ std::unique_ptr<Posting> Posting::on(MPI_Comm comm, int source, int tag) {
   return streams ? std::make_unique<Posting>(std::move(streams), source, tag) : nullptr;
 }
 
-bool Posting::begin(bool may_wait) {
+bool Posting::begin(const Side* side) {
   turn_ = streams_->next_turn();
   stamp_ = {};
   channel_ = nullptr;
@@ -27,7 +27,7 @@ bool Posting::begin(bool may_wait) {
   channel_ = streams_->use_from(source_, tag_);
   kind_ = Kind::unknown;
   if (!channel_) return false;
-  const auto begun = may_wait && streams_->wildcards == 0 ? channel_->begin(wait_) : InChannel::Begun::uncounted;
+  const auto begun = side && streams_->wildcards == 0 ? channel_->begin(wait_, *side) : InChannel::Begun::uncounted;
   kind_ = begun == InChannel::Begun::by_channel ? Kind::waits
           : begun == InChannel::Begun::by_mpi   ? Kind::counted
                                                 : Kind::uncounted;

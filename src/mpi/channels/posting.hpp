@@ -22,9 +22,9 @@ class Posting : public Ending, public base::Recycled<Posting> {
   /// For a receive on that communicator. Null if it does not matter to channels.
   static std::unique_ptr<Posting> on(MPI_Comm comm, int source, int tag);
 
-  /// The receive is about to begin. `may_wait`: it can wait for a channel. Returns whether it does;
-  /// else the MPI is to do it.
-  bool begin(bool may_wait);
+  /// The receive is about to begin. `side`: its buffer, if it can wait for a channel; else null.
+  /// Returns whether it does; else the MPI is to do it.
+  bool begin(const Side* side);
   /// Of a receive that waits for a channel.
   const ChannelReceive& wait() const { return wait_; }
   void end_wait();

@@ -52,6 +52,8 @@ class EdgeBuffers {
   /// Whether the device memory is still that of the last take().
   bool there() const { return allocations_.there(); }
   std::size_t count() const { return all_.size(); }
+  /// Whether it is the one buffer that such a side told.
+  bool is(const Side& side) const { return all_.size() == 1 && all_.front().side == side; }
   /// Empty if there are no data.
   const memory::Buffer& operator[](std::size_t i) const { return all_[i].buffer; }
   std::int64_t bytes(std::size_t i) const { return all_[i].buffer ? all_[i].buffer.size() : 0; }

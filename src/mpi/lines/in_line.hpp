@@ -56,6 +56,8 @@ class InLine {
   bool fetched() const { return fetching_ > 0; }
   /// Whether the exchange needs nothing more from the line.
   bool ended() const { return ended_; }
+  /// The number of the exchange that was begun last; 0 if none was.
+  std::uint64_t exchange() const { return exchange_; }
   /// The exchange will not take place.
   void forget() { ended_ = true; }
   /// Nothing more of the exchange is needed.

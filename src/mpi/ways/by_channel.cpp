@@ -35,9 +35,9 @@ std::optional<ByChannel> by_channel(const std::shared_ptr<Streams>& streams, int
   auto* channel = streams ? streams->use_to(dest, tag) : nullptr;
   if (!channel) return std::nullopt;
   channel->wait_a_little();
-  const auto [message, awaited] = channel->send();
-  if (awaited) return ByChannel{&channel->line(message), exchange_of(message), streams};
-  stamp = channel->stamp(message);
+  const auto message = channel->send();
+  if (message.awaited) return ByChannel{&channel->line(message), exchange_of(message.number), streams};
+  stamp = channel->stamp(message.number);
   return std::nullopt;
 }
 

@@ -106,6 +106,12 @@ bool surely_right(const ReceiveCall& call) {
   return known && call.count >= 0 && (call.buffer || known->layout().true_lb != 0 || call.count * known->bytes() == 0);
 }
 
+/// Begins a posting. Returns whether the receive waits for a channel.
+bool waits_for_channel(Posting& posting, const ReceiveCall& call) {
+  const Side side(EdgeData{call.buffer, call.count, call.type});
+  return posting.begin(surely_right(call) ? &side : nullptr);
+}
+
 /// For a receive that a channel counts, or that may hear of one; else null. Only receives into
 /// device memory hear of channels, so that others cost less. A receive of nothing may have no
 /// buffer, and then no address tells where it is.
@@ -208,8 +214,10 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
  protected:
   Start begin(int& code) override {
     waits_ = cancelled_ = false;
-    if (!posting_ || !posting_->begin(static_cast<bool>(landing_.buffer))) return Start::by_mpi;
+    if (!posting_) return Start::by_mpi;
     if (keeper_ == 0) keeper_ = next_keeper();
+    const Side side(keeper_);
+    if (!posting_->begin(landing_.buffer ? &side : nullptr)) return Start::by_mpi;
     guarded([&] { posting_->wait().line->take(landing_.buffer, keeper_); });
     code = MPI_SUCCESS;
     handle_ = MPI_REQUEST_NULL;
@@ -338,7 +346,7 @@ int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
   progress_orphans();
   answer_letters();
   const auto posting = posting_of(call);
-  if (posting && posting->begin(surely_right(call))) return receive_by_channel(call, *posting, users);
+  if (posting && waits_for_channel(*posting, call)) return receive_by_channel(call, *posting, users);
   auto accepted = accept_receive(call);
   const auto parcel = stage(call, accepted);
   StatusOr status(users);
@@ -362,7 +370,7 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
   // A persistent receive tells channels at each start.
   auto posting = persistent && !call.apart && channels_allowed() ? Posting::on(call.comm, call.source, call.tag)
                                                                  : posting_of(call);
-  if (!persistent && posting && posting->begin(surely_right(call))) {
+  if (!persistent && posting && waits_for_channel(*posting, call)) {
     const Accelerated counted(call.hook, 0);
     auto operation = std::make_unique<ReceiveRequest>(call, memory::Buffer(), memory::Parcel(), std::move(posting));
     if (const int code = operation->begin_wait(call, request); code != MPI_SUCCESS) return raise(call.comm, code);
@@ -400,7 +408,7 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
 
 ReceiveInside::ReceiveInside(const ReceiveCall& call)
     : call_(call), posting_(posting_of(call)), accepted_(accept_receive(call)), parcel_(stage(call, accepted_)) {
-  if (posting_) posting_->begin(false);
+  if (posting_) posting_->begin(nullptr);
 }
 
 int ReceiveInside::settle(MPI_Status& status) const {
@@ -418,7 +426,7 @@ int ReceiveInside::settle(MPI_Status& status) const {
 
 std::unique_ptr<Posting> posting_of(int source, int tag, MPI_Comm comm) {
   auto posting = posting_of({{}, nullptr, 0, MPI_BYTE, source, tag, comm, 0});
-  if (posting) posting->begin(false);
+  if (posting) posting->begin(nullptr);
   return posting;
 }
 

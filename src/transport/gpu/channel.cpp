@@ -23,12 +23,13 @@ bool ChannelSender::awaited() const {
 }
 
 ChannelSender::Sent ChannelSender::send() {
-  const Sent sent{sent_++, false};
+  const auto number = sent_++;
   auto counts = channel_->counts.load(std::memory_order_acquire);
   while (!channel_->counts.compare_exchange_weak(counts, counts_of(sent_, begun_of(counts)), std::memory_order_acq_rel,
                                                  std::memory_order_acquire)) {
   }
-  return {sent.number, beyond(begun_of(counts), sent_of(counts))};
+  if (!beyond(begun_of(counts), sent_of(counts))) return {number, false, 0};
+  return {number, true, channel_->lines[number % Channel::depth]};
 }
 
 bool ChannelSender::close() {
@@ -52,8 +53,10 @@ void ChannelReceiver::count(std::uint64_t counted) {
 
 void ChannelReceiver::begin(std::uint64_t matched) { count(matched); }
 
-ChannelReceiver::Begun ChannelReceiver::receive() {
+ChannelReceiver::Begun ChannelReceiver::receive(std::uint8_t line) {
   const auto number = counted_++;
+  auto& place = channel_->lines[number % Channel::depth];
+  if (place != line) place = line;
   auto counts = channel_->counts.load(std::memory_order_relaxed);
   while (!channel_->counts.compare_exchange_weak(counts, counts_of(sent_of(counts), counted_),
                                                  std::memory_order_acq_rel, std::memory_order_relaxed)) {

@@ -4,8 +4,12 @@
 // Both ranks number these messages from 0 on. The sender counts what it sends. The receiver counts
 // the receives that it has begun. Both counts stand in one word, and each rank changes its own by a
 // compare-and-swap. So both ranks know for each message which came first. If the receive came
-// first, the message goes by the channel: the sender rings the line of that number. If the send
-// came first, the message goes by the MPI, which matches it to a receive that comes later.
+// first, the message goes by the channel: the sender rings the line that the receiver has chosen for
+// it. If the send came first, the message goes by the MPI, which matches it to a receive that comes
+// later.
+//
+// The receiver chooses a line whose last message went to the same buffer, because then the sender's
+// buffer most often is as before, too, and need not be described again.
 //
 // Receives from any source or with any tag, and probes, are not counted when they begin. While one
 // of them is under way the receiver counts no other either, so messages go by the MPI. The receiver
@@ -30,15 +34,17 @@ struct Channel {
 
   std::atomic<std::uint64_t> counts{0};  // low half: messages sent; high half: receives begun
   std::atomic<std::uint32_t> use{offered};
+  // By the receiver, before it counts a receive: the line of that message. A place is written again
+  // only when `depth` later receives have begun, so the sender has read it.
+  std::uint8_t lines[depth]{};
 };
 inline constexpr std::int64_t channel_head = 64, channel_line = (line_size(1) + 63) / 64 * 64;
 inline constexpr std::int64_t channel_size = channel_head + static_cast<std::int64_t>(Channel::depth) * channel_line;
 static_assert(sizeof(Channel) <= channel_head);
 
-/// Where the line of a message stands.
-inline void* line_of(void* channel, std::uint64_t message) {
-  return static_cast<char*>(channel) + channel_head +
-         static_cast<std::int64_t>(message % Channel::depth) * channel_line;
+/// Where a line stands.
+inline void* line_at(void* channel, std::size_t line) {
+  return static_cast<char*>(channel) + channel_head + static_cast<std::int64_t>(line) * channel_line;
 }
 
 /// The sender's end. Not thread-safe.
@@ -50,6 +56,7 @@ class ChannelSender {
   struct Sent {
     std::uint64_t number;  // of the message
     bool awaited;          // the receive came first: the message goes by the channel
+    std::uint8_t line;     // of an awaited message
   };
   /// Whether the receive of the next message has begun.
   bool awaited() const;
@@ -79,9 +86,11 @@ class ChannelReceiver {
     std::uint64_t number;  // of the message that the receive gets
     bool by_channel;       // the receive came first
   };
-  /// Counts a receive that is about to begin. No receive may be under way that could get its
-  /// message and is not counted.
-  Begun receive();
+  /// Counts a receive that is about to begin, and whose message may come by `line`. No receive may
+  /// be under way that could get its message and is not counted.
+  Begun receive(std::uint8_t line = 0);
+  /// The line of a receive that has been counted, and has not ended.
+  std::uint8_t line(std::uint64_t number) const { return channel_->lines[number % Channel::depth]; }
   /// Counts a receive that has got a message of the MPI.
   void received_by_mpi();
   /// The last receive that was counted, which does not go by the channel, has not begun.
