@@ -44,6 +44,7 @@ namespace dunnage::device {
   X(cuLaunchKernel)
 #define DUNNAGE_NEWER_DRIVER_FUNCTIONS(X) \
   X(cuCtxGetId)                           \
+  X(cuPointerGetAttribute)                \
   X(cuDeviceGetUuid)                      \
   X(cuMemHostRegister)                    \
   X(cuMemHostUnregister)                  \

@@ -4,12 +4,12 @@
 // Both ranks number these messages from 0 on. The sender counts what it sends. The receiver counts
 // the receives that it has begun. Both counts stand in one word, and each rank changes its own by a
 // compare-and-swap. So both ranks know for each message which came first. If the receive came
-// first, the message goes by the channel: the sender rings the line that the receiver has chosen for
-// it. If the send came first, the message goes by the MPI, which matches it to a receive that comes
+// first, the message goes by the channel: the sender rings the line that the receiver has chosen.
+// If the send came first, the message goes by the MPI, which matches it to a receive that comes
 // later.
 //
-// The receiver chooses a line whose last message went to the same buffer, because then the sender's
-// buffer most often is as before, too, and need not be described again.
+// The receiver chooses a line whose last message went to the same buffer. Then the sender's buffer
+// is most often as before, too, and need not be described again.
 //
 // Receives from any source or with any tag, and probes, are not counted when they begin. While one
 // of them is under way the receiver counts no other either, so messages go by the MPI. The receiver
