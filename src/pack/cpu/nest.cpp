@@ -30,7 +30,7 @@ bool fills_lines(const Dim* dims, int n, std::int64_t block, const char* at) {
   const auto address = reinterpret_cast<std::int64_t>(at);
   if constexpr (D == Direction::pack) {
     // Stores of 16 bytes one after the other fill lines, and so do vectors of every other element.
-    const bool every_other = (block == 4 || block == 8) && dims[n - 1].user == 2 * block;
+    const bool every_other = n > 0 && (block == 4 || block == 8) && dims[n - 1].user == 2 * block;
     return (address | block) % 16 == 0 || (every_other && address % block == 0);
   } else {
     auto all = address | block;
@@ -62,8 +62,9 @@ Walk choose_walk(const Dim* dims, int n, std::int64_t block) {
 }
 
 bool streams_directly(const Dim* dims, int n, std::int64_t block, const char* packed) {
-  // Gathering would undo the tiles.
-  return choose_walk(dims, n, block).kind != Walk::Kind::rows || fills_lines<Direction::pack>(dims, n, block, packed);
+  const auto kind = choose_walk(dims, n, block).kind;
+  const bool in_tiles = kind == Walk::Kind::tiled || kind == Walk::Kind::transposed;  // gathering would undo them
+  return in_tiles || fills_lines<Direction::pack>(dims, n, block, packed);
 }
 
 template <Direction D>

@@ -22,8 +22,8 @@ struct CacheUse {
   bool far = false;       // the user's memory is probably not cached
 };
 
-/// Returns whether a nest can be packed past the caches as it is. If not, its blocks fill lines only
-/// in part, and should be gathered first. `packed` is where the first block goes.
+/// Returns whether a nest can be packed past the caches as it is. If not, its blocks fill lines in
+/// part only, and should be gathered first. `packed` is where the first block goes.
 bool streams_directly(const Dim* dims, int n, std::int64_t block, const char* packed);
 
 /// Runs all iterations of a nest. `user` and `packed` are the addresses of its first block.

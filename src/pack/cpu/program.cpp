@@ -275,6 +275,26 @@ void Program::run(const Op& op, char* user, char* packed, std::int64_t begin, st
   }
 }
 
+bool Program::packs_directly(const Op& op, const char* packed) const {
+  switch (op.kind) {
+    case Op::Kind::nest: return streams_directly(op.nest.dim, op.nest.dims, op.nest.block, packed);
+    case Op::Kind::repeat:
+    case Op::Kind::spread: {
+      // If the first two children fill lines, all of them do: they are at equal distances.
+      const auto& child = ops_[op.children[0]];
+      return packs_directly(child, packed) && packs_directly(child, packed + child.size);
+    }
+    case Op::Kind::concat:
+      for (std::size_t i = 0; i < op.children.size(); ++i)
+        if (!packs_directly(ops_[op.children[i]], packed + op.node->prefix[i])) return false;
+      return true;
+    case Op::Kind::units:
+    case Op::Kind::blocks:
+    case Op::Kind::interleave: return false;
+  }
+  return false;
+}
+
 void Program::pack(const void* user, void* packed, std::int64_t begin, std::int64_t end, Stores stores) const {
   if (begin == end) return;
   const auto& op = ops_[root_];
@@ -282,8 +302,7 @@ void Program::pack(const void* user, void* packed, std::int64_t begin, std::int6
   auto* to = static_cast<char*>(packed);
   const CacheUse caches{stores == Stores::streamed, far()};
   if (stores == Stores::cached) return run<Direction::pack>(op, from, to, begin, end, caches);
-  const auto& nest = op.nest;
-  if (op.kind == Op::Kind::nest && streams_directly(nest.dim, nest.dims, nest.block, to - begin % nest.block)) {
+  if (packs_directly(op, to - begin)) {
     run<Direction::pack>(op, from, to, begin, end, caches);
     return kernels().fence();
   }

@@ -72,6 +72,9 @@ class Program {
   void compile_list(const type::Node& node, Op& op);
   /// Returns whether the user's memory is probably not cached.
   bool far() const { return stores_ == Stores::streamed; }
+  /// Returns whether all of an operation can be packed past the caches without gathering blocks
+  /// first. `packed` is where its first byte goes.
+  bool packs_directly(const Op& op, const char* packed) const;
 
   template <Direction D>
   void run(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, CacheUse caches) const;
