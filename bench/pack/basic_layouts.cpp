@@ -2,6 +2,7 @@
 
 #include "index_lists.hpp"
 #include "loops.hpp"
+#include "past_caches.hpp"
 
 namespace bench {
 
@@ -16,6 +17,7 @@ Layout typed_vector(MPI_Datatype element, int count, int blocklength, int stride
     set_loops(layout, strided<T>(size(count), size(stride)));
   else
     set_loops(layout, rows<T>({size(blocklength), size(count), 1, size(stride), 0}));
+  set_past_caches(layout, size(count), size(blocklength) * sizeof(T), size(stride) * sizeof(T));
   return layout;
 }
 

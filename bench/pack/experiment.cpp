@@ -48,6 +48,12 @@ class Subject {
   }
   void pack_by_hand() { layout_.pack(address(), packed_.data()); }
   void unpack_by_hand() { layout_.unpack(address(), packed_.data()); }
+  /// Returns the loop past the caches for this operation. It may be empty.
+  std::function<void()> past_caches(Operation operation) {
+    const auto& loop = operation == Operation::pack ? layout_.pack_past_caches : layout_.unpack_past_caches;
+    if (!loop) return {};
+    return [this, &loop] { loop(address(), packed_.data()); };
+  }
 
   void evict(const Evictor& evictor) const {
     for (const auto& run : footprint_.runs)
@@ -110,6 +116,7 @@ std::vector<Series> ways(Subject& subject, Operation operation, bool dunnage) {
     if (dunnage) series.push_back({"dunnage", [&] { subject.unpack(MPI_Unpack); }});
     series.push_back({"hand", [&] { subject.unpack_by_hand(); }});
   }
+  if (auto loop = subject.past_caches(operation)) series.push_back({"past caches", std::move(loop)});
   return series;
 }
 

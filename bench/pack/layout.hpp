@@ -19,6 +19,7 @@ struct Layout {
   std::function<Datatype()> datatype;
   Loop pack;
   Loop unpack;
+  Loop pack_past_caches, unpack_past_caches;  ///< past_caches.hpp; may be empty
 };
 
 }  // namespace bench

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/format.hpp"
+#include "plan/processor_figures.hpp"
 
 namespace dunnage::plan {
 
@@ -92,7 +93,9 @@ bool MachineModel::has(const Library& library) const { return find(file, library
 
 Model MachineModel::of(const Library& library) const {
   const auto at = find(file, library);
-  return at == file.models.end() ? default_model(library) : at->second;
+  if (at != file.models.end()) return at->second;
+  static const auto processor = processor_kind(base::this_processor());
+  return model_for(library, processor);
 }
 
 std::string usual_model_path() {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "libraries.hpp"
+#include "plan/processor_figures.hpp"
 
 namespace dunnage::plan {
 namespace {
@@ -45,12 +46,14 @@ class MachineModelTest : public testing::Test {
   fs::path folder;
 };
 
+Model built_in(const Library& library) { return model_for(library, processor_kind(base::this_processor())); }
+
 TEST_F(MachineModelTest, NoFileIsNothingToTalkAbout) {
   const auto model = machine_model("");
   EXPECT_EQ(model.path, folder / "dunnage" / ("model-" + base::short_hash(base::this_machine()) + ".json"));
   EXPECT_FALSE(model.found);
   EXPECT_EQ(model.complaint, "");
-  EXPECT_EQ(figures(model.of(open_mpi)), figures(default_model(open_mpi)));
+  EXPECT_EQ(figures(model.of(open_mpi)), figures(built_in(open_mpi)));
 }
 
 TEST_F(MachineModelTest, TheFileAtTheUsualPlaceIsUsed) {
@@ -61,7 +64,7 @@ TEST_F(MachineModelTest, TheFileAtTheUsualPlaceIsUsed) {
   EXPECT_TRUE(model.has(open_mpi));
   EXPECT_EQ(model.of(open_mpi).least_ticket, 77);
   EXPECT_FALSE(model.has(mpich));
-  EXPECT_EQ(model.of(mpich).least_ticket, default_model(mpich).least_ticket);
+  EXPECT_EQ(model.of(mpich).least_ticket, built_in(mpich).least_ticket);
   EXPECT_FALSE(model.has({Library::Kind::open_mpi, 4, 0}));  // another version is another MPI
 }
 
@@ -90,7 +93,7 @@ TEST_F(MachineModelTest, TheNameAndWhatIsWrongAndWhatToDoAreOneLine) {
     EXPECT_NE(model.complaint.find(why), std::string::npos) << model.complaint;
     EXPECT_NE(model.complaint.find("dunnage tune"), std::string::npos);
     EXPECT_EQ(model.complaint.find('\n'), std::string::npos);
-    EXPECT_EQ(figures(model.of(open_mpi)), figures(default_model(open_mpi)));
+    EXPECT_EQ(figures(model.of(open_mpi)), figures(built_in(open_mpi)));
   }
 }
 

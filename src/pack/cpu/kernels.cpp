@@ -13,15 +13,20 @@ namespace dunnage::pack {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// How far ahead of the copy the user's memory is prefetched. The hardware itself prefetches short
-// strides.
-constexpr std::int64_t prefetch_distance = 24;  // blocks, if every block is a line of its own
-constexpr std::int64_t prefetch_stride = 256;   // bytes: we prefetch strides from this length on
 constexpr std::int64_t line = 64;
 
-template <Direction D>
-inline void prefetch(const char* p) {
-  __builtin_prefetch(p, D == Direction::unpack, 3);
+constexpr std::int64_t lines_ahead = 64;  // how far ahead of a copy memory is prefetched
+
+/// Prefetches a line into the second-level cache, which can have more lines under way than the
+/// first.
+inline void prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
+
+/// Returns how far ahead of a block, in bytes, the user's memory is to be prefetched. If the inner
+/// loop is short, that is some iterations of the outer one.
+inline std::int64_t fetched_ahead(const Rows& r) {
+  const auto blocks = std::max<std::int64_t>(lines_ahead * line / std::max(r.block, line), 1);
+  if (r.outer.count == 1 || r.inner.count >= 2 * blocks) return blocks * r.inner.user;
+  return std::max<std::int64_t>(blocks / r.inner.count, 1) * r.outer.user;
 }
 
 template <Direction D, std::int64_t N>
@@ -106,12 +111,12 @@ inline void with_length(std::int64_t length, F&& f) {
 
 /// Copies every other element of 4 or 8 bytes, with one shuffle for each vector. Returns the number
 /// of elements that it copied. Unpacking must not touch the elements between, so it needs masked
-/// stores.
-template <Direction D, class T>
+/// stores. If `streamed`, vectors are stored past the caches, and `packed` must begin a line.
+template <Direction D, class T, bool streamed = false>
 inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] char* packed,
-                                [[maybe_unused]] std::int64_t n, [[maybe_unused]] bool far) {
+                                [[maybe_unused]] std::int64_t n) {
   std::int64_t i = 0;
-#if DUNNAGE_WIDE
+#if HWY_TARGET != HWY_SCALAR
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   auto* u = reinterpret_cast<T*>(user);
@@ -119,25 +124,19 @@ inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] ch
   if constexpr (D == Direction::pack) {
     // The last vector would read the gap behind the last element, so it is left to the caller.
     for (; i + lanes < n; i += lanes) {
-      if (far) {
-        prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048);
-        prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048 + line);
-      }
-      const auto a = hn::LoadU(d, u + 2 * i);
-      const auto b = hn::LoadU(d, u + 2 * i + lanes);
-      hn::StoreU(hn::ConcatEven(d, b, a), d, p + i);
+      const auto v = hn::ConcatEven(d, hn::LoadU(d, u + 2 * i + lanes), hn::LoadU(d, u + 2 * i));
+      if constexpr (streamed)
+        hn::Stream(v, d, p + i);
+      else
+        hn::StoreU(v, d, p + i);
     }
-  } else {
+  } else if constexpr (DUNNAGE_WIDE) {
     const auto iota = hn::Iota(d, 0);
     const auto even = hn::Eq(hn::And(iota, hn::Set(d, T{1})), hn::Zero(d));
     const auto half = hn::ShiftRight<1>(iota);
     const auto lower = hn::IndicesFromVec(d, half);
     const auto upper = hn::IndicesFromVec(d, hn::Add(half, hn::Set(d, static_cast<T>(lanes / 2))));
     for (; i + lanes < n; i += lanes) {
-      if (far) {
-        prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048);
-        prefetch<D>(user + 2 * i * static_cast<std::int64_t>(sizeof(T)) + 2048 + line);
-      }
       const auto v = hn::LoadU(d, p + i);
       hn::BlendedStore(hn::TableLookupLanes(v, lower), even, d, u + 2 * i);
       hn::BlendedStore(hn::TableLookupLanes(v, upper), even, d, u + 2 * i + lanes);
@@ -147,26 +146,25 @@ inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] ch
   return i;
 }
 
+/// Copies the blocks of one loop. If `ahead` is not 0, the user's memory is prefetched so many
+/// bytes ahead.
 template <Direction D, std::int64_t N>
-inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, bool far) {
+inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, std::int64_t ahead) {
   auto n = dim.count;
   const auto su = dim.user, sp = dim.packed;
   if constexpr (N == 4 || N == 8) {
     if (su == 2 * N && sp == N) {
       using T = std::conditional_t<N == 4, std::uint32_t, std::uint64_t>;
-      const auto done = every_other<D, T>(user, packed, n, far);
+      const auto done = every_other<D, T>(user, packed, n);
       user += done * su;
       packed += done * sp;
       n -= done;
     }
   }
   const auto length = N ? N : block;
-  if (far && (su >= prefetch_stride || su <= -prefetch_stride)) {
+  if (ahead != 0) {
     for (std::int64_t i = 0; i < n; ++i) {
-      const char* ahead = user + prefetch_distance * su;
-      prefetch<D>(ahead);
-      // The hardware prefetches the later lines of a long block, but not the first few.
-      for (std::int64_t k = line; k < length && k < 4 * line; k += line) prefetch<D>(ahead + k);
+      for (std::int64_t k = 0; k < length; k += line) prefetch(user + ahead + k);
       if constexpr (N != 0)
         move<D, N>(user, packed);
       else
@@ -196,11 +194,18 @@ inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, bo
   }
 }
 
+/// Returns fetched_ahead(r), or 0 if the hardware prefetches these rows well or if they are cached.
+inline std::int64_t row_ahead(const Rows& r) {
+  constexpr std::int64_t least_stride = 192;
+  return r.far && std::abs(r.inner.user) >= least_stride ? fetched_ahead(r) : 0;
+}
+
 template <Direction D>
 void rows(const Rows& r) {
+  const auto ahead = row_ahead(r);
   with_length(r.block, [&](auto n) HWY_ATTR {
     for (std::int64_t j = 0; j < r.outer.count; ++j)
-      row<D, n()>(r.user + j * r.outer.user, r.packed + j * r.outer.packed, r.inner, r.block, r.far);
+      row<D, n()>(r.user + j * r.outer.user, r.packed + j * r.outer.packed, r.inner, r.block, ahead);
   });
 }
 
@@ -209,6 +214,7 @@ void rows(const Rows& r) {
 template <Direction D>
 void tiles(const Rows& r) {
   constexpr std::int64_t side = 32;
+  const auto ahead = row_ahead(r);
   with_length(r.block, [&](auto n) HWY_ATTR {
     for (std::int64_t j = 0; j < r.outer.count; j += side) {
       const auto width = std::min(side, r.outer.count - j);
@@ -216,7 +222,7 @@ void tiles(const Rows& r) {
         const auto height = std::min(side, r.inner.count - i);
         for (std::int64_t b = j; b < j + width; ++b)
           row<D, n()>(r.user + b * r.outer.user + i * r.inner.user, r.packed + b * r.outer.packed + i * r.inner.packed,
-                      {height, r.inner.user, r.inner.packed}, r.block, r.far);
+                      {height, r.inner.user, r.inner.packed}, r.block, ahead);
       }
     }
   });
@@ -263,7 +269,7 @@ inline void unit_loop(char* user, char* packed, const Offset* offsets, std::int6
   std::int64_t i = 0;
   if (far)
     for (; i < count - ahead; ++i) {
-      prefetch<D>(user + offsets[i + ahead]);
+      prefetch(user + offsets[i + ahead]);
       one(i);
     }
   for (; i + 4 <= count; i += 4) {
@@ -300,7 +306,7 @@ void units(const Units<Offset>& u) {
 
 template <Direction D>
 void blocks(const Blocks& b) {
-  constexpr std::int64_t ahead = 16;
+  constexpr std::int64_t ahead = 64;
   char* const user = b.user;
   const auto *offsets = b.offsets, *prefix = b.prefix;
   const auto count = b.count;
@@ -308,7 +314,7 @@ void blocks(const Blocks& b) {
   char* packed = b.packed;
   auto start = prefix[0];
   for (std::int64_t i = 0; i < count; ++i) {
-    if (far && i + ahead < count) prefetch<D>(user + offsets[i + ahead]);
+    if (far && i + ahead < count) prefetch(user + offsets[i + ahead]);
     const auto end = prefix[i + 1];
     move_some<D>(user + offsets[i], packed, end - start);
     packed += end - start;
@@ -403,8 +409,7 @@ void transpose_tiles(const Transpose& t) {
     transpose_elements<N>(t, 0, first, c, end);
     for (std::int64_t r = first; r < last; r += side) {
       for (std::int64_t k = 0; t.stream && k < side; ++k)
-        for (std::int64_t x = c; x < whole; x += side)
-          prefetch<Direction::pack>(t.from + (r + side + k) * t.from_row + x * N);
+        for (std::int64_t x = c; x < whole; x += side) prefetch(t.from + (r + side + k) * t.from_row + x * N);
       for (std::int64_t x = c; x < whole; x += side) {
         // One line of source columns by one line of result rows, in register tiles of 4 by 4.
         for (std::int64_t y = 0; y < side; y += 4) {
@@ -444,8 +449,7 @@ void transpose_16(const Transpose& t) {
     for (std::int64_t r = first; r < last; r += side) {
       if (t.stream)
         for (std::int64_t k = 0; k < side; ++k)
-          for (std::int64_t x = c; x < end; x += side)
-            prefetch<Direction::pack>(t.from + (r + 2 * side + k) * t.from_row + x * N);
+          for (std::int64_t x = c; x < end; x += side) prefetch(t.from + (r + 2 * side + k) * t.from_row + x * N);
       for (std::int64_t x = c; x < end; ++x)
         for (std::int64_t z = 0; z < side; ++z) {
           const auto v = hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(t.from + (r + z) * t.from_row + x * N));
@@ -498,7 +502,7 @@ void stream(char* to, const char* from, std::int64_t n) {
   std::memcpy(to, from, static_cast<std::size_t>(head));
   std::int64_t i = head;
   for (; i + line <= n; i += line) {
-    if (i + 2048 < n) prefetch<Direction::pack>(from + i + 2048);
+    if (i + 2048 < n) prefetch(from + i + 2048);
     for (std::int64_t k = 0; k < line; k += lanes)
       hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + i + k)), d,
                  reinterpret_cast<std::uint8_t*>(to + i + k));
@@ -506,128 +510,52 @@ void stream(char* to, const char* from, std::int64_t n) {
   std::memcpy(to + i, from + i, static_cast<std::size_t>(n - i));
 }
 
-/// The blocks of two loops in their order, some blocks ahead of the copy. Behind the last block of
-/// the last row it goes on with the row's stride: there the next call begins, if there is one.
-class Ahead {
- public:
-  Ahead(const Rows& r, std::int64_t blocks) : r_(r), row_(r.user), at_(r.user) {
-    while (blocks > 0 && outer_ + 1 < r.outer.count && blocks >= r.inner.count) {
-      blocks -= r.inner.count;
-      next_row();
-    }
-    inner_ = blocks;
-    at_ = row_ + blocks * r.inner.user;
-  }
-  const char* at() const { return at_; }
-  void next() {
-    at_ += r_.inner.user;
-    if (++inner_ == r_.inner.count && outer_ + 1 < r_.outer.count) {
-      next_row();
-      inner_ = 0;
-      at_ = row_;
-    }
-  }
-
- private:
-  void next_row() {
-    ++outer_;
-    row_ += r_.outer.user;
-  }
-  const Rows& r_;
-  const char *row_, *at_;
-  std::int64_t outer_ = 0, inner_ = 0;
-};
-
-/// Packs blocks of whole lines with stores past the caches. The packed addresses are multiples of
-/// the vectors' length; the stores of one block may fill the line that those of the block before
-/// have begun.
-template <class Tag>
-void stream_lines(Tag d, const Rows& r) {
-  // The hardware prefetches the lines of a long block, but not the first ones of the next block.
-  constexpr std::int64_t distance = 8192, most = 4096;
+/// Copies blocks of whole units of N bytes past the caches. Where they are stored, addresses must
+/// be multiples of N.
+template <Direction D, std::int64_t N>
+void stream_units(const Rows& r) {
+  const hn::CappedTag<std::uint8_t, N> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto fetched = std::min(r.block, most);
-  Ahead ahead(r, std::max<std::int64_t>(distance / r.block, 1));
+  const auto ahead = D == Direction::pack ? fetched_ahead(r) : 2048;
   for (std::int64_t j = 0; j < r.outer.count; ++j) {
-    const char* user = r.user + j * r.outer.user;
+    char* user = r.user + j * r.outer.user;
     char* packed = r.packed + j * r.outer.packed;
     for (std::int64_t i = 0; i < r.inner.count; ++i, user += r.inner.user, packed += r.inner.packed) {
-      for (std::int64_t k = 0; k < r.block; k += line) {
-        if (k < fetched) prefetch<Direction::pack>(ahead.at() + k);
-        for (std::int64_t l = 0; l < line; l += lanes)
-          hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(user + k + l)), d,
-                     reinterpret_cast<std::uint8_t*>(packed + k + l));
+      const char* from = D == Direction::pack ? user : packed;
+      char* to = D == Direction::pack ? packed : user;
+      for (std::int64_t k = 0; k < r.block; k += N) {
+        if (k % line == 0) prefetch(from + k + ahead);
+        for (auto l = k; l < k + N; l += lanes)
+          hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + l)), d,
+                     reinterpret_cast<std::uint8_t*>(to + l));
       }
-      ahead.next();
     }
   }
 }
 
-#if DUNNAGE_WIDE
-/// Packs every other element of 4 or 8 bytes with stores past the caches. The packed addresses must
-/// be multiples of the element's size.
+/// Packs every other element past the caches. The packed addresses must be multiples of the
+/// element's size.
 template <class T>
-void stream_every_other(const char* user, char* packed, std::int64_t n) {
-  constexpr std::int64_t size = sizeof(T), distance = 4096;
-  const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  const auto one = [&] { copy_fixed<size>(packed + i * size, user + 2 * i * size); };
-  for (; i < n && reinterpret_cast<std::uintptr_t>(packed + i * size) % line != 0; ++i) one();
-  // The last vector would read the gap behind the last element.
-  for (; i + lanes < n; i += lanes) {
-    const auto* u = reinterpret_cast<const T*>(user) + 2 * i;
-    for (std::int64_t k = 0; k < 2 * lanes * size; k += line)
-      prefetch<Direction::pack>(user + 2 * i * size + distance + k);
-    hn::Stream(hn::ConcatEven(d, hn::LoadU(d, u + lanes), hn::LoadU(d, u)), d, reinterpret_cast<T*>(packed) + i);
-  }
-  for (; i < n; ++i) one();
-}
-#endif
-
-bool is_multiple(const void* p, std::int64_t of) { return reinterpret_cast<std::uintptr_t>(p) % of == 0; }
-
-/// Returns false if the rows are none that fill whole lines, or if this processor cannot.
-bool pack_stream_short_rows(const Rows& r) {
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-  (void)r;
-  return false;
-#else
-  if (r.block % line == 0) {
-    const hn::CappedTag<std::uint8_t, line> wide;
-    const auto strides = r.inner.packed | r.outer.packed;
-    if (is_multiple(r.packed, line) && strides % line == 0)
-      stream_lines(wide, r);
-    else if (is_multiple(r.packed, 16) && strides % 16 == 0)
-      stream_lines(hn::Full128<std::uint8_t>(), r);
-    else
-      return false;
-    return true;
-  }
-#if DUNNAGE_WIDE
-  if (r.inner.user != 2 * r.block || r.inner.packed != r.block || !is_multiple(r.packed, r.block)) return false;
-  if (r.block != 4 && r.block != 8) return false;
-  if (r.outer.count > 1 && r.outer.packed % r.block != 0) return false;
+void stream_every_other(const Rows& r) {
+  constexpr std::int64_t size = sizeof(T);
   for (std::int64_t j = 0; j < r.outer.count; ++j) {
-    const char* user = r.user + j * r.outer.user;
+    char* user = r.user + j * r.outer.user;
     char* packed = r.packed + j * r.outer.packed;
-    r.block == 8 ? stream_every_other<std::uint64_t>(user, packed, r.inner.count)
-                 : stream_every_other<std::uint32_t>(user, packed, r.inner.count);
+    const auto over = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(packed)) % line;
+    const auto head = std::min(over ? (line - over) / size : 0, r.inner.count);
+    const auto plain = [&](std::int64_t from, std::int64_t to) HWY_ATTR {
+      for (auto i = from; i < to; ++i) copy_fixed<size>(packed + i * size, user + 2 * i * size);
+    };
+    plain(0, head);
+    const auto n =
+        every_other<Direction::pack, T, true>(user + 2 * head * size, packed + head * size, r.inner.count - head);
+    plain(head + n, r.inner.count);
   }
-  return true;
-#else
-  return false;
-#endif
-#endif
 }
 
+/// Copies blocks one by one, each past the caches but for the ends that share a line with others.
 template <Direction D>
-void stream_rows(const Rows& r) {
-  if (D == Direction::pack && r.block <= 8192 && pack_stream_short_rows(r)) return;
-  if (r.block < line) {
-    rows<D>(r);
-    return;
-  }
+void stream_blocks(const Rows& r) {
   // bytes of the next block to prefetch: those that the copy itself does not request in time
   constexpr std::int64_t most = 2048;
   for (std::int64_t j = 0; j < r.outer.count; ++j) {
@@ -635,13 +563,28 @@ void stream_rows(const Rows& r) {
     char* packed = r.packed + j * r.outer.packed;
     for (std::int64_t i = 0; i < r.inner.count; ++i, user += r.inner.user, packed += r.inner.packed) {
       if constexpr (D == Direction::pack) {
-        for (std::int64_t k = 0; k < r.block && k < most; k += line) prefetch<D>(user + r.inner.user + k);
+        for (std::int64_t k = 0; k < r.block && k < most; k += line) prefetch(user + r.inner.user + k);
         stream(packed, user, r.block);
       } else {
         stream(user, packed, r.block);
       }
     }
   }
+}
+
+/// If a packed block has 4 or 8 bytes, the user's blocks must be every other element.
+template <Direction D>
+void stream_rows(const Rows& r) {
+  if (D == Direction::pack && r.block == 4) return stream_every_other<std::uint32_t>(r);
+  if (D == Direction::pack && r.block == 8) return stream_every_other<std::uint64_t>(r);
+  // The hardware prefetches long blocks well.
+  constexpr std::int64_t longest = 8192;
+  const auto to = reinterpret_cast<std::uintptr_t>(D == Direction::pack ? r.packed : r.user);
+  const auto strides = D == Direction::pack ? r.inner.packed | r.outer.packed : r.inner.user | r.outer.user;
+  const auto all = static_cast<std::int64_t>(to) | strides | r.block;
+  if (r.block > longest || all % 16 != 0) return stream_blocks<D>(r);
+  if (all % line == 0) return stream_units<D, line>(r);
+  D == Direction::pack ? stream_units<D, 16>(r) : stream_blocks<D>(r);
 }
 void pack_stream_rows(const Rows& r) { stream_rows<Direction::pack>(r); }
 void unpack_stream_rows(const Rows& r) { stream_rows<Direction::unpack>(r); }

@@ -17,6 +17,28 @@ void odometer(const Dim* dims, int n, char* user, char* packed, F&& f) {
     odometer(dims + 1, n - 1, user + i * dims->user, packed + i * dims->packed, f);
 }
 
+/// The length of a block, in bytes, from which the lines at its ends, which it fills only in part,
+/// do not matter.
+template <Direction D>
+constexpr std::int64_t long_block = D == Direction::pack ? 512 : 256;
+
+/// Returns whether rows of blocks fill lines, so that they can be stored past the caches. Packed
+/// blocks fill lines together, the user's each by itself. `at` is where the first block is stored.
+template <Direction D>
+bool fills_lines(const Dim* dims, int n, std::int64_t block, const char* at) {
+  if (block >= long_block<D>) return true;
+  const auto address = reinterpret_cast<std::int64_t>(at);
+  if constexpr (D == Direction::pack) {
+    // Stores of 16 bytes one after the other fill lines, and so do vectors of every other element.
+    const bool every_other = n > 0 && (block == 4 || block == 8) && dims[n - 1].user == 2 * block;
+    return (address | block) % 16 == 0 || (every_other && address % block == 0);
+  } else {
+    auto all = address | block;
+    for (int i = 0; i < n; ++i) all |= dims[i].user;
+    return all % line == 0;
+  }
+}
+
 }  // namespace
 
 Walk choose_walk(const Dim* dims, int n, std::int64_t block) {
@@ -39,11 +61,10 @@ Walk choose_walk(const Dim* dims, int n, std::int64_t block) {
   return {Walk::Kind::tiled, across};
 }
 
-bool fills_lines(const Dim& inner, std::int64_t block, const char* packed) {
-  const auto at = reinterpret_cast<std::uintptr_t>(packed);
-  if (inner.packed != block) return false;
-  const bool every_other = (block == 4 || block == 8) && inner.user == 2 * block && at % block == 0;
-  return every_other || (block % line == 0 && at % 16 == 0);
+bool streams_directly(const Dim* dims, int n, std::int64_t block, const char* packed) {
+  const auto kind = choose_walk(dims, n, block).kind;
+  const bool in_tiles = kind == Walk::Kind::tiled || kind == Walk::Kind::transposed;  // gathering would undo them
+  return in_tiles || fills_lines<Direction::pack>(dims, n, block, packed);
 }
 
 template <Direction D>
@@ -54,16 +75,16 @@ void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char
     case Walk::Kind::copy: {
       auto* to = D == Direction::pack ? packed : user;
       const auto* from = D == Direction::pack ? user : packed;
-      return caches.streamed && block >= stream_block<D>() ? k.stream(to, from, block) : copy_some(to, from, block);
+      return caches.streamed && block >= long_block<D> ? k.stream(to, from, block) : copy_some(to, from, block);
     }
     case Walk::Kind::rows: {
+      const bool stream = caches.streamed && fills_lines<D>(dims, n, block, D == Direction::pack ? packed : user);
       const Dim once{1, 0, 0};
       const auto& outer = n > 1 ? dims[n - 2] : once;
       const auto& inner = dims[n - 1];
       return odometer(dims, n > 1 ? n - 2 : 0, user, packed, [&](char* u, char* p) {
         const Rows rows{u, p, outer, inner, block, caches.far};
-        const bool long_enough = block >= stream_block<D>();
-        if (caches.streamed && (long_enough || (D == Direction::pack && fills_lines(inner, block, p))))
+        if (stream)
           D == Direction::pack ? k.pack_stream_rows(rows) : k.unpack_stream_rows(rows);
         else
           D == Direction::pack ? k.pack_rows(rows) : k.unpack_rows(rows);

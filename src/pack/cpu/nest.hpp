@@ -22,16 +22,9 @@ struct CacheUse {
   bool far = false;       // the user's memory is probably not cached
 };
 
-/// Returns the length, in bytes, from which each block is stored past the caches. Shorter blocks
-/// would leave too many lines half written.
-template <Direction D>
-constexpr std::int64_t stream_block() {
-  return D == Direction::pack ? 512 : 256;
-}
-
-/// Returns whether rows of the innermost loop `inner` fill whole lines at that packed address without
-/// gaps, so that they can be packed with stores past the caches even if a block is short.
-bool fills_lines(const Dim& inner, std::int64_t block, const char* packed);
+/// Returns whether a nest can be packed past the caches as it is. If not, its blocks fill lines in
+/// part only, and should be gathered first. `packed` is where the first block goes.
+bool streams_directly(const Dim* dims, int n, std::int64_t block, const char* packed);
 
 /// Runs all iterations of a nest. `user` and `packed` are the addresses of its first block.
 template <Direction D>

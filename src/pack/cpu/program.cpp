@@ -1,7 +1,6 @@
 #include "pack/cpu/program.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include <fmt/format.h>
@@ -9,20 +8,15 @@
 #include "base/cache.hpp"
 #include "pack/cpu/moves.hpp"
 #include "pack/cpu/nest.hpp"
-#include "pack/cpu/store_choice.hpp"
 
 namespace dunnage::pack {
 namespace {
 
 using Kind = type::Node::Kind;
 
-// The pieces of large work (see in_pieces) for short blocks, long blocks and transposes. The first
-// is also the size of a buffer on the stack. It leaves room in the first-level cache for the data
-// that is gathered into it.
-constexpr std::int64_t scratch_size = 16384;
-constexpr std::int64_t long_piece = 16384;
-constexpr std::int64_t line_piece = 65536;
-constexpr std::int64_t interchanged_bytes = 262144;
+// The size of a buffer on the stack into which short blocks are gathered. It is small, so that the
+// next lines of the user's memory are already under way while the buffer is written out.
+constexpr std::int64_t scratch_size = 2048;
 
 // A repeated list of at most this many blocks is run block by block, over many repeats each.
 constexpr std::int64_t most_interleaved = 64;
@@ -281,44 +275,24 @@ void Program::run(const Op& op, char* user, char* packed, std::int64_t begin, st
   }
 }
 
-namespace {
-
-/// Runs [begin, end) in pieces by calling run(begin, end, streamed). Each piece uses the kind of
-/// stores that has turned out faster.
-template <class Run>
-void in_pieces(std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t piece, Run&& run) {
-  using Clock = std::chrono::steady_clock;
-  StoreChoice choice;
-  for (auto at = begin; at < end;) {
-    const auto to = std::min(end, at + (at == begin ? first : piece));
-    const bool streamed = choice.next();
-    const auto start = Clock::now();
-    run(at, to, streamed);
-    choice.learn(streamed, std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(to - at));
-    at = to;
+bool Program::packs_directly(const Op& op, const char* packed) const {
+  switch (op.kind) {
+    case Op::Kind::nest: return streams_directly(op.nest.dim, op.nest.dims, op.nest.block, packed);
+    case Op::Kind::repeat:
+    case Op::Kind::spread: {
+      // If the first two children fill lines, all of them do: they are at equal distances.
+      const auto& child = ops_[op.children[0]];
+      return packs_directly(child, packed) && packs_directly(child, packed + child.size);
+    }
+    case Op::Kind::concat:
+      for (std::size_t i = 0; i < op.children.size(); ++i)
+        if (!packs_directly(ops_[op.children[i]], packed + op.node->prefix[i])) return false;
+      return true;
+    case Op::Kind::units:
+    case Op::Kind::blocks:
+    case Op::Kind::interleave: return false;
   }
-  kernels().fence();
-}
-
-/// Returns the length of a first piece at `p` that ends at the end of a cache line. It is at most
-/// `piece`, which must be a multiple of 64.
-std::int64_t to_line(const void* p, std::int64_t piece) {
-  return piece - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p) % 64);
-}
-
-}  // namespace
-
-std::int64_t Program::interchanged_piece(std::int64_t begin, std::int64_t end) const {
-  const auto& op = ops_[root_];
-  if (op.kind != Op::Kind::nest || begin != 0 || end != size_) return 0;
-  const auto walk = choose_walk(op.nest.dim, op.nest.dims, op.nest.block);
-  if (walk.kind != Walk::Kind::transposed) return 0;
-  // A piece has whole iterations of the outermost loop, so that it is a transpose itself. If the
-  // outermost loop is the one to be interchanged, a piece also has enough iterations for long runs
-  // of the user's lines.
-  const auto& outer = op.nest.dim[0];
-  const auto least = std::max<std::int64_t>(interchanged_bytes / outer.packed, 1);
-  return (walk.across == 0 ? std::max<std::int64_t>(least, 64) : least) * outer.packed;
+  return false;
 }
 
 void Program::pack(const void* user, void* packed, std::int64_t begin, std::int64_t end, Stores stores) const {
@@ -326,59 +300,32 @@ void Program::pack(const void* user, void* packed, std::int64_t begin, std::int6
   const auto& op = ops_[root_];
   auto* from = static_cast<char*>(const_cast<void*>(user)) + data_.offset;
   auto* to = static_cast<char*>(packed);
-  const auto run_piece = [&](std::int64_t a, std::int64_t b, CacheUse caches) {
-    run<Direction::pack>(op, from, to + (a - begin), a, b, caches);
-  };
-  if (stores == Stores::cached) return run_piece(begin, end, {false, false});
-
-  if (const auto piece = interchanged_piece(begin, end))
-    return in_pieces(begin, end, piece, piece, [&](auto a, auto b, bool streamed) {
-      run_piece(a, b, {streamed, true});
-    });
-  if (op.kind == Op::Kind::nest) {
-    const auto walk = choose_walk(op.nest.dim, op.nest.dims, op.nest.block);
-    // Gathering would undo the tiles.
-    if (walk.kind == Walk::Kind::tiled) return run_piece(begin, end, {false, true});
-    if (walk.kind == Walk::Kind::rows && fills_lines(op.nest.dim[op.nest.dims - 1], op.nest.block, to)) {
-      const auto piece = std::max(line_piece / op.nest.block, std::int64_t{1}) * op.nest.block;
-      return in_pieces(begin, end, piece, piece, [&](auto a, auto b, bool streamed) {
-        run_piece(a, b, {streamed, true});
-      });
-    }
-    if (op.nest.block >= stream_block<Direction::pack>())
-      return in_pieces(begin, end, to_line(to, long_piece), long_piece, [&](auto a, auto b, bool streamed) {
-        run_piece(a, b, {streamed, true});
-      });
+  const CacheUse caches{stores == Stores::streamed, far()};
+  if (stores == Stores::cached) return run<Direction::pack>(op, from, to, begin, end, caches);
+  if (packs_directly(op, to - begin)) {
+    run<Direction::pack>(op, from, to, begin, end, caches);
+    return kernels().fence();
   }
   // Short blocks are gathered into a buffer that stays in the nearest cache. From there they are
   // written in whole lines.
   alignas(64) char scratch[scratch_size];
-  in_pieces(begin, end, to_line(to, scratch_size), scratch_size, [&](auto a, auto b, bool streamed) {
-    if (!streamed) return run_piece(a, b, {false, true});
-    auto* out = to + (a - begin);
-    auto* at = scratch + reinterpret_cast<std::uintptr_t>(out) % 64;
-    run<Direction::pack>(op, from, at, a, b, {false, true});
-    kernels().stream(out, at, b - a);
-  });
+  auto* gathered = scratch + reinterpret_cast<std::uintptr_t>(to) % 64;
+  for (auto at = begin; at < end; gathered = scratch) {
+    const auto n = std::min(end - at, scratch + scratch_size - gathered);
+    run<Direction::pack>(op, from, gathered, at, at + n, {false, far()});
+    kernels().stream(to, gathered, n);
+    to += n;
+    at += n;
+  }
+  kernels().fence();
 }
 
 void Program::unpack(const void* packed, void* user, std::int64_t begin, std::int64_t end, Stores stores) const {
   if (begin == end) return;
-  const auto& op = ops_[root_];
   auto* from = static_cast<char*>(const_cast<void*>(packed));
   auto* to = static_cast<char*>(user) + data_.offset;
-  const auto run_piece = [&](std::int64_t a, std::int64_t b, CacheUse caches) {
-    run<Direction::unpack>(op, to, from + (a - begin), a, b, caches);
-  };
-  if (stores == Stores::cached) return run_piece(begin, end, {false, false});
-
-  const auto piece = interchanged_piece(begin, end);
-  // Only long blocks and transposes fill whole lines of the user's buffer.
-  if (piece == 0 && (op.kind != Op::Kind::nest || op.nest.block < stream_block<Direction::unpack>()))
-    return run_piece(begin, end, {false, true});
-  in_pieces(begin, end, piece ? piece : long_piece, piece ? piece : long_piece, [&](auto a, auto b, bool streamed) {
-    run_piece(a, b, {streamed, true});
-  });
+  run<Direction::unpack>(ops_[root_], to, from, begin, end, {stores == Stores::streamed, far()});
+  if (stores == Stores::streamed) kernels().fence();
 }
 
 }  // namespace dunnage::pack

@@ -15,9 +15,8 @@
 
 namespace dunnage::pack {
 
-/// Which stores a call may use. With `streamed`, each piece is stored past the caches if that turns
-/// out faster (store_choice.hpp). This can pay if the two buffers together do not fit in the
-/// second-level cache.
+/// Which stores a call uses. `streamed` stores whole lines past the caches. This can pay if the two
+/// buffers together do not fit in the second-level cache, but not if the destination is in a cache.
 enum class Stores { cached, streamed };
 
 class Program {
@@ -71,9 +70,11 @@ class Program {
 
   std::size_t compile(const type::Node& node);
   void compile_list(const type::Node& node, Op& op);
-  /// Returns the bytes of a piece such that each piece of a transpose is a transpose. Returns 0 if
-  /// the range is no transpose.
-  std::int64_t interchanged_piece(std::int64_t begin, std::int64_t end) const;
+  /// Returns whether the user's memory is probably not cached.
+  bool far() const { return stores_ == Stores::streamed; }
+  /// Returns whether all of an operation can be packed past the caches without gathering blocks
+  /// first. `packed` is where its first byte goes.
+  bool packs_directly(const Op& op, const char* packed) const;
 
   template <Direction D>
   void run(const Op& op, char* user, char* packed, std::int64_t begin, std::int64_t end, CacheUse caches) const;

@@ -32,6 +32,7 @@ def _row(result: Result) -> Dict[str, Any]:
         "plain us": _microseconds(result.time("plain")),
         "Dunnage us": _microseconds(result.time("dunnage")) if result.has("dunnage") else "-",
         "hand us": _microseconds(result.time("hand")),
+        "past caches us": _microseconds(result.time("past caches")) if result.has("past caches") else "-",
         "memcpy us": _microseconds(result.time("memcpy")),
         "limit us": _microseconds(result.limit),
         f"plain/{tested}": f"{result.ratio(tested):.2f}",

@@ -1,0 +1,24 @@
+#include "base/processor.hpp"
+
+#include <cstring>
+
+#include <cpuid.h>
+
+namespace dunnage::base {
+
+Processor this_processor() {
+  Processor processor;
+  unsigned a = 0, name[3] = {}, b = 0, c = 0, d = 0;
+  if (!__get_cpuid(0, &a, &name[0], &name[2], &name[1])) return processor;
+  char text[sizeof name + 1] = {};
+  std::memcpy(text, name, sizeof name);
+  processor.vendor = text;
+  if (!__get_cpuid(1, &a, &b, &c, &d)) return processor;
+  const auto bits = [a](int from, int count) { return static_cast<int>((a >> from) & ((1u << count) - 1)); };
+  // The manuals of both vendors: the extended parts count only from these families on.
+  processor.family = bits(8, 4) + (bits(8, 4) == 15 ? bits(20, 8) : 0);
+  processor.model = bits(4, 4) + (processor.family == 6 || processor.family >= 15 ? bits(16, 4) << 4 : 0);
+  return processor;
+}
+
+}  // namespace dunnage::base
