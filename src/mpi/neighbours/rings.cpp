@@ -17,10 +17,9 @@ namespace dunnage::mpi {
 namespace {
 
 using transport::shm::edge_ring_size;
-using Stay = transport::shm::Publications::Stay;
 
 /// By which the others find what a rank has published.
-struct Invitation {
+struct RingsPlace {
   std::uint64_t begin = 0, serial = 0;
   std::int64_t size = 0;
   std::int64_t well = 0;  // 0: the rank has published nothing, and there will be no rings
@@ -64,8 +63,8 @@ std::int64_t persistent_ring(const Edges& edges, const std::vector<std::size_t>&
 struct Rings::Parts {
   int self = MPI_PROC_NULL;
   std::map<int, std::vector<std::size_t>> targets, sources;  // without this rank itself
-  Invitation own;
-  std::vector<Invitation> all;
+  RingsPlace own;
+  std::vector<RingsPlace> all;
 };
 
 Rings::Rings(Hook hook, const Neighbourhood& hood, MPI_Comm comm, int tags)
@@ -113,9 +112,9 @@ std::unique_ptr<Rings> Rings::connect(Hook hook, Neighbourhood& hood, MPI_Comm c
     rings.reset(new Rings(hook, hood, comm, tags));
     parts.own.well = possible(hood, comm) && rings->publish(parts, comm, persistent);
   });
-  constexpr int size = sizeof(Invitation);
+  constexpr int size = sizeof(RingsPlace);
   if (own.Allgather(&parts.own, size, MPI_BYTE, parts.all.data(), size, MPI_BYTE, comm) != MPI_SUCCESS) return nullptr;
-  const auto well = [](const Invitation& one) { return one.well != 0; };
+  const auto well = [](const RingsPlace& one) { return one.well != 0; };
   if (!std::all_of(parts.all.begin(), parts.all.end(), well)) return nullptr;
   int here = 0, everywhere = 0;
   guarded([&] { here = rings->find(parts, comm, persistent); });
@@ -134,7 +133,8 @@ bool Rings::publish(Parts& parts, MPI_Comm comm, const Edges* persistent) {
       if (persistent && end > most_persistent) return false;
     }
     const auto readers = static_cast<std::uint32_t>(entries.size());
-    published_ = process->world->publications.publish(end, readers, nullptr, Stay::standing);
+    published_ =
+        process->world->publications.publish(end, readers, nullptr, transport::shm::Publications::Stay::standing);
     if (!published_) return false;
     std::copy(entries.begin(), entries.end(), reinterpret_cast<Entry*>(published_->data));
     for (const auto& entry : entries) {
@@ -151,9 +151,9 @@ bool Rings::publish(Parts& parts, MPI_Comm comm, const Edges* persistent) {
 
 bool Rings::find(Parts& parts, MPI_Comm comm, const Edges* persistent) {
   for (const auto& [peer, places] : parts.sources) {
-    const auto& invitation = parts.all[static_cast<std::size_t>(peer)];
+    const auto& place = parts.all[static_cast<std::size_t>(peer)];
     const auto rank = static_cast<std::uint32_t>(world_rank(comm, peer));
-    auto reading = process->world->published(rank, invitation.begin, invitation.serial, invitation.size);
+    auto reading = process->world->published(rank, place.begin, place.serial, place.size);
     if (!reading) return false;
     auto* data = const_cast<char*>(reading->data());
     found_.push_back(std::make_unique<Reading>(std::move(*reading)));
