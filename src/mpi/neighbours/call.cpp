@@ -2,12 +2,15 @@
 
 #include "mpi/message/attach.hpp"
 #include "mpi/message/handle.hpp"
+#include "mpi/neighbours/messages.hpp"
 #include "mpi/neighbours/request.hpp"
+#include "mpi/neighbours/rings.hpp"
 #include "mpi/process/failure.hpp"
 
 namespace dunnage::mpi {
 
 void ExchangeCall::exchange(const Edges& edges) {
+  if (!hood_->messages) return exchange_by_rings(edges);
   // Not before: a graph need not be symmetric until it is used.
   if (!std::exchange(hood_->connected, true))
     guarded([&] { hood_->lines = Lines::connect(*hood_, hood_->messages->comm, nullptr); });
@@ -21,10 +24,19 @@ void ExchangeCall::exchange(const Edges& edges) {
   code_ = raise_failure(comm_, code);
 }
 
+/// If the ranks cannot make their rings, the collective is left to the MPI, and so are those to
+/// come.
+void ExchangeCall::exchange_by_rings(const Edges& edges) {
+  if (!hood_->rings) hood_->rings = Rings::connect(hook_, *hood_, comm_, nullptr);
+  if (!hood_->rings) hood_->by_rings = false;
+  if (!hood_->rings || wrong(edges, false)) return;
+  code_ = raise_failure(comm_, hood_->rings->exchange(hook_, edges));
+}
+
 void ExchangeCall::begin(const Edges& edges, MPI_Request* request) {
   if (wrong(edges, false) || new_handle(request) != MPI_SUCCESS) return;
-  Messages messages(hook_, *hood_);
-  const int code = messages.begin(*hood_, edges, false);
+  auto messages = std::make_unique<Messages>(hook_, *hood_);
+  const int code = messages->begin(*hood_, edges, false);
   if (code == MPI_SUCCESS) {
     attach(*request, std::make_unique<NeighbourRequest>(std::move(messages), comm_, *request));
   } else {
@@ -35,41 +47,40 @@ void ExchangeCall::begin(const Edges& edges, MPI_Request* request) {
 }
 
 void ExchangeCall::init(const Edges& edges, MPI_Request* request) {
+  if (!hood_->messages) return init_by_rings(edges, request);
   const int tags = hood_->next_tags();
   if (wrong(edges, true) || new_persistent_handle(request) != MPI_SUCCESS) {
     guarded([&] { Lines::connect(*hood_, hood_->messages->comm, nullptr); });  // as the neighbours do
     return;
   }
-  Messages messages(hook_, *hood_);
-  const int code = messages.init(*hood_, edges, tags);
-  if (code == MPI_SUCCESS) {
-    auto operation = std::make_unique<NeighbourRequest>(std::move(messages), comm_);
-    operation->keep_messages();
-    attach(*request, std::move(operation));
-  } else {
+  auto messages = std::make_unique<Messages>(hook_, *hood_);
+  const int code = messages->init(*hood_, edges, tags);
+  if (code == MPI_SUCCESS)
+    attach_persistent(std::move(messages), request);
+  else
     process->own.Request_free(request);
-  }
   code_ = raise_failure(comm_, code);
 }
 
+/// If one rank cannot, all leave this operation to the MPI.
+void ExchangeCall::init_by_rings(const Edges& edges, MPI_Request* request) {
+  const bool bad = wrong(edges, true);
+  auto rings = Rings::connect(hook_, *hood_, comm_, bad ? nullptr : &edges);
+  if (!rings || bad || new_persistent_handle(request) != MPI_SUCCESS) return;
+  attach_persistent(std::move(rings), request);
+  code_ = MPI_SUCCESS;
+}
+
+void ExchangeCall::attach_persistent(std::unique_ptr<ExchangeWay> way, MPI_Request* request) {
+  auto operation = std::make_unique<NeighbourRequest>(std::move(way), comm_);
+  operation->keep_way();
+  attach(*request, std::move(operation));
+}
+
 bool make_message_comm(Neighbourhood& hood, MPI_Comm comm) {
-  const auto& own = process->own;
-  int rank = 0;
-  // Split, because a duplicate would run the callbacks of the program's attributes.
-  MPI_Comm fresh = MPI_COMM_NULL;
-  const int made = own.Comm_rank(comm, &rank) == MPI_SUCCESS && own.Comm_split(comm, 0, rank, &fresh) == MPI_SUCCESS &&
-                   own.Comm_set_errhandler(fresh, MPI_ERRORS_RETURN) == MPI_SUCCESS;
-  // The most tags of any rank: the least of their negatives.
-  const int here[] = {made, -hood.tags};
-  int everywhere[] = {0, 0};
-  if (own.Allreduce(here, everywhere, 2, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !everywhere[0]) {
-    if (fresh != MPI_COMM_NULL) own.Comm_free(&fresh);
-    hood.possible = false;
-    return false;
-  }
-  hood.tags = -everywhere[1];
-  hood.messages = std::make_shared<MessageComm>(fresh);
-  return true;
+  hood.messages = split_message_comm(hood, comm);
+  if (!hood.messages) hood.possible = false;
+  return hood.messages != nullptr;
 }
 
 }  // namespace dunnage::mpi

@@ -1,11 +1,13 @@
 // One collective call that Dunnage does by its own messages.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "mpi/neighbours/edges.hpp"
+#include "mpi/neighbours/exchange_way.hpp"
 
 namespace dunnage::mpi {
 
@@ -43,6 +45,10 @@ class ExchangeCall {
   void init(const Edges& edges, MPI_Request* request);
 
  private:
+  void exchange_by_rings(const Edges& edges);
+  void init_by_rings(const Edges& edges, MPI_Request* request);
+  void attach_persistent(std::unique_ptr<ExchangeWay> way, MPI_Request* request);
+
   const Hook hook_;
   const MPI_Comm comm_;
   Neighbourhood* const hood_;

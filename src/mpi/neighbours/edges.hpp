@@ -24,6 +24,8 @@ inline const void* beyond(const void* base, MPI_Aint bytes) {
 template <class Out, class In>
 Edges edges_by(const Neighbourhood& hood, Out&& out, In&& in) {
   Edges edges;
+  edges.sends.reserve(hood.targets.size());
+  edges.receives.reserve(hood.sources.size());
   for (std::size_t i = 0; i < hood.targets.size(); ++i) edges.sends.push_back(out(i));
   for (std::size_t i = 0; i < hood.sources.size(); ++i) edges.receives.push_back(in(i));
   return edges;

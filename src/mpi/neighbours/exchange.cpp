@@ -1,29 +1,38 @@
 #include "mpi/neighbours/exchange.hpp"
 
 #include "mpi/neighbours/messages.hpp"
+#include "mpi/neighbours/rings.hpp"
 #include "mpi/process/gpu_use.hpp"
 
 namespace dunnage::mpi {
 namespace {
 
-/// All ranks of the communicator call it at a time. Returns whether its collectives are Dunnage's
-/// from now on. `uses_gpu`: of this rank.
-bool agree(Neighbourhood& hood, MPI_Comm comm, bool uses_gpu) {
-  const int here = uses_gpu;
-  int somewhere = 0;
-  return process->own.Allreduce(&here, &somewhere, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS && somewhere &&
-         make_message_comm(hood, comm);
+/// All ranks of the communicator call it at a time. Returns whether its collectives go by messages
+/// from now on. `uses_gpu`: of this rank. `far`: this rank has a neighbour without a ring. Sets it
+/// if a rank has.
+bool agree(Neighbourhood& hood, MPI_Comm comm, bool uses_gpu, bool& far) {
+  const int here[] = {uses_gpu, far};
+  int somewhere[] = {0, 1};
+  const int code = process->own.Allreduce(here, somewhere, 2, MPI_INT, MPI_MAX, comm);
+  far = code != MPI_SUCCESS || somewhere[1];
+  return code == MPI_SUCCESS && somewhere[0] && make_message_comm(hood, comm);
 }
 
 }  // namespace
 
 bool NeighbourCall::asked(const Edges& edges) {
-  return agree(*hood(), comm(), gpu_use().seen.load(std::memory_order_acquire) || in_device_memory(edges));
+  auto& by_rings = hood()->by_rings;
+  bool far = !by_rings && !Rings::possible(*hood(), comm());
+  if (agree(*hood(), comm(), gpu_use().seen.load(std::memory_order_acquire) || in_device_memory(edges), far))
+    return true;
+  if (!by_rings) by_rings = !far;
+  return hood()->possible && *by_rings;
 }
 
 void see_topology(MPI_Comm comm) {
   auto* hood = neighbourhood(comm);
-  if (hood && hood->possible) agree(*hood, comm, device::driver() != nullptr);
+  bool far = true;  // that is found out when rings are needed
+  if (hood && hood->possible) agree(*hood, comm, device::driver() != nullptr, far);
 }
 
 }  // namespace dunnage::mpi

@@ -23,18 +23,6 @@ struct Invitation {
   std::uint64_t edges = 0;  // 0: there is no line
 };
 
-/// The places of the edges with each peer on this host, ordered as both ends see them: messages
-/// with one tag come in the order in which they are sent.
-std::map<int, std::vector<std::size_t>> by_peer(const std::vector<Edge>& edges, int self) {
-  std::map<int, std::vector<std::size_t>> all;
-  for (std::size_t i = 0; i < edges.size(); ++i)
-    if (edges[i].peer >= 0 && edges[i].peer != self) all[edges[i].peer].push_back(i);
-  for (auto& [peer, places] : all)
-    std::stable_sort(places.begin(), places.end(),
-                     [&](std::size_t a, std::size_t b) { return edges[a].tag < edges[b].tag; });
-  return all;
-}
-
 /// Sends one T to each target and receives one from each source.
 template <class T>
 bool tell(MPI_Comm comm, const std::map<int, T>& out, std::map<int, T>& in) {

@@ -2,6 +2,7 @@
 // Edges from this rank to itself need none, and those on lines (lines.hpp) seldom need one.
 #pragma once
 
+#include "mpi/neighbours/exchange_way.hpp"
 #include "mpi/neighbours/lines.hpp"
 #include "mpi/neighbours/local_moves.hpp"
 
@@ -14,26 +15,22 @@ bool in_device_memory(const Edges& edges);
 
 /// The requests of all messages. Those that complete become MPI_REQUEST_NULL unless they are
 /// persistent.
-class Messages {
+class Messages final : public ExchangeWay {
  public:
-  Messages(Hook hook, const Neighbourhood& hood) : hook_(hook), comm_(hood.messages) {}
+  Messages(Hook hook, const Neighbourhood& hood) : hook_(hook), comm_(hood.messages), orphaned_(hood.orphaned) {}
 
   // These functions return an MPI error code. If it is not MPI_SUCCESS, all messages have ended.
   /// `waits`: the caller calls wait() next, with the neighbourhood and the edges still there.
   int begin(Neighbourhood& hood, const Edges& edges, bool waits);
   /// Makes persistent requests. `tags` is added to the tag of each edge.
   int init(const Neighbourhood& hood, const Edges& edges, int tags);
-  int start();
-  int wait();
+  int start() override;
+  int wait() override;
 
-  /// Completes what has come. Returns whether all messages have ended.
-  bool test();
-  /// After test() has returned true: an MPI error code.
-  int code() const { return code_; }
-  /// Frees persistent requests, which must be inactive.
-  void free();
-  /// Whether the program's communicator is gone.
-  bool orphaned() const { return comm_->orphaned.load(std::memory_order_relaxed); }
+  bool test() override;
+  int code() const override { return code_; }
+  void free() override;
+  bool orphaned() const override { return orphaned_->load(std::memory_order_relaxed); }
 
  private:
   /// Finds out which edges need messages, and makes room for their requests.
@@ -62,6 +59,7 @@ class Messages {
 
   const Hook hook_;
   std::shared_ptr<MessageComm> comm_;
+  std::shared_ptr<const std::atomic<bool>> orphaned_;
   std::shared_ptr<Lines> lines_;  // null if there are none
   // Of begin(), until wait() has ended:
   const Neighbourhood* hood_ = nullptr;

@@ -83,6 +83,16 @@ bool all_in_this_world(MPI_Comm comm) {
   return count > 0;
 }
 
+std::map<int, std::vector<std::size_t>> by_peer(const std::vector<Edge>& edges, int self) {
+  std::map<int, std::vector<std::size_t>> all;
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    if (edges[i].peer >= 0 && edges[i].peer != self) all[edges[i].peer].push_back(i);
+  for (auto& [peer, places] : all)
+    std::stable_sort(places.begin(), places.end(),
+                     [&](std::size_t a, std::size_t b) { return edges[a].tag < edges[b].tag; });
+  return all;
+}
+
 /// The first edge to this rank itself with a tag brings what the first from it with that tag takes,
 /// and so on.
 void pair_loops(MPI_Comm comm, Neighbourhood& hood) {
@@ -103,9 +113,7 @@ MessageComm::~MessageComm() {
   if (process->initialized.load(std::memory_order_relaxed)) process->own.Comm_free(&comm);
 }
 
-Neighbourhood::~Neighbourhood() {
-  if (messages) messages->orphaned.store(true, std::memory_order_relaxed);
-}
+Neighbourhood::~Neighbourhood() { orphaned->store(true, std::memory_order_relaxed); }
 
 int Neighbourhood::next_tags() {
   constexpr int least_tag_ub = 32767;  // MPI 4.1, section 9.1.2
@@ -123,10 +131,29 @@ Neighbourhood* neighbourhood(MPI_Comm comm) {
   return neighbourhoods.put(comm, std::move(fresh));
 }
 
+std::shared_ptr<MessageComm> split_message_comm(Neighbourhood& hood, MPI_Comm comm) {
+  const auto& own = process->own;
+  int rank = 0;
+  // Split, because a duplicate would run the callbacks of the program's attributes.
+  MPI_Comm fresh = MPI_COMM_NULL;
+  const int made = own.Comm_rank(comm, &rank) == MPI_SUCCESS && own.Comm_split(comm, 0, rank, &fresh) == MPI_SUCCESS &&
+                   own.Comm_set_errhandler(fresh, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+  // The most tags of any rank: the least of their negatives.
+  const int here[] = {made, -hood.tags};
+  int everywhere[] = {0, 0};
+  if (own.Allreduce(here, everywhere, 2, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !everywhere[0]) {
+    if (fresh != MPI_COMM_NULL) own.Comm_free(&fresh);
+    return nullptr;
+  }
+  hood.tags = -everywhere[1];
+  return std::make_shared<MessageComm>(fresh);
+}
+
 Turn next_turn(Neighbourhood& hood) {
   if (!hood.possible) return Turn::theirs;
   if (hood.messages) return Turn::ours;
-  return std::has_single_bit(++hood.calls) ? Turn::asked : Turn::theirs;
+  if (std::has_single_bit(++hood.calls)) return Turn::asked;
+  return hood.by_rings.value_or(false) ? Turn::ours : Turn::theirs;
 }
 
 }  // namespace dunnage::mpi

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "mpi/process/process.hpp"
@@ -18,6 +20,7 @@ struct Edge {
 
 class Lines;
 class LocalMoves;
+class Rings;
 
 /// A communicator for the messages. Operations that are under way, and persistent requests, share
 /// it with the program's communicator, which may be freed before them.
@@ -28,7 +31,6 @@ struct MessageComm {
   ~MessageComm();
 
   MPI_Comm comm;
-  std::atomic<bool> orphaned{false};  // the program's communicator is gone
 };
 
 struct Neighbourhood {
@@ -41,14 +43,23 @@ struct Neighbourhood {
     std::size_t target, source;
   };
   std::vector<Loop> loops;
+  /// Set when the program's communicator is gone. Operations that outlive it share the word.
+  std::shared_ptr<std::atomic<bool>> orphaned = std::make_shared<std::atomic<bool>>(false);
   /// Null until the ranks have agreed to exchange the messages by Dunnage.
   std::shared_ptr<MessageComm> messages;
+  /// Whether the ranks have agreed to exchange host memory through rings, as long as there are no
+  /// `messages`. Nothing until they have talked about it.
+  std::optional<bool> by_rings;
+  /// Of blocking collectives. Null until the first of them.
+  std::shared_ptr<Rings> rings;
+  /// For messages beside the rings.
+  std::shared_ptr<MessageComm> beside_rings;
   /// Of blocking collectives. Null until the first of them, and if no neighbour can have lines.
   std::shared_ptr<Lines> lines;
   bool connected = false;  // the first blocking collective has been begun
   /// Of the last blocking or nonblocking collective, which most often comes again.
   std::shared_ptr<LocalMoves> last_moves;
-  unsigned calls = 0;  // until then
+  unsigned calls = 0;  // until there are `messages`
   /// How many different tags the edges have, on all ranks alike once they have agreed; and how many
   /// persistent operations have been made.
   int tags = 1, operations = 0;
@@ -69,8 +80,14 @@ Neighbourhood* neighbourhood(MPI_Comm comm);
 enum class Turn { theirs, asked, ours };
 Turn next_turn(Neighbourhood& hood);
 
+/// A communicator for messages with the ranks of `comm`, which all call it at a time. Returns null
+/// on all ranks if one has none. Sets Neighbourhood::tags.
+std::shared_ptr<MessageComm> split_message_comm(Neighbourhood& hood, MPI_Comm comm);
 /// Whether all ranks of a communicator are in MPI_COMM_WORLD.
 bool all_in_this_world(MPI_Comm comm);
+/// The places of the edges with each peer but `self`, ordered as both ends see them: by their tags,
+/// and edges with one tag as they come.
+std::map<int, std::vector<std::size_t>> by_peer(const std::vector<Edge>& edges, int self);
 /// Finds the edges from this rank to itself.
 void pair_loops(MPI_Comm comm, Neighbourhood& hood);
 

@@ -5,10 +5,10 @@
 namespace dunnage::mpi {
 
 Request::Start NeighbourRequest::begin(int& code) {
-  if (messages_.orphaned()) raise_on(errors_of_comm(MPI_COMM_WORLD));
+  if (way_->orphaned()) raise_on(errors_of_comm(MPI_COMM_WORLD));
   code = new_handle(&handle_);
   if (code != MPI_SUCCESS) return Start::failed;
-  code = messages_.start();
+  code = way_->start();
   if (code != MPI_SUCCESS) {
     end_handle(handle_);
     process->own.Wait(&handle_, MPI_STATUS_IGNORE);
@@ -21,19 +21,19 @@ Request::Start NeighbourRequest::begin(int& code) {
 
 bool NeighbourRequest::go_on() {
   if (ended_) return true;
-  if (!messages_.test()) return false;
-  end(messages_.code());
+  if (!way_->test()) return false;
+  end(way_->code());
   return true;
 }
 
 void NeighbourRequest::finish() {
-  if (!ended_) end(messages_.wait());
+  if (!ended_) end(way_->wait());
 }
 
 void NeighbourRequest::end(int code) {
   code_ = code;
   ended_ = true;
-  if (messages_.orphaned()) raise_on(errors_of_comm(MPI_COMM_WORLD));
+  if (way_->orphaned()) raise_on(errors_of_comm(MPI_COMM_WORLD));
   end_handle(handle_);
 }
 

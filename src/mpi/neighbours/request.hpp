@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mpi/message/request.hpp"
-#include "mpi/neighbours/messages.hpp"
+#include "mpi/neighbours/exchange_way.hpp"
 
 namespace dunnage::mpi {
 
@@ -10,17 +10,17 @@ namespace dunnage::mpi {
 /// persistent, a persistent handle of ours with another behind it (`inner`) after each start.
 class NeighbourRequest : public Request {
  public:
-  NeighbourRequest(Messages messages, MPI_Comm comm, MPI_Request handle = MPI_REQUEST_NULL)
-      : Request(errors_of_comm(comm)), messages_(std::move(messages)), handle_(handle) {}
+  NeighbourRequest(std::unique_ptr<ExchangeWay> way, MPI_Comm comm, MPI_Request handle = MPI_REQUEST_NULL)
+      : Request(errors_of_comm(comm)), way_(std::move(way)), handle_(handle) {}
   ~NeighbourRequest() override {
-    if (persistent_) messages_.free();
+    if (persistent_) way_->free();
   }
 
   bool several() const override { return true; }
   bool go_on() override;
   void finish() override;
   /// The operation is persistent.
-  void keep_messages() { persistent = persistent_ = true; }
+  void keep_way() { persistent = persistent_ = true; }
 
  protected:
   Start begin(int& code) override;
@@ -29,7 +29,7 @@ class NeighbourRequest : public Request {
  private:
   void end(int code);
 
-  Messages messages_;
+  const std::unique_ptr<ExchangeWay> way_;
   MPI_Request handle_;  // of what is under way
   bool ended_ = false;
   bool persistent_ = false;  // other than Request::persistent, also when the program has freed it

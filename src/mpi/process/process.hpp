@@ -52,6 +52,7 @@ struct Count {
   std::atomic<std::uint64_t> bytes{0};                                // accelerated
   std::atomic<std::uint64_t> nanoseconds{0};                          // in accelerated calls
   std::atomic<std::uint64_t> tickets{0};                              // accelerated sends that went by ticket
+  std::atomic<std::uint64_t> rings{0};                                // accelerated calls that went through rings
   std::array<std::atomic<std::uint64_t>, plan::gpu_ways> gpu_ways{};  // sends of device memory
 };
 

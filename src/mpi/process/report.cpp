@@ -17,9 +17,9 @@
 namespace dunnage::mpi {
 namespace {
 
-// Per hook: calls by reason, then bytes, nanoseconds and tickets, then messages on device memory by
-// their ways.
-constexpr std::size_t row = plan::reasons + 3 + plan::gpu_ways;
+// Per hook: calls by reason, then bytes, nanoseconds, tickets and rings, then messages on device
+// memory by their ways.
+constexpr std::size_t row = plan::reasons + 4 + plan::gpu_ways;
 using Totals = std::vector<std::uint64_t>;
 
 Totals local_totals() {
@@ -29,6 +29,7 @@ Totals local_totals() {
     totals.push_back(count.bytes.load());
     totals.push_back(count.nanoseconds.load());
     totals.push_back(count.tickets.load());
+    totals.push_back(count.rings.load());
     for (const auto& messages : count.gpu_ways) totals.push_back(messages.load());
   }
   return totals;
@@ -57,8 +58,9 @@ nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
                             {"bytes", t[plan::reasons]},
                             {"seconds", static_cast<double>(t[plan::reasons + 1]) * 1e-9},
                             {"by ticket", t[plan::reasons + 2]}};
+    if (const auto n = t[plan::reasons + 3]) calls[hook_names[h]]["through rings"] = n;
     for (std::size_t w = 0; w < plan::gpu_ways; ++w)
-      if (const auto n = t[plan::reasons + 3 + w])
+      if (const auto n = t[plan::reasons + 4 + w])
         calls[hook_names[h]]["device memory"][std::string(plan::gpu_way_text[w])] = n;
   }
   nlohmann::ordered_json report = {{"mpi", short_version()}, {"ranks", ranks}, {"calls", calls}};
@@ -88,6 +90,8 @@ std::string to_text(const nlohmann::ordered_json& report) {
       text += fmt::format(", {} in {}", base::format_bytes(bytes), base::format_seconds(call["seconds"].get<double>()));
     if (const auto tickets = call["by ticket"].get<std::uint64_t>(); tickets)
       text += fmt::format(", {} by ticket", tickets);
+    if (call.contains("through rings"))
+      text += fmt::format(", {} through rings", call["through rings"].get<std::uint64_t>());
     text += '\n';
     for (const auto& [reason, n] : call["declined"].items())
       text += fmt::format("  {:<22} {:>10} declined: {}\n", "", n.get<std::uint64_t>(), reason);

@@ -1,0 +1,337 @@
+// Neighbour collectives in host memory: random graphs, counts and types, ranks that are late,
+// communicators that end early, threads, and a rank that is killed.
+//
+//   contract_rings [threads|killed]
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "surface.hpp"
+
+namespace rings_contract {
+
+/// A graph in which each rank may give another several things, itself too. All ranks know all of
+/// it: the numbers follow from the seed.
+struct Graph {
+  MPI_Comm comm = MPI_COMM_NULL;
+  Ints sources, targets;
+  Ints from, to;  // which of the things that the other rank gives, or gets
+
+  Graph(MPI_Comm old, unsigned seed, bool one_way = false) {
+    const int me = contract().rank, n = contract().ranks;
+    for (int a = 0; a < n; ++a)
+      for (int b = 0; b < n; ++b) {
+        std::mt19937 rng(seed * 7919 + unsigned(a * 97 + b));
+        const int many = one_way ? b == a + 1 : int(rng() % 4) - int(rng() % 2);
+        for (int k = 0; k < many; ++k) {
+          if (a == me) targets.push_back(b);
+          if (b == me) sources.push_back(a);
+        }
+      }
+    std::mt19937 order(seed + unsigned(me));
+    std::shuffle(targets.begin(), targets.end(), order);
+    std::shuffle(sources.begin(), sources.end(), order);
+    from = counted(sources);
+    to = counted(targets);
+    MPI_Dist_graph_create_adjacent(old, int(sources.size()), sources.data(), MPI_UNWEIGHTED, int(targets.size()),
+                                   targets.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  }
+  ~Graph() {
+    if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+ private:
+  static Ints counted(const Ints& peers) {
+    std::map<int, int> count;
+    Ints which;
+    for (const int peer : peers) which.push_back(count[peer]++);
+    return which;
+  }
+};
+
+/// The arguments of an alltoallw on a graph, and what it must bring.
+class Exchange {
+ public:
+  Exchange(const Graph& graph, unsigned seed) : graph_(graph), seed_(seed) {
+    const int me = contract().rank;
+    for (std::size_t i = 0; i < graph.targets.size(); ++i)
+      out_.add(signature(), me + int(i), amount(me, graph.targets[i], graph.to[i]));
+    for (std::size_t i = 0; i < graph.sources.size(); ++i)
+      in_.add(signature(), me + 1 + int(i), amount(graph.sources[i], me, graph.from[i]));
+    out_.make();
+    in_.make();
+  }
+
+  void fill(int round) {
+    Bytes all;
+    for (std::size_t i = 0; i < graph_.targets.size(); ++i)
+      all += block(contract().rank, graph_.targets[i], graph_.to[i], round);
+    out_.buffer->put(all);
+    in_.buffer->poison();
+  }
+  int run() {
+    return MPI_Neighbor_alltoallw(out_.buffer->address(), out_.counts.data(), out_.at.data(), out_.types.data(),
+                                  in_.buffer->address(), in_.counts.data(), in_.at.data(), in_.types.data(),
+                                  graph_.comm);
+  }
+#if MPI_VERSION >= 4
+  int init(MPI_Request* request) {
+    return MPI_Neighbor_alltoallw_init(out_.buffer->address(), out_.counts.data(), out_.at.data(), out_.types.data(),
+                                       in_.buffer->address(), in_.counts.data(), in_.at.data(), in_.types.data(),
+                                       graph_.comm, MPI_INFO_NULL, request);
+  }
+#endif
+  void expect(int round, const std::string& what) {
+    in_.buffer->expect_blocks(
+        [&](int i) {
+          const auto place = std::size_t(i);
+          return block(graph_.sources[place], contract().rank, graph_.from[place], round);
+        },
+        what);
+  }
+
+ private:
+  struct Side {
+    std::vector<Type> owned;
+    Types types;
+    Ints counts;
+    Aints at;
+    std::vector<Buffer::Block> blocks;
+    MPI_Aint next = 0;
+    std::unique_ptr<Buffer> buffer;
+
+    void add(const Signature& signature, int layout, int elements) {
+      // All of them in one element, or each in one.
+      const bool single = layout % 2 && elements > 0;
+      owned.push_back(signature.type(layout, single ? elements : 1));
+      types.push_back(owned.back());
+      counts.push_back(single ? 1 : elements);
+      const Bounds reach = bounds_of(typemap(types.back(), counts.back()));
+      at.push_back(next - reach.begin);
+      blocks.push_back({types.back(), counts.back(), at.back()});
+      next += reach.end - reach.begin + 16;
+    }
+    void make() { buffer = std::make_unique<Buffer>(blocks, true); }
+  };
+
+  const Signature& signature() const { return signatures()[seed_ % signatures().size()]; }
+  /// Nothing, little, or, now and then, more than a ring holds.
+  int amount(int from, int to, int which) const {
+    std::mt19937 rng(seed_ * 31 + unsigned(from * 1009 + to * 11 + which));
+    const unsigned kind = rng() % 8;
+    if (signature().mixed) return int(rng() % 60);
+    return int(kind == 0 ? 0 : kind == 1 ? 40000 + rng() % 30000 : rng() % 700);
+  }
+  Bytes block(int from, int to, int which, int round) const {
+    return data(from, to + 100 * which, round, std::size_t(amount(from, to, which)) * signature().bytes);
+  }
+
+  const Graph& graph_;
+  const unsigned seed_;
+  Side out_, in_;
+};
+
+void random_graphs(MPI_Comm comm, unsigned seed, int rounds, const std::string& what) {
+  for (int round = 0; round < rounds; ++round) {
+    const unsigned one = seed + unsigned(round) * 17;
+    contract().section(what + ", seed " + std::to_string(one));
+    const Graph graph(comm, one);
+    for (unsigned call = 0; call < 4; ++call) {
+      Exchange exchange(graph, one + call / 2);  // two calls with the same arguments, in other memory
+      for (int again = 0; again < 2; ++again) {
+        exchange.fill(again);
+        if (contract().rank == int(one + call) % contract().ranks && again) usleep(2000);
+        check_ok(exchange.run(), what);
+        exchange.expect(again, what + ", data");
+      }
+    }
+  }
+}
+
+/// What the neighbours still read when the communicator is gone.
+void freed_at_once() {
+  contract().section("freed at once");
+  for (unsigned round = 0; round < 20; ++round) {
+    auto graph = std::make_unique<Graph>(MPI_COMM_WORLD, 500 + round / 4);
+    Exchange exchange(*graph, 600 + 2 * round);
+    exchange.fill(1);
+    if (contract().rank == int(round) % contract().ranks) usleep(1000);
+    check_ok(exchange.run(), "freed at once");
+    graph.reset();
+    // Memory that is given back is taken again.
+    const Graph other(MPI_COMM_WORLD, 700 + round);
+    Exchange next(other, 800 + 2 * round);
+    next.fill(2);
+    check_ok(next.run(), "freed at once, another communicator");
+  }
+}
+
+void several_communicators() {
+  contract().section("several communicators");
+  std::vector<std::unique_ptr<Graph>> graphs;
+  std::vector<std::unique_ptr<Exchange>> exchanges;
+  for (unsigned i = 0; i < 8; ++i) {
+    graphs.push_back(std::make_unique<Graph>(MPI_COMM_WORLD, 900 + i));
+    exchanges.push_back(std::make_unique<Exchange>(*graphs.back(), 1000 + i));
+  }
+  for (int round = 0; round < 3; ++round) {
+    for (auto& exchange : exchanges) {
+      exchange->fill(round);
+      check_ok(exchange->run(), "several communicators");
+    }
+    for (auto& exchange : exchanges) exchange->expect(round, "several communicators, data");
+  }
+}
+
+/// The last rank comes only when it has a message of the first one. That message is long, so the
+/// first rank must go on with it while it waits in the collective.
+void other_messages() {
+  contract().section("other messages");
+  const int me = contract().rank, last = contract().ranks - 1;
+  if (last < 1) return;
+  const Graph graph(MPI_COMM_WORLD, 1100);
+  Exchange exchange(graph, 1200);
+  std::vector<double> message(1 << 19, me);
+  for (int round = 0; round < 3; ++round) {
+    exchange.fill(round);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (me == 0) MPI_Isend(message.data(), int(message.size()), MPI_DOUBLE, last, 3, MPI_COMM_WORLD, &request);
+    if (me == last) MPI_Recv(message.data(), int(message.size()), MPI_DOUBLE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    check_ok(exchange.run(), "other messages");
+    exchange.expect(round, "other messages, data");
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (me == last) check(message.back() == 0, "other messages, the message");
+  }
+}
+
+/// Each rank gives the next one something, and takes nothing from it. Late ranks are last.
+void one_way() {
+  contract().section("one way");
+  const Graph graph(MPI_COMM_WORLD, 1300, true);
+  Exchange exchange(graph, 1400);
+  for (int round = 0; round < 20; ++round) {
+    exchange.fill(round);
+    if (contract().rank == contract().ranks - 1 && round % 5 == 0) usleep(3000);
+    check_ok(exchange.run(), "one way");
+    exchange.expect(round, "one way, data");
+  }
+}
+
+#if MPI_VERSION >= 4
+void persistent() {
+  contract().section("persistent");
+  const Graph graph(MPI_COMM_WORLD, 1500);
+  std::vector<std::unique_ptr<Exchange>> exchanges;
+  std::vector<MPI_Request> requests(5);
+  for (unsigned i = 0; i < requests.size(); ++i) {
+    exchanges.push_back(std::make_unique<Exchange>(graph, 1600 + i));
+    check_ok(exchanges.back()->init(&requests[i]), "persistent, init");
+  }
+  for (int round = 0; round < 6; ++round) {
+    for (auto& exchange : exchanges) exchange->fill(round);
+    // Not every MPI's own can be started in another order by each rank.
+    const bool backwards = our_neighbours() && (contract().rank + round) % 2;
+    for (std::size_t i = 0; i < requests.size(); ++i) MPI_Start(&requests[backwards ? requests.size() - 1 - i : i]);
+    if (contract().rank == round % contract().ranks) usleep(1000);
+    check_ok(MPI_Waitall(int(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "persistent");
+    for (auto& exchange : exchanges) exchange->expect(round, "persistent, data");
+  }
+  for (auto& request : requests) MPI_Request_free(&request);
+}
+
+/// After the start a rank need do no more for its neighbours: it waits in another call until they
+/// have their data.
+void started_and_gone() {
+  contract().section("started and gone");
+  const int me = contract().rank, n = contract().ranks;
+  if (n < 2) return;
+  for (const bool one_way : {false, true}) {
+    const Graph graph(MPI_COMM_WORLD, 1700, one_way);
+    Exchange exchange(graph, 1801);
+    MPI_Request request;
+    check_ok(exchange.init(&request), "started and gone, init");
+    for (int round = 0; round < 6; ++round) {
+      exchange.fill(round);
+      MPI_Start(&request);
+      int token = 0;
+      // Rank 0 is told by the last rank, which has its data by then.
+      if (me == 0) MPI_Recv(&token, 1, MPI_INT, n - 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "started and gone");
+      if (me == n - 1) MPI_Send(&token, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+      exchange.expect(round, "started and gone, data");
+    }
+    MPI_Request_free(&request);
+  }
+}
+
+void persistent_too_long() {
+  if (!our_neighbours() || contract().ranks < 2) return;
+  contract().section("persistent, too long");
+  const Graph graph(MPI_COMM_WORLD, 1900, true);
+  const int me = contract().rank;
+  for (const int room : {1, 2}) {
+    double out[] = {me + 0.5, me + 1.5}, in[] = {-1, -1, -1};
+    MPI_Request request;
+    MPI_Neighbor_allgather_init(out, 2, MPI_DOUBLE, in, room, MPI_DOUBLE, graph.comm, MPI_INFO_NULL, &request);
+    for (int round = 0; round < 3; ++round) {
+      MPI_Start(&request);
+      const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+      check_class(code, me > 0 && room < 2 ? MPI_ERR_TRUNCATE : MPI_SUCCESS, "persistent, too long");
+      if (me > 0 && room == 2) check(in[1] == me + 0.5, "persistent, long enough");
+      check(in[room] == -1, "persistent, too long, beyond the place");
+    }
+    MPI_Request_free(&request);
+  }
+}
+#endif
+
+void threads() {
+  if (contract().provided < MPI_THREAD_MULTIPLE) return contract().skip("threads: not provided");
+  MPI_Comm comms[3];
+  for (auto& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  std::vector<std::thread> all;
+  for (unsigned t = 0; t < 3; ++t) all.emplace_back([&, t] { random_graphs(comms[t], 2000 + 100 * t, 4, "threads"); });
+  for (auto& thread : all) thread.join();
+  for (auto& comm : comms) MPI_Comm_free(&comm);
+}
+
+/// The last rank dies without a word. The others must end: by an error, or by the launcher.
+void killed() {
+  const Graph graph(MPI_COMM_WORLD, 2500);
+  Exchange exchange(graph, 2601);
+  for (int round = 0; round < 3; ++round) {
+    exchange.fill(round);
+    if (round == 2 && contract().rank == contract().ranks - 1) std::raise(SIGKILL);
+    if (exchange.run() != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 7);
+  }
+}
+
+CONTRACT_PROGRAM(rings) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  Contract contract("rings", &argc, &argv, what == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
+  if (what == "threads") {
+    threads();
+  } else if (what == "killed") {
+    killed();
+  } else {
+    random_graphs(MPI_COMM_WORLD, 1, 12, "random graphs");
+    freed_at_once();
+    several_communicators();
+    other_messages();
+    one_way();
+#if MPI_VERSION >= 4
+    persistent();
+    started_and_gone();
+    persistent_too_long();
+#endif
+  }
+  return contract.finish();
+}
+
+}  // namespace rings_contract
