@@ -8,6 +8,7 @@
 #   make docs       write the generated pages of docs/reference again
 #   make compatibility  write docs/reference/compatibility.md from what the last `make test` found
 #   make fuzz        fuzz the datatype layouts for FUZZ_SECONDS (needs clang)
+#   make differential  look for differences with and without Dunnage for SECONDS (tests/differential/README.md)
 #   make check       check layers, formatting and the length of lines; compiles nothing
 #   make clean
 #
@@ -17,7 +18,7 @@
 PREFIX ?= /usr/local
 export MPICC
 
-.PHONY: build setup demo test check bench install docs compatibility fuzz clean
+.PHONY: build setup demo test check bench install docs compatibility fuzz differential clean
 
 build: setup
 	scripts/build.sh default
@@ -58,6 +59,13 @@ fuzz: setup
 	scripts/build.sh fuzz layout_fuzz
 	mkdir -p build-fuzz/corpus
 	build-fuzz/tests/layout_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=400 build-fuzz/corpus tests/fuzz/corpus
+
+SECONDS ?= 600
+differential: export MPI_WHEELS := $(or $(MPI_WHEELS),yes)
+differential: setup
+	scripts/build.sh default preload
+	scripts/build.sh default interpreters
+	cd tests/differential && ../../.venv/bin/python -m machine --seconds $(SECONDS) $(ARGUMENTS)
 
 clean:
 	rm -rf build build-asan build-tsan build-fuzz

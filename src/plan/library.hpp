@@ -47,9 +47,10 @@ struct Behaviour {
   /// If an error handler of the program returns, a call that receives or completes one message
   /// returns MPI_SUCCESS.
   bool handled_is_success = false;
-  /// Calls that complete several messages raise their errors on MPI_COMM_SELF, whatever
-  /// communicator a message belongs to.
-  bool lists_raise_on_self = false;
+  /// On which communicator a call that completes requests raises the error of a message.
+  enum class Raises { on_its_own, on_world, on_self };
+  Raises single_calls = Raises::on_its_own;  // MPI_Wait, MPI_Test
+  Raises array_calls = Raises::on_its_own;   // those that take an array of requests
 };
 
 Behaviour behaviour_of(const Library& library);

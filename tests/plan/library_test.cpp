@@ -38,11 +38,15 @@ TEST(Behaviour, OfTheKnownAndTheUnknown) {
   EXPECT_TRUE(behaviour_of({Kind::mpich, 4, 0}).truncates_bytes_into_mixed);
   EXPECT_FALSE(behaviour_of({Kind::mpich, 5, 0}).truncates_bytes_into_mixed);
   EXPECT_TRUE(behaviour_of({Kind::mpich, 5, 0}).handled_is_success);
-  EXPECT_TRUE(behaviour_of({Kind::mpich, 5, 0}).lists_raise_on_self);
+  EXPECT_EQ(behaviour_of({Kind::mpich, 5, 0}).single_calls, Behaviour::Raises::on_its_own);
+  EXPECT_EQ(behaviour_of({Kind::mpich, 5, 0}).array_calls, Behaviour::Raises::on_self);
+  EXPECT_EQ(behaviour_of({Kind::mpich, 4, 0}).single_calls, Behaviour::Raises::on_world);
+  EXPECT_EQ(behaviour_of({Kind::mpich, 4, 0}).array_calls, Behaviour::Raises::on_world);
   EXPECT_FALSE(behaviour_of({Kind::mpich, 4, 0}).handled_is_success);
-  EXPECT_FALSE(behaviour_of({Kind::open_mpi, 5, 0}).lists_raise_on_self);
+  EXPECT_EQ(behaviour_of({Kind::open_mpi, 5, 0}).array_calls, Behaviour::Raises::on_its_own);
   EXPECT_TRUE(behaviour_of({Kind::intel, 2021, 18}).own_order.zero_extent);
   EXPECT_FALSE(behaviour_of({Kind::intel, 2021, 18}).own_order.negative_extent);
+  EXPECT_EQ(behaviour_of({Kind::intel, 2021, 18}).single_calls, Behaviour::Raises::on_world);
   const auto other = behaviour_of({}).own_order;
   EXPECT_TRUE(other.stride_of_minus_one && other.empty_struct_member && other.negative_extent && other.zero_extent &&
               other.stride_of_blocklength && other.cyclic_blocks && other.large_elements_off_grid);

@@ -167,11 +167,17 @@ class Ours {
     operation = nullptr;
     return error;
   }
-  /// Ends request i after a call about one request. Returns what the call is to return.
-  int settle_one(int i, int rc, MPI_Request request, MPI_Status& status) {
+  /// Ends request i after a call that completes one request. `in_array`: the call takes several.
+  /// Returns what the call is to return.
+  int settle_one(int i, int rc, MPI_Request request, MPI_Status& status, bool in_array) {
     auto* operation = (*this)[i];
     if (rc == MPI_SUCCESS) {
-      if (const int error = complete(i, &status); error != MPI_SUCCESS) return raise_ended(failed_, error);
+      // Alone, a persistent request has its error raised on its own communicator, by any MPI.
+      const bool on_its_own = operation && operation->persistent && !in_array;
+      if (const int error = complete(i, &status); error != MPI_SUCCESS)
+        return on_its_own && failed_.object == ErrorsOf::Object::comm
+                   ? raise_ended(handle_of<MPI_Comm>(failed_.key), error)
+                   : raise_completed(failed_, error, in_array);
     } else if (operation && (operation->persistent || request == MPI_REQUEST_NULL)) {
       complete(i, nullptr);
     }
@@ -308,11 +314,11 @@ int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Sta
   if (without_mpi) {
     finish_sends();
     set_empty(*status.get());
-    return operation.settle_one(0, MPI_SUCCESS, *request, *status.get());
+    return operation.settle_one(0, MPI_SUCCESS, *request, *status.get(), false);
   }
   const int rc = next(request, status.get());
   operation.restore();
-  return operation.settle_one(0, rc, *request, *status.get());
+  return operation.settle_one(0, rc, *request, *status.get(), false);
 }
 
 int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* flag, MPI_Status* users) {
@@ -323,7 +329,7 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
   operation.go_on();
   const int rc = next(request, flag, status.get());
   operation.restore();
-  return rc != MPI_SUCCESS || *flag ? operation.settle_one(0, rc, *request, *status.get()) : rc;
+  return rc != MPI_SUCCESS || *flag ? operation.settle_one(0, rc, *request, *status.get(), false) : rc;
 }
 
 int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* users) {
@@ -391,7 +397,7 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
       }))
     rc = next(count, requests, index, status.get());
   operations.restore();
-  return *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get()) : rc;
+  return *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get(), true) : rc;
 }
 
 int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request* requests, int* index, int* flag,
@@ -407,7 +413,7 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
     const int rc = next(count, requests, index, flag, status.get());
     if (!*flag || *index < 0 || *index >= count) return rc;
     Ours operation(before.asking, 1, before.data() + *index);
-    return operation.none() ? rc : operation.settle_one(0, rc, requests[*index], *status.get());
+    return operation.none() ? rc : operation.settle_one(0, rc, requests[*index], *status.get(), true);
   }
   Ours operations(count, requests);
   if (operations.none() || !index || !flag) return next(count, requests, index, flag, users);
@@ -417,8 +423,9 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
   *flag = 0;
   const int rc = next(count, requests, index, flag, status.get());
   operations.restore();
-  return *flag && *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get())
-                                                : rc;
+  return *flag && *index >= 0 && *index < count
+             ? operations.settle_one(*index, rc, requests[*index], *status.get(), true)
+             : rc;
 }
 
 namespace {

@@ -42,6 +42,10 @@ int Request::complete(MPI_Status& status) {
     return kept != MPI_SUCCESS ? kept : brings() ? code_ : MPI_SUCCESS;
   }
   delivered = true;
+  if (const int kept = std::exchange(kept_error_, MPI_SUCCESS); kept != MPI_SUCCESS) {  // the MPI's own error
+    if (ending_) ending_->ended(nullptr);
+    return code_ = kept;
+  }
   code_ = arrive(status);
   status_ = status;
   if (ending_) ending_->ended(&status);
@@ -51,7 +55,10 @@ int Request::complete(MPI_Status& status) {
 
 Request::News Request::ask(MPI_Request handle, MPI_Status& status) {
   int done = 0;
-  if (process->own.Request_get_status(handle, &done, &status) != MPI_SUCCESS) return News::failed;
+  if (const int code = process->own.Request_get_status(handle, &done, &status); code != MPI_SUCCESS) {
+    if (persistent) keep_error(code);  // MPICH 5 and Intel MPI tell it no second time
+    return News::failed;
+  }
   return done ? News::complete : News::none;
 }
 

@@ -56,9 +56,22 @@ inline int raise(const ErrorsOf& errors, int code) {
     process->own.Comm_call_errhandler(handle_of<MPI_Comm>(errors.key), code);
   return code;
 }
-inline int raise_ended(const ErrorsOf& errors, int code) {
-  return errors.object == ErrorsOf::Object::comm ? raise_ended(handle_of<MPI_Comm>(errors.key), code)
-                                                 : raise(errors, code);
+
+/// Where a call that completes requests raises the error of a message whose own handler is `own`.
+inline ErrorsOf errors_of_completion(const ErrorsOf& own, plan::Behaviour::Raises raises) {
+  using Raises = plan::Behaviour::Raises;
+  if (own.object != ErrorsOf::Object::comm || raises == Raises::on_its_own) return own;
+  return errors_of_comm(raises == Raises::on_world ? MPI_COMM_WORLD : MPI_COMM_SELF);
+}
+
+/// Calls the error handler of a call that has completed one message. `in_array`: the call takes an
+/// array of requests. Returns what the call returns.
+inline int raise_completed(const ErrorsOf& errors, int code, bool in_array) {
+  using Raises = plan::Behaviour::Raises;
+  const auto raises = in_array ? process->behaviour.array_calls : process->behaviour.single_calls;
+  if (errors.object == ErrorsOf::Object::comm && raises == Raises::on_its_own)
+    return raise_ended(handle_of<MPI_Comm>(errors.key), code);
+  return raise(errors_of_completion(errors, raises), code);
 }
 
 /// Calls the error handler of a call that has completed several messages, of which one failed with
@@ -68,8 +81,7 @@ inline int raise_in_status(const ErrorsOf& errors, int code) {
   raise(errors, code);  // the handler is told of the first message that failed
 #else
   (void)code;
-  if (!process->behaviour.lists_raise_on_self) return raise(errors, MPI_ERR_IN_STATUS);
-  raise(MPI_COMM_SELF, MPI_ERR_IN_STATUS);
+  raise(errors_of_completion(errors, process->behaviour.array_calls), MPI_ERR_IN_STATUS);
 #endif
   return MPI_ERR_IN_STATUS;
 }

@@ -465,7 +465,7 @@ int init_send(const SendCall& call, MPI_Request* request, Carry carry) {
   }
   if (message && !message->buffer.device() && !taken(*message)) message.reset();
   // The first call on device memory: until now such short messages were none for the ways.
-  if (!message && !buffered && accepted.buffer.device() && call.dest >= 0)
+  if (!message && !buffered && announcements_possible() && accepted.buffer.device() && call.dest >= 0)
     if (const auto rank = world_rank(call.comm, call.dest); rank >= 0)
       message = from_device(call, static_cast<std::uint32_t>(rank), accepted.bytes(), accepted.buffer);
   if (rc != MPI_SUCCESS || call.dest == MPI_PROC_NULL) return rc;
