@@ -11,6 +11,11 @@
 #include "halo/domain.hpp"
 #include "halo/mover.hpp"
 
+// Open MPI 5 has partitioned messages, and calls itself MPI 3.
+#if MPI_VERSION >= 4 || (defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION >= 5)
+#define BENCH_HALO_PARTITIONED
+#endif
+
 namespace bench::halo {
 
 /// Sums up the seconds that an exchange spends in each of its phases. The names are Comb's.
@@ -63,7 +68,9 @@ std::unique_ptr<Exchange> make_isend(Domain& domain, const Order& order);
 std::unique_ptr<Exchange> make_persistent(Domain& domain, const Order& order);
 std::unique_ptr<Exchange> make_implicit(Domain& domain, const Order& order);
 std::unique_ptr<Exchange> make_neighbour(Domain& domain, bool persistent);
+#ifdef BENCH_HALO_PARTITIONED
 std::unique_ptr<Exchange> make_partitioned(Domain& domain);
+#endif
 enum class Packing { kernel_each, one_kernel, message_a_peer };
 std::unique_ptr<Exchange> make_packed(Domain& domain, Mover& mover, Packing packing);
 std::unique_ptr<Exchange> make_direct(Domain& domain, Mover& mover);

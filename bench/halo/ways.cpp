@@ -18,6 +18,8 @@ std::vector<Way> ways() {
   };
 #if MPI_VERSION >= 4
   all.push_back({"neighbour, persistent", [](Domain& d, Mover&, const Order&) { return make_neighbour(d, true); }});
+#endif
+#ifdef BENCH_HALO_PARTITIONED
   all.push_back({"partitioned", [](Domain& d, Mover&, const Order&) { return make_partitioned(d); }});
 #endif
   return all;

@@ -87,7 +87,7 @@ class Ours {
   /// started without the MPI.
   bool without_mpi() const {
     return !none() && std::all_of(operations_.begin(), operations_.end(), [](const Request* o) {
-      return o && o->persistent && o->inner == MPI_REQUEST_NULL && (!o->active || o->several());
+      return o && o->persistent && o->inner == MPI_REQUEST_NULL && !o->shown() && (!o->active || o->several());
     });
   }
   /// Among requests that the MPI has been asked about. `before`: as they were then.

@@ -12,6 +12,7 @@
 #include "mpi/process/arrivals.hpp"
 #include "mpi/process/attribute.hpp"
 #include "mpi/process/gpu_use.hpp"
+#include "mpi/process/private_world.hpp"
 #include "mpi/process/report.hpp"
 #include "mpi/process/types.hpp"
 
@@ -44,6 +45,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
     leave_world();
     report();
     forget_bcast_groups();
+    free_private_world();
     end_attributes();
     forget_types();
     forget_packed_types();

@@ -4,6 +4,7 @@
 
 #include "device/driver.hpp"
 #include "mpi/broadcast/ibcast.hpp"
+#include "mpi/process/private_world.hpp"
 #include "mpi/process/types.hpp"
 #include "transport/bootstrap.hpp"
 #include "transport/peers/job.hpp"
@@ -17,19 +18,21 @@ bool everyone_is_here(const transport::Member& self) {
   // Spawned processes have no roster of their own.
   const auto& settings = process->settings;
   const bool asked = settings.bcast == base::Bcast::automatic || settings.neighbours == base::Neighbours::automatic ||
-                     settings.collectives == base::Collectives::automatic;
+                     settings.collectives == base::Collectives::automatic ||
+                     settings.partitioned == base::Partitioned::automatic;
   return asked && !settings.roster.empty() && process->own.Comm_get_parent(&parent) == MPI_SUCCESS &&
          parent == MPI_COMM_NULL && transport::everyone_is_here(settings.roster, self);
 }
 
-/// A number in which ranks differ if they would not do the same collectives: by their settings, or
-/// because one of them has no kernels for its device.
+/// A number in which ranks differ if they would not do the same operations themselves: by their
+/// settings, or because one of them has no kernels for its device.
 std::uint64_t what_must_be_alike(bool blind) {
   constexpr std::uint64_t more_than_values = 16;
   std::uint64_t number = blind;
   for (const auto value :
        {static_cast<std::uint64_t>(process->settings.bcast), static_cast<std::uint64_t>(process->settings.neighbours),
-        static_cast<std::uint64_t>(process->settings.collectives)})
+        static_cast<std::uint64_t>(process->settings.collectives),
+        static_cast<std::uint64_t>(process->settings.partitioned)})
     number = number * more_than_values + value;
   return number;
 }
@@ -68,7 +71,7 @@ void join() {
     const bool announces = !blind && settings.force != base::Force::never && settings.tickets != base::Tickets::off;
     if (announces) take_announcements();
     process->alone = ranks == 1;
-    if (process->alone) return;
+    if (process->alone) return make_private_world();
     if (settings.force != base::Force::never) {
       const transport::Member self{transport::peers::world_key(), static_cast<std::uint32_t>(rank),
                                    static_cast<std::uint32_t>(ranks), what_must_be_alike(blind)};
@@ -76,6 +79,7 @@ void join() {
       if (announces) join_host(self);
     }
     if (Broadcast::possible()) share_memory(ranks);
+    make_private_world();
   });
 }
 

@@ -1,5 +1,6 @@
 #include "mpi/message/orphans.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <vector>
@@ -58,11 +59,12 @@ void finish_orphans() {
   // The partner of a correct program completes them. A program whose partner never sends what was
   // to be received ends without Dunnage, so it must end with Dunnage too.
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  const auto left = [] {
+  const auto left = [&] {
     const std::lock_guard lock(orphans_mutex);
-    return !orphans.empty();
+    if (std::chrono::steady_clock::now() < limit) return !orphans.empty();
+    return std::any_of(orphans.begin(), orphans.end(), [](const auto& one) { return one.operation->promised(); });
   };
-  while (left() && std::chrono::steady_clock::now() < limit) test_orphans();
+  while (left()) test_orphans();
   const std::lock_guard lock(orphans_mutex);
   // The MPI may still write to their memory, so it is never freed.
   for (auto& orphan : orphans) (void)orphan.operation.release();

@@ -59,6 +59,11 @@ class Request {
   /// The call is about to look at such an operation: the processor is to bring what another rank
   /// has written.
   virtual void prefetch() const {}
+  /// Whether arrive() writes the status of such an operation.
+  virtual bool tells_status() const { return false; }
+  /// Whether the program has been told that the operation is complete, so that MPI_Finalize waits
+  /// for its end however long that takes.
+  virtual bool promised() const { return false; }
   /// Moves such an operation on without waiting. Returns whether it has ended, of which the MPI has
   /// then been told. What it fetches goes with the thread's FetchBatch, if there is one.
   virtual bool go_on() { return true; }
@@ -67,13 +72,16 @@ class Request {
   /// The MPI is about to be asked about such an operation: makes `inner`, if the operation has been
   /// started and has none. If the MPI has no memory, the operation ends first.
   virtual void show() {}
+  /// Whether show() has started the MPI's own persistent request, which the MPI must then complete.
+  virtual bool shown() const { return false; }
   /// Whether the operation is complete. `handle`: what the MPI knows it by.
   enum class News { none, complete, failed };
   virtual News ask(MPI_Request handle, MPI_Status& status);
   /// MPI_Cancel. Returns false if the MPI is to do it.
   virtual bool cancel() { return inner != MPI_REQUEST_NULL; }
-  /// Whether data must be put into the program's buffer when the MPI has completed the request.
-  bool brings() const { return receives() || copies_; }
+  /// Whether there is something to do for the program when the MPI has completed the request: data
+  /// must be put into its buffer, or its status is not the MPI's.
+  bool brings() const { return receives() || copies_ || tells_status(); }
 
   /// Whether a start some moments later would probably cost less: the receive has not begun.
   virtual bool better_later() const { return false; }

@@ -5,6 +5,7 @@
 // differ from rank to rank.
 #pragma once
 
+#include "mpi/hooks/communicators.hpp"
 #include "mpi/neighbours/call.hpp"
 
 namespace dunnage::mpi {
@@ -72,8 +73,8 @@ void see_topology(MPI_Comm comm);
 
 /// The calls that make communicators with a topology. The last argument is the new communicator.
 template <class Fn, class... Args>
-int topology(Hook, Fn next, Args... args) {
-  const int rc = next(args...);
+int topology(Hook hook, Fn next, Args... args) {
+  const int rc = communicator(hook, next, args...);
   const auto* made = std::get<sizeof...(args) - 1>(std::tie(args...));
   if (rc == MPI_SUCCESS && made && *made != MPI_COMM_NULL && NeighbourCall::possible()) see_topology(*made);
   return rc;

@@ -1,7 +1,6 @@
 #include "mpi/neighbours/messages.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "mpi/hooks/completion.hpp"
@@ -10,58 +9,18 @@
 #include "mpi/message/progress.hpp"
 #include "mpi/process/arrivals.hpp"
 #include "mpi/process/world_returns_errors.hpp"
+#include "mpi/ways/own_message.hpp"
 #include "transport/shm/patience.hpp"
 
 namespace dunnage::mpi {
 namespace {
 
-constexpr std::int64_t most_int = std::numeric_limits<int>::max();
-
-/// The most elements of one message. A library that has large-count collectives has large-count
-/// messages too.
-std::int64_t most_elements(bool persistent) {
-  const auto& own = process->own;
-  const bool large = persistent ? own.Send_init_c && own.Recv_init_c : own.Isend_c && own.Irecv_c;
-  return large ? std::numeric_limits<std::int64_t>::max() : most_int;
-}
-
 SendCall send_call(Hook hook, const EdgeData& data, const Edge& edge, int tags, MPI_Comm comm, bool persistent) {
   return {hook, data.buffer, data.count, data.type, edge.peer, edge.tag + tags, comm, most_elements(persistent), true};
 }
-ReceiveCall receive_call(Hook hook, const EdgeData& data, const Edge& edge, MPI_Comm comm, bool persistent) {
-  return {hook, const_cast<void*>(data.buffer), data.count, data.type, edge.peer, edge.tag,
+ReceiveCall receive_call(Hook hook, const EdgeData& data, const Edge& edge, int tags, MPI_Comm comm, bool persistent) {
+  return {hook, const_cast<void*>(data.buffer), data.count, data.type, edge.peer, edge.tag + tags,
           comm, most_elements(persistent),      true};
-}
-
-int begin_receive_from(const ReceiveCall& call, int tag, MPI_Request* request) {
-  const auto& own = process->own;
-  return begin_receive(call, false, request, [&](void* buffer, std::int64_t count, MPI_Datatype type) {
-    return count > most_int ? own.Irecv_c(buffer, count, type, call.source, tag, call.comm, request)
-                            : own.Irecv(buffer, static_cast<int>(count), type, call.source, tag, call.comm, request);
-  });
-}
-int begin_send_to(const SendCall& call, MPI_Request* request) {
-  const auto& own = process->own;
-  return begin_send(call, request, [&](const void* buffer, std::int64_t count, MPI_Datatype type) {
-    return count > most_int ? own.Isend_c(buffer, count, type, call.dest, call.tag, call.comm, request)
-                            : own.Isend(buffer, static_cast<int>(count), type, call.dest, call.tag, call.comm, request);
-  });
-}
-int init_receive_from(const ReceiveCall& call, int tag, MPI_Request* request) {
-  const auto& own = process->own;
-  return begin_receive(call, true, request, [&](void* buffer, std::int64_t count, MPI_Datatype type) {
-    return count > most_int
-               ? own.Recv_init_c(buffer, count, type, call.source, tag, call.comm, request)
-               : own.Recv_init(buffer, static_cast<int>(count), type, call.source, tag, call.comm, request);
-  });
-}
-int init_send_to(const SendCall& call, MPI_Request* request) {
-  const auto& own = process->own;
-  return init_send(call, request, [&](const void* buffer, std::int64_t count, MPI_Datatype type) {
-    return count > most_int
-               ? own.Send_init_c(buffer, count, type, call.dest, call.tag, call.comm, request)
-               : own.Send_init(buffer, static_cast<int>(count), type, call.dest, call.tag, call.comm, request);
-  });
 }
 
 int first_error(const std::vector<MPI_Status>& statuses) {
@@ -103,17 +62,16 @@ void Messages::lay_out(const Neighbourhood& hood) {
 int Messages::begin_receive(std::size_t source) {
   ended_[source] = false;
   if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &requests_[source]);
-  const auto& edge = hood_->sources[source];
-  return begin_receive_from(receive_call(hook_, edges_->receives[source], edge, comm_->comm, false), edge.tag,
-                            &requests_[source]);
+  return begin_own_receive(receive_call(hook_, edges_->receives[source], hood_->sources[source], 0, comm_->comm, false),
+                           &requests_[source]);
 }
 
 int Messages::begin_send(std::size_t target) {
   auto& request = requests_[sources_ + target];
   ended_[sources_ + target] = false;
   if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &request);
-  return begin_send_to(send_call(hook_, edges_->sends[target], hood_->targets[target], 0, comm_->comm, false),
-                       &request);
+  return begin_own_send(send_call(hook_, edges_->sends[target], hood_->targets[target], 0, comm_->comm, false),
+                        &request);
 }
 
 int Messages::begin_all() {
@@ -157,16 +115,14 @@ int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
   if (code != MPI_SUCCESS) return code;
   lay_out(hood);
   persistent_ = true;
-  for (std::size_t i = 0; i < hood.sources.size() && code == MPI_SUCCESS; ++i) {
-    const auto& edge = hood.sources[i];
+  for (std::size_t i = 0; i < hood.sources.size() && code == MPI_SUCCESS; ++i)
     if (!loops_[i])
-      code = init_receive_from(receive_call(hook_, edges.receives[i], edge, comm_->comm, true), edge.tag + tags,
-                               &requests_[i]);
-  }
+      code = init_own_receive(receive_call(hook_, edges.receives[i], hood.sources[i], tags, comm_->comm, true),
+                              &requests_[i]);
   for (std::size_t i = 0; i < hood.targets.size() && code == MPI_SUCCESS; ++i)
     if (!loops_[sources_ + i])
-      code = init_send_to(send_call(hook_, edges.sends[i], hood.targets[i], tags, comm_->comm, true),
-                          &requests_[sources_ + i]);
+      code = init_own_send(send_call(hook_, edges.sends[i], hood.targets[i], tags, comm_->comm, true),
+                           &requests_[sources_ + i]);
   if (code != MPI_SUCCESS) free();
   return code;
 }

@@ -1,0 +1,71 @@
+#include "mpi/process/private_world.hpp"
+
+#include <map>
+#include <mutex>
+
+#include "base/block_pool.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+MPI_Comm duplicate = MPI_COMM_NULL;
+int most = 0;  // the largest tag
+
+/// Nothing that may differ between ranks is asked. Partitioned messages are what it is for.
+bool wanted() {
+  const auto how = process->settings.partitioned;
+  return how != base::Partitioned::off && (how == base::Partitioned::on || process->everyone || process->alone) &&
+         process->own.Psend_init && process->own.Precv_init;
+}
+
+/// By the ranks that messages go to. Never destroyed: requests may outlive other statics.
+struct Pools {
+  std::mutex mutex;
+  std::map<int, base::BlockPool> by_dest;
+};
+Pools& pools() {
+  static auto* all = new Pools;
+  return *all;
+}
+
+}  // namespace
+
+MPI_Comm private_world() { return duplicate; }
+int largest_tag() { return most; }
+
+void make_private_world() {
+  if (!wanted()) return;
+  const auto& own = process->own;
+  void* value = nullptr;
+  int there = 0, everywhere = 0;
+  MPI_Comm fresh = MPI_COMM_NULL;
+  const int here = own.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &there) == MPI_SUCCESS && there &&
+                   own.Comm_dup(MPI_COMM_WORLD, &fresh) == MPI_SUCCESS &&
+                   own.Comm_set_errhandler(fresh, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+  if (own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && everywhere) {
+    most = *static_cast<int*>(value);
+    duplicate = fresh;
+  } else if (fresh != MPI_COMM_NULL) {
+    own.Comm_free(&fresh);
+  }
+}
+
+void free_private_world() {
+  if (duplicate != MPI_COMM_NULL) process->own.Comm_free(&duplicate);
+}
+
+Tags::Tags(int dest, int count) : dest_(dest) {
+  auto& all = pools();
+  const std::lock_guard lock(all.mutex);
+  auto& pool = all.by_dest.try_emplace(dest, introduction_tag + 1, std::int64_t{most} + 1).first->second;
+  first_ = static_cast<int>(pool.take(count).value_or(-1));
+}
+
+Tags::~Tags() {
+  if (first_ < 0) return;
+  auto& all = pools();
+  const std::lock_guard lock(all.mutex);
+  all.by_dest.at(dest_).give_back(first_);
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,39 @@
+// A duplicate of MPI_COMM_WORLD for messages of Dunnage's own, which no call of the program can
+// match. It is made in MPI_Init, where all ranks meet. So calls that must not wait for other ranks
+// have a communicator.
+#pragma once
+
+#include "mpi/process/process.hpp"
+
+namespace dunnage::mpi {
+
+/// MPI_COMM_NULL if there is none. All ranks get one answer.
+MPI_Comm private_world();
+/// In MPI_Init: makes it, if all ranks want it by facts that they share.
+void make_private_world();
+/// In MPI_Finalize.
+void free_private_world();
+
+/// The tag of messages by which two ranks introduce their operations.
+inline constexpr int introduction_tag = 0;
+/// The largest tag.
+int largest_tag();
+
+/// Consecutive tags for messages from this rank to another, which nobody else uses as long as this
+/// object lives. Movable. Thread-safe.
+class Tags {
+ public:
+  Tags() = default;
+  /// Empty if there are not so many.
+  Tags(int dest, int count);
+  Tags(Tags&& other) noexcept : dest_(other.dest_), first_(std::exchange(other.first_, -1)) {}
+  Tags& operator=(Tags&&) = delete;
+  ~Tags();
+  explicit operator bool() const { return first_ >= 0; }
+  int first() const { return first_; }
+
+ private:
+  int dest_ = 0, first_ = -1;
+};
+
+}  // namespace dunnage::mpi

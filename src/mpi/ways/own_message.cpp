@@ -1,0 +1,53 @@
+#include "mpi/ways/own_message.hpp"
+
+#include <limits>
+
+namespace dunnage::mpi {
+namespace {
+
+constexpr std::int64_t most_int = std::numeric_limits<int>::max();
+
+}  // namespace
+
+std::int64_t most_elements(bool persistent) {
+  const auto& own = process->own;
+  const bool large = persistent ? own.Send_init_c && own.Recv_init_c : own.Isend_c && own.Irecv_c;
+  return large ? std::numeric_limits<std::int64_t>::max() : most_int;
+}
+
+int begin_own_send(const SendCall& call, MPI_Request* request) {
+  const auto& own = process->own;
+  return begin_send(call, request, [&](const void* buffer, std::int64_t count, MPI_Datatype type) {
+    return count > most_int ? own.Isend_c(buffer, count, type, call.dest, call.tag, call.comm, request)
+                            : own.Isend(buffer, static_cast<int>(count), type, call.dest, call.tag, call.comm, request);
+  });
+}
+
+int begin_own_receive(const ReceiveCall& call, MPI_Request* request) {
+  const auto& own = process->own;
+  return begin_receive(call, false, request, [&](void* buffer, std::int64_t count, MPI_Datatype type) {
+    return count > most_int
+               ? own.Irecv_c(buffer, count, type, call.source, call.tag, call.comm, request)
+               : own.Irecv(buffer, static_cast<int>(count), type, call.source, call.tag, call.comm, request);
+  });
+}
+
+int init_own_send(const SendCall& call, MPI_Request* request) {
+  const auto& own = process->own;
+  return init_send(call, request, [&](const void* buffer, std::int64_t count, MPI_Datatype type) {
+    return count > most_int
+               ? own.Send_init_c(buffer, count, type, call.dest, call.tag, call.comm, request)
+               : own.Send_init(buffer, static_cast<int>(count), type, call.dest, call.tag, call.comm, request);
+  });
+}
+
+int init_own_receive(const ReceiveCall& call, MPI_Request* request) {
+  const auto& own = process->own;
+  return begin_receive(call, true, request, [&](void* buffer, std::int64_t count, MPI_Datatype type) {
+    return count > most_int
+               ? own.Recv_init_c(buffer, count, type, call.source, call.tag, call.comm, request)
+               : own.Recv_init(buffer, static_cast<int>(count), type, call.source, call.tag, call.comm, request);
+  });
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,90 @@
+"""Partitioned messages that Dunnage sends itself.
+
+The program holds every byte against the typemap. It also asks that a partition arrives before the
+others are ready, which MPICH by itself does not do.
+"""
+
+import contextlib
+import json
+
+import pytest
+
+from installed import MPIS
+from test_bcast import roster
+from test_contract import SOME_RANKS
+from test_gpu import SIM, exact_or_an_error, simulated, ways
+
+OURS = {"DUNNAGE_PARTITIONED": "on", "CONTRACT_OUR_PARTITIONS": "1"}
+# Open MPI 4 has no such calls. Where Intel MPI stands in for the standard's ABI, programs that
+# provoke errors end.
+HAVE_THEM = [
+    name for name, mpi in MPIS.items() if name != "mpi_abi_on_impi" and (not mpi.is_open_mpi or mpi.major >= 5)
+]
+SECONDS = 0.5
+
+
+@pytest.mark.parametrize("ranks, mode", [(1, "dunnage"), (2, "dunnage"), (3, "always"), (2, "staged")])
+@pytest.mark.parametrize("flavour", HAVE_THEM)
+def test_host_memory(launch, flavour, ranks, mode):
+    run = launch(flavour, "contract_partitions", SECONDS, ranks=ranks, mode=mode, **OURS)
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.parametrize("flavour", HAVE_THEM)
+def test_threads(launch, flavour):
+    run = launch(flavour, "contract_partitions", SECONDS, 2, "threads", ranks=2, mode="dunnage", **OURS)
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+@pytest.mark.skipif(not SIM.exists(), reason="built without CUDA's header")
+@pytest.mark.parametrize("flavour", [name for name in HAVE_THEM if name != "mpi_abi"])
+def test_device_memory(launch, flavour, tmp_path):
+    report = tmp_path / "report.json"
+    settings = simulated(flavour, **OURS, DUNNAGE_REPORT=str(report))
+    run = launch(flavour, "contract_gpu_partitions", SECONDS, 3, ranks=2, mode="dunnage", **settings)
+    assert run.finished and run.code == 0 and not run.failures, run
+    assert ways(report).get("direct", 0) > 10, ways(report)
+
+
+@pytest.mark.skipif(not SIM.exists(), reason="built without CUDA's header")
+@pytest.mark.parametrize(
+    "fault", ["cuMemcpyAsync:40", "cuLaunchKernel:30", "cuMemHostAlloc:3", "cuIpcOpenMemHandle_v2:0"]
+)
+def test_a_device_that_fails(launch, fault):
+    """`fault`: a function of the driver, and how often it works before it fails for good."""
+    settings = simulated("mpich", **OURS, DUNNAGE_SIM_FAIL=f"{fault}:999", CONTRACT_ERRORS_ARE_FATAL="1")
+    run = launch("mpich", "contract_gpu_partitions", SECONDS, 4, ranks=2, mode="dunnage", limit=100, **settings)
+    assert exact_or_an_error(run), run
+
+
+@pytest.mark.parametrize(
+    "how, told, ours", [("auto", False, False), ("auto", True, True), ("off", True, False), ("on", False, True)]
+)
+def test_who_does_them(launch, how, told, ours, tmp_path):
+    """`told`: the tool has told these ranks that all of them have Dunnage."""
+    report = tmp_path / "report.json"
+    with roster() if told else contextlib.nullcontext("") as address:
+        run = launch(
+            "mpich",
+            "contract_partitioned",
+            mode="always",
+            DUNNAGE_ROSTER=address,
+            DUNNAGE_PARTITIONED=how,
+            DUNNAGE_REPORT=str(report),
+        )
+    assert run.finished and run.code == 0 and not run.failures, run
+    calls = json.loads(report.read_text())["calls"]
+    assert [calls[name].get("accelerated", 0) > 0 for name in ("MPI_Psend_init", "MPI_Precv_init")] == [ours, ours]
+
+
+@pytest.mark.parametrize("without", ["0", "1"])
+def test_not_all_ranks_have_it(launch, without):
+    with roster() as address:
+        run = launch(
+            "mpich",
+            "contract_partitioned",
+            mode="dunnage",
+            through=("sh", "-c", SOME_RANKS % without, "sh"),
+            DUNNAGE_ROSTER=address,
+        )
+    assert run.finished and run.code == 0 and not run.failures, run
