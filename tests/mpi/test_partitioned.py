@@ -58,19 +58,27 @@ def test_a_device_that_fails(launch, fault):
 
 
 @pytest.mark.parametrize(
-    "how, told, ours", [("auto", False, False), ("auto", True, True), ("off", True, False), ("on", False, True)]
+    "how, told, gpu, ours",
+    [
+        ("auto", False, False, False),
+        ("auto", True, False, False),
+        ("auto", True, True, True),
+        ("off", True, False, False),
+        ("on", False, False, True),
+    ],
 )
-def test_who_does_them(launch, how, told, ours, tmp_path):
-    """`told`: the tool has told these ranks that all of them have Dunnage."""
+def test_who_does_them(launch, how, told, gpu, ours, tmp_path):
+    """`told`: the tool has told these ranks that all of them have Dunnage. `gpu`: they use one."""
     report = tmp_path / "report.json"
+    program = ["contract_gpu_partitions", SECONDS, 3] if gpu else ["contract_partitioned"]
     with roster() if told else contextlib.nullcontext("") as address:
         run = launch(
             "mpich",
-            "contract_partitioned",
-            mode="always",
-            DUNNAGE_ROSTER=address,
-            DUNNAGE_PARTITIONED=how,
-            DUNNAGE_REPORT=str(report),
+            *program,
+            ranks=2,
+            mode="dunnage" if gpu else "always",
+            **(simulated("mpich", **OURS) if gpu else {})
+            | {"DUNNAGE_ROSTER": address, "DUNNAGE_PARTITIONED": how, "DUNNAGE_REPORT": str(report)},
         )
     assert run.finished and run.code == 0 and not run.failures, run
     calls = json.loads(report.read_text())["calls"]

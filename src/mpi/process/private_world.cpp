@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/block_pool.hpp"
+#include "device/driver.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -17,6 +18,17 @@ bool wanted() {
   const auto how = process->settings.partitioned;
   return how != base::Partitioned::off && (how == base::Partitioned::on || process->everyone || process->alone) &&
          process->own.Psend_init && process->own.Precv_init;
+}
+
+/// Whether partitioned messages gain by that. Collective, and the same on all ranks. Open MPI takes
+/// partitions of strided types from the wrong places, and no MPI takes device memory. Otherwise the
+/// MPI is faster if all partitions become ready together.
+bool gains() {
+  if (process->settings.partitioned == base::Partitioned::on || process->library.kind == plan::Library::Kind::open_mpi)
+    return true;
+  const int here = device::driver() != nullptr;
+  int somewhere = 0;
+  return process->own.Allreduce(&here, &somewhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS && somewhere;
 }
 
 /// By the ranks that messages go to. Never destroyed: requests may outlive other statics.
@@ -35,7 +47,7 @@ MPI_Comm private_world() { return duplicate; }
 int largest_tag() { return most; }
 
 void make_private_world() {
-  if (!wanted()) return;
+  if (!wanted() || !gains()) return;
   const auto& own = process->own;
   void* value = nullptr;
   int there = 0, everywhere = 0;
