@@ -18,13 +18,6 @@ namespace {
 
 using transport::shm::edge_ring_size;
 
-/// By which the others find what a rank has published.
-struct RingsPlace {
-  std::uint64_t begin = 0, serial = 0;
-  std::int64_t size = 0;
-  std::int64_t well = 0;  // 0: the rank has published nothing, and there will be no rings
-};
-
 /// A ring in what a rank has published: where it begins, and how long it is. Such entries stand at
 /// the beginning, one for each target.
 struct Entry {
@@ -61,10 +54,16 @@ std::int64_t persistent_ring(const Edges& edges, const std::vector<std::size_t>&
 }  // namespace
 
 struct Rings::Parts {
+  /// By which the others find what a rank has published.
+  struct Place {
+    std::uint64_t begin = 0, serial = 0;
+    std::int64_t size = 0;
+    std::int64_t well = 0;  // 0: the rank has published nothing, and there will be no rings
+  };
   int self = MPI_PROC_NULL;
   std::map<int, std::vector<std::size_t>> targets, sources;  // without this rank itself
-  RingsPlace own;
-  std::vector<RingsPlace> all;
+  Place own;
+  std::vector<Place> all;
 };
 
 Rings::Rings(Hook hook, const Neighbourhood& hood, MPI_Comm comm, int tags)
@@ -112,9 +111,9 @@ std::unique_ptr<Rings> Rings::connect(Hook hook, Neighbourhood& hood, MPI_Comm c
     rings.reset(new Rings(hook, hood, comm, tags));
     parts.own.well = possible(hood, comm) && rings->publish(parts, comm, persistent);
   });
-  constexpr int size = sizeof(RingsPlace);
+  constexpr int size = sizeof(Parts::Place);
   if (own.Allgather(&parts.own, size, MPI_BYTE, parts.all.data(), size, MPI_BYTE, comm) != MPI_SUCCESS) return nullptr;
-  const auto well = [](const RingsPlace& one) { return one.well != 0; };
+  const auto well = [](const Parts::Place& one) { return one.well != 0; };
   if (!std::all_of(parts.all.begin(), parts.all.end(), well)) return nullptr;
   int here = 0, everywhere = 0;
   guarded([&] { here = rings->find(parts, comm, persistent); });
