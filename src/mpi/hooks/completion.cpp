@@ -173,7 +173,7 @@ class Ours {
     auto* operation = (*this)[i];
     if (rc == MPI_SUCCESS) {
       // Alone, a persistent request has its error raised on its own communicator, by any MPI.
-      const bool on_its_own = operation && operation->persistent && !in_array;
+      const bool on_its_own = operation && (operation->collective() || (operation->persistent && !in_array));
       if (const int error = complete(i, &status); error != MPI_SUCCESS)
         return on_its_own && failed_.object == ErrorsOf::Object::comm
                    ? raise_ended(handle_of<MPI_Comm>(failed_.key), error)

@@ -53,6 +53,9 @@ class Request {
   virtual bool receives() const { return false; }
   /// Whether completion may wait for the receiver of this send.
   virtual bool waits_for_receiver() const { return false; }
+  /// Whether this is a collective operation. MPIs raise its errors on its own communicator, where
+  /// some raise those of messages elsewhere.
+  virtual bool collective() const { return false; }
   /// Whether the operation consists of several messages, which the MPI does not know as one. A call
   /// about such a request first calls go_on() or finish().
   virtual bool several() const { return false; }

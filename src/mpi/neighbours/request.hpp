@@ -17,6 +17,7 @@ class NeighbourRequest : public Request {
   }
 
   bool several() const override { return true; }
+  bool collective() const override { return true; }
   bool go_on() override;
   void finish() override;
   /// The operation is persistent.
