@@ -660,7 +660,7 @@ def test_broadcasts_from_gpu_to_gpu(passes, flavour, devices, words, tmp_path):
         DUNNAGE_SIM_DEVICES=str(devices),
     )
     ways = json.loads(report.read_text())["calls"]["MPI_Bcast"]["device memory"]
-    assert (sum(number for way, number in ways.items() if "same broadcast" in way) > 8) == (devices > 2), ways
+    assert (sum(number for way, number in ways.items() if "same broadcast" in way) >= 8) == (devices > 2), ways
 
 
 @pytest.mark.parametrize("path", ["staged", "off"])
