@@ -7,6 +7,12 @@ namespace {
 
 constexpr std::int64_t most_int = std::numeric_limits<int>::max();
 
+/// Calls the function that takes so many elements.
+template <class Large, class Small, class Buffer, class... Rest>
+int by_count(Large large, Small small, Buffer buffer, std::int64_t count, Rest... rest) {
+  return count > most_int ? large(buffer, count, rest...) : small(buffer, static_cast<int>(count), rest...);
+}
+
 }  // namespace
 
 std::int64_t most_elements(bool persistent) {
@@ -18,35 +24,28 @@ std::int64_t most_elements(bool persistent) {
 int begin_own_send(const SendCall& call, MPI_Request* request) {
   const auto& own = process->own;
   return begin_send(call, request, [&](const void* buffer, std::int64_t count, MPI_Datatype type) {
-    return count > most_int ? own.Isend_c(buffer, count, type, call.dest, call.tag, call.comm, request)
-                            : own.Isend(buffer, static_cast<int>(count), type, call.dest, call.tag, call.comm, request);
+    return by_count(own.Isend_c, own.Isend, buffer, count, type, call.dest, call.tag, call.comm, request);
   });
 }
 
 int begin_own_receive(const ReceiveCall& call, MPI_Request* request) {
   const auto& own = process->own;
   return begin_receive(call, false, request, [&](void* buffer, std::int64_t count, MPI_Datatype type) {
-    return count > most_int
-               ? own.Irecv_c(buffer, count, type, call.source, call.tag, call.comm, request)
-               : own.Irecv(buffer, static_cast<int>(count), type, call.source, call.tag, call.comm, request);
+    return by_count(own.Irecv_c, own.Irecv, buffer, count, type, call.source, call.tag, call.comm, request);
   });
 }
 
 int init_own_send(const SendCall& call, MPI_Request* request) {
   const auto& own = process->own;
   return init_send(call, request, [&](const void* buffer, std::int64_t count, MPI_Datatype type) {
-    return count > most_int
-               ? own.Send_init_c(buffer, count, type, call.dest, call.tag, call.comm, request)
-               : own.Send_init(buffer, static_cast<int>(count), type, call.dest, call.tag, call.comm, request);
+    return by_count(own.Send_init_c, own.Send_init, buffer, count, type, call.dest, call.tag, call.comm, request);
   });
 }
 
 int init_own_receive(const ReceiveCall& call, MPI_Request* request) {
   const auto& own = process->own;
   return begin_receive(call, true, request, [&](void* buffer, std::int64_t count, MPI_Datatype type) {
-    return count > most_int
-               ? own.Recv_init_c(buffer, count, type, call.source, call.tag, call.comm, request)
-               : own.Recv_init(buffer, static_cast<int>(count), type, call.source, call.tag, call.comm, request);
+    return by_count(own.Recv_init_c, own.Recv_init, buffer, count, type, call.source, call.tag, call.comm, request);
   });
 }
 

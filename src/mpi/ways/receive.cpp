@@ -169,7 +169,11 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   int begin_wait(const ReceiveCall& call, MPI_Request* request) {
     const EdgeData data{call.buffer, call.count, call.type};
     guarded([&] { posting_->wait().line->take({&data, 1}); });  // after an error fetch() tells it
-    return begin_wait(request);
+    const int code = new_handle(&handle_);
+    if (code != MPI_SUCCESS) return code;
+    waits_ = true;
+    *request = handle_;
+    return MPI_SUCCESS;
   }
   bool several() const override { return waits_; }
   void prefetch() const override {
@@ -212,14 +216,13 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   }
 
  protected:
-  Start begin(int& code) override {
+  Start begin(int&) override {
     waits_ = cancelled_ = false;
     if (!posting_) return Start::by_mpi;
     if (keeper_ == 0) keeper_ = next_keeper();
     const Side side(keeper_);
     if (!posting_->begin(landing_.buffer ? &side : nullptr)) return Start::by_mpi;
     guarded([&] { posting_->wait().line->take(landing_.buffer, keeper_); });
-    code = MPI_SUCCESS;
     handle_ = MPI_REQUEST_NULL;
     waits_ = true;
     return Start::done;
@@ -237,13 +240,6 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   }
 
  private:
-  int begin_wait(MPI_Request* request) {
-    const int code = new_handle(&handle_);
-    if (code != MPI_SUCCESS) return code;
-    waits_ = true;
-    *request = handle_;
-    return MPI_SUCCESS;
-  }
   int arrive_by_mpi(MPI_Status& status) {
     if (!parcel_ && !may_be_announcement(told_bytes(status))) return MPI_SUCCESS;
     auto bytes = received_bytes(status);
