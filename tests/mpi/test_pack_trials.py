@@ -3,12 +3,13 @@
 import json
 
 import pytest
-from installed import MPIS
+from conftest import PRELOAD
+from installed import BUILD, MPIS
 
 FLAVOURS = [name for name, mpi in MPIS.items() if mpi.kind in ("openmpi", "mpich") and mpi.programs == name]
+OURS = ("Dunnage", "Dunnage, stores past the caches")
 TRIED = "the MPI's turn in a trial, or it won the trial"
-# Times are measured after a choice too, so the medians of the report are not those of the choice.
-DRIFT = 1.25
+SLOW_MPI = BUILD / "tests" / "libslow_pack.so"
 
 
 def report_of(launch, flavour, path, **settings):
@@ -20,19 +21,25 @@ def report_of(launch, flavour, path, **settings):
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_the_faster_one_packs(launch, flavour, tmp_path):
+def test_all_kinds_of_calls_are_tried(launch, flavour, tmp_path):
     report = report_of(launch, flavour, tmp_path / "report.json")
     trials = report["trials"]
     assert {"pack", "unpack"} == {one["call"] for one in trials} and len(trials) > 10
     for one in trials:
         seconds = one["seconds"]
         assert one["over"] and one["choice"] in seconds and len(seconds) > 1, one
-        best = min(seconds.values())
-        assert seconds[one["choice"]] <= DRIFT * best, one
     for name in ("MPI_Pack", "MPI_Unpack"):
         call = report["calls"][name]
         assert call["accelerated"] > 10 and call["declined"][TRIED] > 10, call
         assert set(call["declined"]) <= {TRIED, "contiguous data", "this MPI packs the datatype in its own order"}
+
+
+def test_the_faster_one_packs(launch, tmp_path):
+    """The MPI takes 20 ms longer for each call, so that Dunnage is faster on a busy machine too."""
+    report = report_of(launch, FLAVOURS[0], tmp_path / "report.json", LD_PRELOAD=f"{PRELOAD}:{SLOW_MPI}")
+    assert len(report["trials"]) > 10
+    for one in report["trials"]:
+        assert one["over"] and one["choice"] in OURS and one["seconds"]["the MPI"] >= 0.02, one
 
 
 @pytest.mark.parametrize("settings", [{"DUNNAGE_TRIALS": "off"}, {"DUNNAGE_FORCE": "always"}])
