@@ -24,6 +24,7 @@ from .noncontiguous_send import report as noncontiguous_send
 from .pack import report as pack
 from .pack_device import report as pack_device
 from .pack_device.run import require_device, run_cases
+from .regressions import report as report_regressions, run_regressions
 from .runner import NoDevice, NotHere, RunError, default_core, run_experiment
 from .unexpected import report as unexpected
 from .unexpected.run import run_lates
@@ -37,8 +38,15 @@ REPORTS = {
     "bench_message": message.report,
     "bench_commit": commit.report,
     "bench_noncontiguous_send": noncontiguous_send.report,
+    "bench_regressions": report_regressions,
     "bench_unexpected": unexpected.report,
     "higrad_mpi_module": higrad.report,
+}
+RUNNERS = {
+    "bench_halo": run_halos,
+    "bench_regressions": run_regressions,
+    "bench_unexpected": run_lates,
+    "higrad_mpi_module": run_higrad,
 }
 OPTIONAL = ("higrad_mpi_module",)  # programs that need a Fortran compiler
 
@@ -108,19 +116,14 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
     if not home.library.exists() and experiment.modes:
         others = "everything but Dunnage" if on_device else "plain MPI only, against hand-written loops"
         print(f"{home.library} is missing: measuring {others}")
-    runner = run_experiment
-    if experiment.program == "bench_halo":
-        runner = run_halos
-    elif experiment.program == "higrad_mpi_module":
-        runner = run_higrad
-    elif experiment.program == "bench_unexpected":
-        runner = run_lates
-    elif on_device:
-        runner = run_cases
-    elif experiment.variants:
-        runner = run_variants
-    elif experiment.sweeps:
-        runner = run_broadcasts
+    runner = RUNNERS.get(experiment.program, run_experiment)
+    if runner is run_experiment:
+        if on_device:
+            runner = run_cases
+        elif experiment.variants:
+            runner = run_variants
+        elif experiment.sweeps:
+            runner = run_broadcasts
     run = runner(home, experiment, mpis, core, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     for mpi, header in run.headers.items():
         version = " ".join(header["library_version"].splitlines()[0].split())
@@ -139,7 +142,8 @@ def _asked_for(stem: str) -> str:
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command.
 
-    Returns 0 if it is done, 1 if Dunnage gave wrong bytes, and 2 if it could not run.
+    Returns 0 if it is done, 1 if Dunnage gave wrong bytes or a regression was found, and 2 if it
+    could not run.
     """
     options = parse(arguments)
     home = find_home()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Sequence
+import math
+from typing import Dict, List, Sequence, Tuple
 
 import numpy
 
@@ -30,6 +31,24 @@ def geometric_mean(ratios: Sequence[float]) -> float:
     if not ratios:
         raise ValueError("no ratios to take the mean of")
     return float(numpy.exp(numpy.mean(numpy.log(numpy.asarray(ratios, dtype=float)))))
+
+
+def median_interval(values: Sequence[float], confidence: float = 0.9) -> Tuple[float, float]:
+    """Returns an interval that has the median of the distribution with this confidence.
+
+    Its ends are two of the values, whatever the distribution is: H. A. David, H. N. Nagaraja,
+    "Order Statistics", section 7.1. With fewer than five values the confidence is lower: the ends
+    are then the least and the greatest value.
+    """
+    ordered = sorted(values)
+    count = len(ordered)
+    drop = 0  # values left out at either end
+    while 2 * (drop + 1) < count:
+        outside = 2 * sum(math.comb(count, k) for k in range(drop + 2)) / 2**count
+        if outside > 1 - confidence:
+            break
+        drop += 1
+    return ordered[drop], ordered[count - 1 - drop]
 
 
 def consistently_slower(plain: Sequence[float], tested: Sequence[float]) -> bool:
