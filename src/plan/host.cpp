@@ -62,7 +62,7 @@ Model default_model(const Library& library) {
 }
 
 Prediction predict(const Model& m, const Shape& shape, Operation operation, Peers peers) {
-  if (operation == Operation::pack || operation == Operation::unpack)
+  if (!is_message(operation))
     return {m.engine_pack.time(shape, shape.streamed), m.library_pack.time(shape, shape.streamed)};
   const auto& costs = m.message(peers);
   const auto& side = operation == Operation::receive ? costs.receive : costs.send;
@@ -82,14 +82,25 @@ bool choose_ticket(const Model& m, const Shape& shape) {
   return margin * m.ticket.time(shape, shape.size >= m.far_message) <= std::min(other.engine, other.library);
 }
 
+namespace {
+
+bool copied(const Model& m, Operation operation) { return operation == Operation::buffered_send && m.copies_buffered; }
+
+bool untrusted(const Model& m, const Shape& shape, Operation operation) {
+  if (!is_message(operation)) return false;
+  return (operation != Operation::receive && shape.mixed && !m.trusted_mixed) ||
+         (shape.size < 2 && !contiguous(m, operation, shape.size));
+}
+
+}  // namespace
+
+bool may_pack(const Model& m, const Shape& shape, Operation operation) {
+  return !copied(m, operation) && !untrusted(m, shape, operation);
+}
+
 Reason choose(const Model& m, const Shape& shape, Operation operation, Peers peers) {
-  const bool copied = operation == Operation::buffered_send && m.copies_buffered;
-  if (copied || !predict(m, shape, operation, peers).gain()) return Reason::no_gain;
-  const bool message = operation != Operation::pack && operation != Operation::unpack;
-  const bool sends = message && operation != Operation::receive;
-  const bool untrusted = (sends && shape.mixed && !m.trusted_mixed) ||
-                         (message && shape.size < 2 && !contiguous(m, operation, shape.size));
-  return untrusted ? Reason::untrusted : Reason::accelerated;
+  if (copied(m, operation) || !predict(m, shape, operation, peers).gain()) return Reason::no_gain;
+  return untrusted(m, shape, operation) ? Reason::untrusted : Reason::accelerated;
 }
 
 }  // namespace dunnage::plan

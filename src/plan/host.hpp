@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "plan/bcast_figures.hpp"
 #include "plan/gpu_way.hpp"
@@ -86,6 +87,12 @@ Model default_model(const Library& library);
 
 enum class Operation { pack, unpack, send, receive, buffered_send };
 inline constexpr int operations = 5;
+inline constexpr std::array<std::string_view, operations> operation_text = {"pack", "unpack", "send", "receive",
+                                                                            "buffered send"};
+constexpr std::string_view text(Operation operation) { return operation_text[static_cast<std::size_t>(operation)]; }
+constexpr bool is_message(Operation operation) {
+  return operation != Operation::pack && operation != Operation::unpack;
+}
 
 /// By which factor a prediction must be better than the other one. The model may be wrong by that
 /// much.
@@ -109,6 +116,10 @@ Prediction predict(const Model& model, const Shape& shape, Operation operation, 
 constexpr bool contiguous(const Model& model, Operation operation, std::int64_t size) {
   return operation == Operation::receive ? model.contiguous_receives : size <= model.most_contiguous_send;
 }
+
+/// Returns whether packing by our engine can be of use at all in such a message. It cannot if the
+/// MPI has a defect that only packed messages meet, or if it would copy the data once more.
+bool may_pack(const Model& model, const Shape& shape, Operation operation);
 
 /// Returns the choice: accelerated, no_gain, or untrusted. The MPI is untrusted if it has a defect
 /// that only packed messages meet.

@@ -5,20 +5,22 @@
 
 namespace dunnage::plan {
 
-double PackTrial::Candidate::median() const {
-  auto sorted = times;
-  const auto n = std::min(taken, samples);
+double PackTrial::median(const Candidate& candidate) const {
+  auto sorted = candidate.times;
+  const auto n = std::min(candidate.taken, rules_.samples);
   if (n == 0) return 0;
   std::nth_element(sorted.begin(), sorted.begin() + n / 2, sorted.begin() + n);
   return sorted[static_cast<std::size_t>(n / 2)];
 }
 
-double PackTrial::Candidate::least() const {
-  const auto n = std::min(taken, samples);
-  return n == 0 ? std::numeric_limits<double>::max() : *std::min_element(times.begin(), times.begin() + n);
+double PackTrial::least(const Candidate& candidate) const {
+  const auto n = std::min(candidate.taken, rules_.samples);
+  const auto begin = candidate.times.begin();
+  return n == 0 ? std::numeric_limits<double>::max() : *std::min_element(begin, begin + n);
 }
 
-PackTrial::PackTrial(Packer predicted, bool may_stream) : choice_(predicted) {
+PackTrial::PackTrial(Packer predicted, bool may_stream, const TrialRules& rules, std::uint32_t seed)
+    : rules_(rules), favourite_(rules.favours_library ? Packer::library : predicted), choice_(predicted), order_(seed) {
   candidates_.push_back({predicted});
   for (const auto packer : {Packer::library, Packer::cached, Packer::streamed})
     if (packer != predicted && (packer != Packer::streamed || may_stream)) candidates_.push_back({packer});
@@ -30,18 +32,21 @@ PackTrial::Candidate* PackTrial::find(Packer packer) {
   return found == candidates_.end() ? nullptr : &*found;
 }
 
-/// Each round begins with another candidate: what one leaves in the caches may help the next one.
+/// Each round begins with another candidate, or is in random order: what one candidate leaves in the
+/// caches may help the next one.
 void PackTrial::begin_round() {
   const auto n = candidates_.size();
   for (std::size_t i = n; i-- > 0;) {
     const auto& candidate = candidates_[(i + static_cast<std::size_t>(round_)) % n];
     if (!candidate.out) turns_.push_back(candidate.packer);
   }
+  if (rules_.random) std::shuffle(turns_.begin(), turns_.end(), order_);
   ++round_;
 }
 
 bool PackTrial::enough() const {
-  return std::all_of(candidates_.begin(), candidates_.end(), [](const auto& c) { return c.out || c.taken >= samples; });
+  return std::all_of(candidates_.begin(), candidates_.end(),
+                     [&](const auto& c) { return c.out || c.taken >= rules_.samples; });
 }
 
 PackTrial::Turn PackTrial::next() {
@@ -67,35 +72,33 @@ void PackTrial::took(Turn turn, double nanoseconds) {
   auto* candidate = find(turn.packer);
   if (!candidate || turn.trial != trial_) return;
   const bool ours = turn.packer != Packer::library;
-  const auto time = nanoseconds + (ours ? own_call : 0);
-  const auto best_before = std::min_element(candidates_.begin(), candidates_.end(), [](const auto& a, const auto& b) {
-                             return a.least() < b.least();
-                           })->least();
+  const auto time = nanoseconds + (ours ? rules_.own_call : 0);
+  double best_before = std::numeric_limits<double>::max();
+  for (const auto& other : candidates_) best_before = std::min(best_before, least(other));
   if (settled_ && turn.packer == choice_.load(std::memory_order_relaxed)) {
-    const auto known = candidate->median();
-    const bool another = time > otherwise * known || time * otherwise < known;
+    const auto known = median(*candidate);
+    const bool another = time > rules_.otherwise * known || time * rules_.otherwise < known;
     others_ = another ? others_ + 1 : 0;
     if (others_ >= 2) return begin_again();
   }
-  candidate->times[static_cast<std::size_t>(candidate->taken++ % samples)] = time;
+  candidate->times[static_cast<std::size_t>(candidate->taken++ % rules_.samples)] = time;
   if (settled_) return;
-  // The first calls also pay for the first touch of pages and for what an MPI sets up once.
-  if (candidate->taken == 1 && time > hopeless_at_first * best_before) candidate->out = true;
-  if (candidate->taken == 2 && candidate->least() > hopeless * best_before) candidate->out = true;
+  for (const auto& [calls, factor] : rules_.hopeless)
+    if (candidate->taken == calls && least(*candidate) > factor * best_before) candidate->out = true;
 }
 
 void PackTrial::settle() {
-  const auto* library = find(Packer::library);
-  const Candidate* best = library->out ? nullptr : library;
+  const auto* favourite = find(favourite_);
+  const Candidate* best = favourite->out ? nullptr : favourite;
   for (const auto& candidate : candidates_) {
-    if (candidate.out || candidate.packer == Packer::library) continue;
-    const auto margin = best == library ? least_gain : 1.0;
-    if (!best || margin * candidate.median() < best->median()) best = &candidate;
+    if (candidate.out || &candidate == favourite) continue;
+    const auto gain = best == favourite ? rules_.least_gain : 1.0;
+    if (!best || gain * median(candidate) < median(*best)) best = &candidate;
   }
   double loss = 0;  // of a round of later measurements
   for (const auto& candidate : candidates_)
-    if (!candidate.out) loss += std::max(candidate.median() - best->median(), 0.0) + own_call;
-  const auto pause = loss / (most_loss * std::max(best->median(), 1.0));
+    if (!candidate.out) loss += std::max(median(candidate) - median(*best), 0.0) + rules_.own_call;
+  const auto pause = loss / (most_loss * std::max(median(*best), 1.0));
   choice_.store(best->packer, std::memory_order_relaxed);
   left_.store(static_cast<std::int32_t>(std::clamp(pause, double{least_pause}, 1e9)), std::memory_order_relaxed);
   settled_ = true;
@@ -112,9 +115,9 @@ void PackTrial::begin_again() {
 
 PackTrial::Found PackTrial::found() const {
   const std::lock_guard lock(mutex_);
-  Found found{choice_.load(std::memory_order_relaxed), settled_, {}};
+  Found found{choice(), settled(), {}};
   for (const auto& candidate : candidates_)
-    found.nanoseconds[static_cast<std::size_t>(candidate.packer)] = candidate.median();
+    found.nanoseconds[static_cast<std::size_t>(candidate.packer)] = median(candidate);
   return found;
 }
 

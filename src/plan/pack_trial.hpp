@@ -1,5 +1,6 @@
 // Finds out who packs, or unpacks, data of one kind fastest: the MPI, or Dunnage with one kind of
-// stores or the other. It does so in calls that the program makes anyway.
+// stores or the other. It does so in calls that the program makes anyway: packing calls, or
+// messages.
 //
 // In the first calls the candidates take turns, and each call is measured. Then the fastest one
 // does all calls. From time to time each candidate does one call again, so that a program that
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -22,30 +24,50 @@ inline constexpr std::array<std::string_view, packers> packer_text = {"the MPI",
                                                                       "Dunnage, stores past the caches"};
 constexpr std::string_view text(Packer packer) { return packer_text[static_cast<std::size_t>(packer)]; }
 
+/// How a trial judges what it measures.
+struct TrialRules {
+  /// How often each candidate is measured before the choice. The median counts. At most 9.
+  int samples;
+  /// Another candidate than the favourite must be faster by this factor. Two equal candidates can
+  /// differ by that much.
+  double least_gain;
+  /// The favourite: the MPI, or else what was predicted.
+  bool favours_library;
+  /// What Dunnage costs before and after its packing, in nanoseconds. The measured time does not
+  /// contain it.
+  double own_call;
+  /// A candidate leaves the trial if it takes so many times longer than the fastest one after so
+  /// many calls. It comes back with a new trial.
+  struct Hopeless {
+    int calls;
+    double factor;
+  };
+  std::array<Hopeless, 2> hopeless;
+  /// A new trial begins if the chosen candidate's time differs from what it was by this factor,
+  /// twice.
+  double otherwise;
+  /// Whether the candidates of a round take turns in random order. A program's calls may have a
+  /// period, and the other side of a message may be trying candidates too.
+  bool random;
+};
+/// A packing call's time is all its own. The first calls also pay for the first touch of pages and
+/// for what an MPI sets up once.
+inline constexpr TrialRules packing_rules{5, 1.03, true, 30, {{{1, 8}, {2, 2}}}, 2, false};
+/// A message's time depends on the other side, which may be late. Prices know more than one side
+/// sees, so the prediction is the favourite.
+inline constexpr TrialRules message_rules{9, 1.1, false, 0, {{{3, 4}, {3, 4}}}, 4, true};
+
 /// Thread-safe.
 class PackTrial {
  public:
-  /// How often each candidate is measured before the choice. The median counts.
-  static constexpr int samples = 5;
-  /// Dunnage does the calls only if it is faster by this factor. Two equal candidates can differ by
-  /// that much.
-  static constexpr double least_gain = 1.03;
-  /// What Dunnage costs before and after its packing, in nanoseconds. The measured time does not
-  /// contain it.
-  static constexpr double own_call = 30;
   /// Later measurements may lengthen the calls by this part.
   static constexpr double most_loss = 0.005;
   /// The number of calls between two later measurements is at least this.
   static constexpr int least_pause = 64;
-  /// A candidate leaves the trial if it takes so many times longer than the fastest one. It comes
-  /// back with a new trial.
-  static constexpr double hopeless = 2, hopeless_at_first = 8;
-  /// A new trial begins if the chosen candidate's time differs from what it was by this factor,
-  /// twice.
-  static constexpr double otherwise = 2;
 
-  /// `predicted` does the first call. `may_stream`: whether `streamed` is a candidate.
-  PackTrial(Packer predicted, bool may_stream);
+  /// `predicted` does the first call, unless the order is random. `may_stream`: whether `streamed`
+  /// is a candidate. `seed`: of the random order.
+  PackTrial(Packer predicted, bool may_stream, const TrialRules& rules = packing_rules, std::uint32_t seed = 1);
 
   struct Turn {
     Packer packer;
@@ -54,7 +76,11 @@ class PackTrial {
   };
   /// Whether the MPI does the next call, unmeasured. The call then counts. Costs two loads and a
   /// store.
-  bool leaves_to_library() { return choice_.load(std::memory_order_relaxed) == Packer::library && pause(); }
+  bool leaves_to_library() { return choice() == Packer::library && pause(); }
+  /// Who is the fastest as far as is known. Does not count as a call.
+  Packer choice() const { return choice_.load(std::memory_order_relaxed); }
+  /// Whether measurements have chosen.
+  bool settled() const { return settled_.load(std::memory_order_relaxed); }
   /// Who does the next call.
   Turn next();
   /// Tells how long the work of a measured call took.
@@ -69,13 +95,12 @@ class PackTrial {
   Found found() const;
 
  private:
+  static constexpr std::size_t most_samples = 9;
   struct Candidate {
     Packer packer;
-    std::array<double, samples> times{};  // the latest ones
+    std::array<double, most_samples> times{};  // the latest ones
     int taken = 0;
     bool out = false;
-    double median() const;
-    double least() const;
   };
 
   bool pause() {
@@ -86,19 +111,24 @@ class PackTrial {
   }
   void begin_round();
   bool enough() const;
+  double median(const Candidate& candidate) const;
+  double least(const Candidate& candidate) const;
   void settle();
   void begin_again();
   Candidate* find(Packer packer);
 
+  const TrialRules rules_;
+  const Packer favourite_;
   std::atomic<Packer> choice_;
+  std::atomic<bool> settled_{false};
   std::atomic<std::int32_t> left_{0};  // calls before the next measurement
   mutable std::mutex mutex_;           // guards everything below
   std::vector<Candidate> candidates_;  // the predicted one first
   std::vector<Packer> turns_;          // of this round, the next one last
+  std::minstd_rand order_;
   int round_ = 0;
   int others_ = 0;  // rounds in which the chosen candidate's time was another
   std::uint8_t trial_ = 0;
-  bool settled_ = false;
 };
 
 }  // namespace dunnage::plan

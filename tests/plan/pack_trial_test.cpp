@@ -10,7 +10,9 @@
 
 namespace {
 
+using dunnage::plan::message_rules;
 using dunnage::plan::Packer;
+using dunnage::plan::packing_rules;
 using dunnage::plan::PackTrial;
 using Times = std::map<Packer, double>;
 
@@ -45,7 +47,7 @@ TEST(PackTrial, ChoosesTheFastest) {
 
 TEST(PackTrial, TheLibraryWinsIfTheGainIsSmall) {
   PackTrial trial(Packer::cached, false);
-  const Times times{{Packer::library, 1000}, {Packer::cached, 1000 / 1.02 - PackTrial::own_call}};
+  const Times times{{Packer::library, 1000}, {Packer::cached, 1000 / 1.02 - packing_rules.own_call}};
   spend(trial, times, first_calls);
   EXPECT_EQ(trial.found().choice, Packer::library);
 }
@@ -126,6 +128,69 @@ TEST(PackTrial, OnlyCandidatesAreTried) {
   const Times times{{Packer::library, 1000}, {Packer::cached, 900}};
   spend(trial, times, 5000);  // at() throws for another one
   EXPECT_EQ(trial.found().nanoseconds[std::size_t(Packer::streamed)], 0);
+}
+
+constexpr int first_messages = 30;
+
+TEST(PackTrial, MessagesStayAsPredictedIfTheGainIsSmall) {
+  for (const auto predicted : {Packer::library, Packer::cached}) {
+    const auto other = predicted == Packer::library ? Packer::cached : Packer::library;
+    PackTrial trial(predicted, false, message_rules);
+    spend(trial, {{predicted, 1000}, {other, 950}}, first_messages);
+    EXPECT_TRUE(trial.settled());
+    EXPECT_EQ(trial.choice(), predicted);
+    PackTrial clear(predicted, false, message_rules);
+    spend(clear, {{predicted, 1000}, {other, 850}}, first_messages);
+    EXPECT_EQ(clear.choice(), other);
+  }
+}
+
+TEST(PackTrial, APeerThatIsLateNowAndThenChangesNothing) {
+  constexpr double late = 20000;
+  int right = 0;
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    std::minstd_rand random(seed);
+    PackTrial trial(Packer::library, false, message_rules, seed);
+    for (int i = 0; i < first_messages; ++i) {
+      const double wait = random() % 4 == 0 ? late : 0;
+      call(trial, {{Packer::library, 1000 + wait}, {Packer::cached, 700 + wait}});
+    }
+    right += trial.choice() == Packer::cached;
+  }
+  EXPECT_GE(right, 190);
+}
+
+/// Who takes which turn must not follow a period of the program: here each second message waits.
+TEST(PackTrial, AProgramWithAPeriodChangesNothing) {
+  int wrong = 0;
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    PackTrial trial(Packer::library, false, message_rules, seed);
+    for (int i = 0; i < first_messages; ++i) {
+      const double time = i % 2 == 0 ? 1000 : 1100;
+      call(trial, {{Packer::library, time}, {Packer::cached, 0.7 * time}});
+    }
+    wrong += trial.choice() != Packer::cached;
+  }
+  EXPECT_EQ(wrong, 0);
+}
+
+/// Two sides try their candidates at the same time. What one side chooses also takes the other
+/// side's time.
+TEST(PackTrial, BothSidesOfAMessageMayTry) {
+  int right = 0;
+  for (std::uint32_t seed = 1; seed <= 200; ++seed) {
+    PackTrial sender(Packer::library, false, message_rules, 2 * seed);
+    PackTrial receiver(Packer::library, false, message_rules, 2 * seed + 1);
+    for (int i = 0; i < first_messages; ++i) {
+      const auto out = sender.next(), in = receiver.next();
+      const double sends = out.packer == Packer::library ? 1000 : 600;   // the sender should pack
+      const double receives = in.packer == Packer::library ? 500 : 800;  // the MPI should unpack
+      if (out.measured) sender.took(out, sends + 0.5 * receives);
+      if (in.measured) receiver.took(in, receives + 0.5 * sends);
+    }
+    right += sender.choice() == Packer::cached && receiver.choice() == Packer::library;
+  }
+  EXPECT_GE(right, 190);
 }
 
 TEST(PackTrial, ManyThreads) {

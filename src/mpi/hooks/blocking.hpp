@@ -26,7 +26,7 @@ template <class Fn, class Count>
 
 template <class Fn, class Count>
 int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  if (goes_straight_through(plan::Operation::send, buf, count, datatype) && !channel_counts_send(comm, dest, tag))
+  if (goes_straight_through(hook, operation_of(hook), buf, count, datatype) && !channel_counts_send(comm, dest, tag))
     return next(buf, count, datatype, dest, tag, comm);
   return send_by_way(hook, next, buf, count, datatype, dest, tag, comm);
 }
@@ -43,7 +43,7 @@ template <class Fn, class Count>
 template <class Fn, class Count>
 int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
             MPI_Status* status) {
-  if (goes_straight_through(plan::Operation::receive, buf, count, datatype) &&
+  if (goes_straight_through(hook, plan::Operation::receive, buf, count, datatype) &&
       !channel_counts_receive(comm, source, tag))
     return next(buf, count, datatype, source, tag, comm, status);
   return receive_by_way(hook, next, buf, count, datatype, source, tag, comm, status);
@@ -100,8 +100,8 @@ template <class Fn, class Count>
 int sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
              void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
              MPI_Status* status) {
-  if (goes_straight_through(plan::Operation::send, sendbuf, sendcount, sendtype) &&
-      goes_straight_through(plan::Operation::receive, recvbuf, recvcount, recvtype) &&
+  if (goes_straight_through(hook, plan::Operation::send, sendbuf, sendcount, sendtype) &&
+      goes_straight_through(hook, plan::Operation::receive, recvbuf, recvcount, recvtype) &&
       !channel_counts_send(comm, dest, sendtag) && !channel_counts_receive(comm, source, recvtag))
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                 status);

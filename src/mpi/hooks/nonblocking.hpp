@@ -8,9 +8,9 @@
 namespace dunnage::mpi {
 
 /// Nothing of ours in this call, nor behind any request.
-inline bool goes_straight_through_with_request(plan::Operation operation, const void* buffer, std::int64_t count,
-                                               MPI_Datatype type) {
-  return goes_straight_through(operation, buffer, count, type) && process->requests.empty();
+inline bool goes_straight_through_with_request(Hook hook, plan::Operation operation, const void* buffer,
+                                               std::int64_t count, MPI_Datatype type) {
+  return goes_straight_through(hook, operation, buffer, count, type) && process->requests.empty();
 }
 
 template <class Fn, class Count>
@@ -24,7 +24,7 @@ template <class Fn, class Count>
 template <class Fn, class Count>
 int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
           MPI_Request* request) {
-  if (goes_straight_through_with_request(plan::Operation::send, buf, count, datatype) &&
+  if (goes_straight_through_with_request(hook, plan::Operation::send, buf, count, datatype) &&
       !channel_counts_send(comm, dest, tag))
     return next(buf, count, datatype, dest, tag, comm, request);
   return isend_by_way(hook, next, buf, count, datatype, dest, tag, comm, request);
@@ -41,7 +41,7 @@ template <class Fn, class Count>
 template <class Fn, class Count>
 int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
              MPI_Request* request) {
-  if (goes_straight_through_with_request(plan::Operation::receive, buf, count, datatype) &&
+  if (goes_straight_through_with_request(hook, plan::Operation::receive, buf, count, datatype) &&
       !channel_counts_receive(comm, source, tag))
     return next(buf, count, datatype, source, tag, comm, request);
   return ireceive_by_way(hook, next, buf, count, datatype, source, tag, comm, request, false);

@@ -70,7 +70,7 @@ template <class Fn, class Count>
 template <class Fn, class Count>
 int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,
          Count* position, MPI_Comm comm) {
-  const bool straight = goes_straight_through(plan::Operation::pack, incount, datatype);
+  const bool straight = goes_straight_through(hook, plan::Operation::pack, incount, datatype);
   if (straight && surely_host(inbuf) && surely_host(outbuf))
     return next(inbuf, incount, datatype, outbuf, outsize, position, comm);
   if (const auto done = gpu_packing(hook, true, inbuf, incount, datatype, outbuf, outsize, position, comm))
@@ -82,7 +82,7 @@ int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype data
 template <class Fn, class Count>
 int unpack(Hook hook, Fn next, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
            MPI_Datatype datatype, MPI_Comm comm) {
-  const bool straight = goes_straight_through(plan::Operation::unpack, outcount, datatype);
+  const bool straight = goes_straight_through(hook, plan::Operation::unpack, outcount, datatype);
   if (straight && surely_host(inbuf) && surely_host(outbuf))
     return next(inbuf, insize, position, outbuf, outcount, datatype, comm);
   if (const auto done = gpu_packing(hook, false, outbuf, outcount, datatype, inbuf, insize, position, comm))

@@ -5,18 +5,33 @@
 namespace dunnage::mpi {
 namespace {
 
+using plan::is_message;
 using plan::Operation;
 using plan::Reason;
-
-constexpr bool is_message(Operation operation) {
-  return operation != Operation::pack && operation != Operation::unpack;
-}
 
 /// The most bytes of device data that a datatype of two blocks holds.
 constexpr std::int64_t most_of_device = 2 * (std::int64_t{std::numeric_limits<int>::max()} - memory::Parcel::gap);
 
-Reason decide(Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type, std::int64_t most,
-              int peer, MPI_Comm comm, Accepted& accepted) {
+/// Who packs a message of host memory: a trial says it, or the model. Fills what the trial needs.
+Reason choose_message(Hook hook, const Variant& variant, Operation operation, int peer, MPI_Comm comm,
+                      Accepted& accepted) {
+  auto* trial = variant.trial(operation);
+  const auto by_model = [&] { return variant.choice(operation, peers_of(peer, comm)); };
+  const auto of = [](plan::Packer packer) {
+    return packer == plan::Packer::library ? Reason::tried : Reason::accelerated;
+  };
+  if (!trial) return by_model();
+  const auto& costs = process->model.message(plan::Peers::same_host);
+  if (!tells_time(hook, variant.program->size(), costs.eager_limit))
+    return trial->settled() ? of(trial->choice()) : by_model();
+  accepted.trial = trial;
+  accepted.turn = trial->next();
+  if (accepted.turn.measured) accepted.start = std::chrono::steady_clock::now();
+  return of(accepted.turn.packer);
+}
+
+Reason decide(Hook hook, Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
+              std::int64_t most, int peer, MPI_Comm comm, Accepted& accepted) {
   const auto* known = known_type(type);
   const bool message = is_message(operation);
   if (message && process->settings.force != base::Force::never)
@@ -39,8 +54,13 @@ Reason decide(Operation operation, const void* buffer, std::int64_t count, MPI_D
   if (process->settings.force == base::Force::never) return Reason::never;
   if (beyond_us(static_cast<const char*>(buffer) + known->layout().data.offset)) return Reason::no_kernels;
   const auto take = [&](const Variant& variant) {
-    accepted.trial = variant.trial(operation);
-    const auto choice = accepted.trial ? Reason::accelerated : variant.choice(operation, peers_of(peer, comm));
+    Reason choice;
+    if (message)
+      choice = choose_message(hook, variant, operation, peer, comm, accepted);
+    else if ((accepted.trial = variant.trial(operation)))
+      choice = Reason::accelerated;
+    else
+      choice = variant.choice(operation, plan::Peers::same_host);
     if (choice == Reason::accelerated) accepted.buffer = memory::Buffer(variant.program, buffer);
     return choice;
   };
@@ -55,7 +75,7 @@ Accepted accept(Hook hook, Operation operation, const void* buffer, std::int64_t
   Accepted accepted;
   Reason reason;
   try {
-    reason = decide(operation, buffer, count, type, most, peer, comm, accepted);
+    reason = decide(hook, operation, buffer, count, type, most, peer, comm, accepted);
   } catch (const type::SpecError&) {
     reason = Reason::too_large;
   } catch (const device::Error&) {

@@ -2,6 +2,7 @@
 // packed by us, and if not, why.
 #pragma once
 
+#include <chrono>
 #include <limits>
 
 #include "device/surely_host.hpp"
@@ -16,17 +17,49 @@ using device::surely_host;
 /// A buffer that we pack. False if the call was declined; the reason has then been counted.
 struct Accepted {
   memory::Buffer buffer;
-  plan::PackTrial* trial = nullptr;  // of a packing call: says who packs, we or the MPI
+  plan::PackTrial* trial = nullptr;  // says who packs, we or the MPI; of a message only if it is measured
   bool passed = false;               // the MPI reaches GPUs: it is given the data there, packed
   int error = MPI_SUCCESS;  // set if the MPI cannot be given the data either, since the host does not reach them
   explicit operator bool() const { return static_cast<bool>(buffer); }
   std::int64_t bytes() const { return buffer.size(); }
+
+  // Of a message that a trial measures, whoever packs it:
+  plan::PackTrial::Turn turn{};
+  std::chrono::steady_clock::time_point start;
+  /// The call has ended with this code.
+  void ended(int code) const {
+    if (!trial || !turn.measured || code != MPI_SUCCESS) return;
+    const std::chrono::duration<double, std::nano> time = std::chrono::steady_clock::now() - start;
+    trial->took(turn, time.count());
+  }
+  /// Neither who packs nor how long it takes is what the trial wants to know.
+  void leave_trial() { trial = nullptr; }
 };
+
+/// Whether the time of a call tells how long its message takes this side. A nonblocking send is over
+/// when it returns if the message is so short that the MPI buffers it.
+constexpr bool tells_time(Hook hook, std::int64_t bytes, std::int64_t eager_limit) {
+  switch (hook) {
+    case Hook::MPI_Send:
+    case Hook::MPI_Send_c:
+    case Hook::MPI_Bsend:
+    case Hook::MPI_Bsend_c:
+    case Hook::MPI_Ssend:
+    case Hook::MPI_Ssend_c:
+    case Hook::MPI_Rsend:
+    case Hook::MPI_Rsend_c:
+    case Hook::MPI_Recv:
+    case Hook::MPI_Recv_c: return true;
+    case Hook::MPI_Isend:
+    case Hook::MPI_Isend_c: return bytes <= eager_limit;
+    default: return false;
+  }
+}
 
 /// Whether a call goes to the MPI at once: contiguous data, or data known to bring no gain, and
 /// nothing else for us to do. Every handler asks this first. The rest of a handler stands in a
 /// function of its own, so that the short way needs no stack frame.
-inline bool goes_straight_through(plan::Operation operation, std::int64_t count, MPI_Datatype type) {
+inline bool goes_straight_through(Hook hook, plan::Operation operation, std::int64_t count, MPI_Datatype type) {
   if (process->attention.load(std::memory_order_relaxed)) return false;
   const auto* known = known_type(type);
   std::int64_t bytes = 0;
@@ -34,14 +67,17 @@ inline bool goes_straight_through(plan::Operation operation, std::int64_t count,
   if (known->reason() == plan::Reason::contiguous) return known->bytes() != 0 || !announcements_possible();
   const auto* variant = known->find(count);
   if (!variant) return false;
-  if (variant->declines(operation)) return true;
   auto* trial = variant->trial(operation);
-  return trial && trial->leaves_to_library();
+  if (!trial) return variant->declines(operation);
+  if (!plan::is_message(operation) ||
+      tells_time(hook, bytes, process->model.message(plan::Peers::same_host).eager_limit))
+    return trial->leaves_to_library();
+  return trial->settled() ? trial->choice() == plan::Packer::library : variant->declines(operation);
 }
 /// For a message's buffer, which the host must be able to reach.
-inline bool goes_straight_through(plan::Operation operation, const void* buffer, std::int64_t count,
+inline bool goes_straight_through(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count,
                                   MPI_Datatype type) {
-  return goes_straight_through(operation, count, type) && surely_host(buffer);
+  return goes_straight_through(hook, operation, count, type) && surely_host(buffer);
 }
 
 /// What a sending call is to the plan.

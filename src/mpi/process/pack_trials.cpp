@@ -4,38 +4,66 @@
 #include <bit>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/format.hpp"
 #include "pack/cpu/program.hpp"
 
 namespace dunnage::mpi {
+namespace {
 
-plan::PackTrial* PackTrials::of(const pack::Program& program, bool mixed, plan::Operation operation,
-                                const plan::Model& model) {
+using plan::Operation;
+using plan::Packer;
+
+/// Ranks that start together must not try their candidates in one order.
+std::uint32_t seed(std::uint32_t trial) { return trial + 7919 * static_cast<std::uint32_t>(getpid()); }
+
+std::unique_ptr<plan::PackTrial> trial_of(const plan::Shape& shape, Operation operation, const plan::Model& model,
+                                          std::uint32_t number) {
+  const bool message = plan::is_message(operation);
+  if (!plan::may_pack(model, shape, operation)) return nullptr;
+  // A message's staging memory has no choice of stores.
+  const bool may_stream = shape.streamed && !message;
+  const bool accelerated = plan::choose(model, shape, operation) == plan::Reason::accelerated;
+  const auto predicted = !accelerated ? Packer::library : may_stream ? Packer::streamed : Packer::cached;
+  return std::make_unique<plan::PackTrial>(predicted, may_stream, message ? plan::message_rules : plan::packing_rules,
+                                           seed(number));
+}
+
+}  // namespace
+
+PackTrials::Trials PackTrials::of(const pack::Program& program, bool mixed, bool messages, const plan::Model& model) {
   const auto size = program.size(), blocks = std::max<std::int64_t>(program.blocks(), 1);
-  if (size == 0) return nullptr;
+  if (size == 0) return {};
   const auto width = [](std::int64_t n) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))); };
-  Kind kind{operation, program.kernel(), size / blocks, width(size - 1), width(program.span() / size), mixed};
+  Kind kind{program.kernel(), size / blocks, width(size - 1), width(program.span() / size), mixed};
   const std::lock_guard lock(mutex_);
-  if (const auto found = kinds_.find(kind); found != kinds_.end()) return found->second;
-  if (trials_.size() == most) return nullptr;
-  const bool streamed = program.stores() == pack::Stores::streamed;
-  const plan::Shape shape{size, program.blocks(), streamed, mixed};
-  const auto predicted = plan::choose(model, shape, operation) != plan::Reason::accelerated ? plan::Packer::library
-                         : streamed                                                         ? plan::Packer::streamed
-                                                                                            : plan::Packer::cached;
-  auto& made = trials_.emplace_back(std::piecewise_construct, std::tuple(kind), std::tuple(predicted, streamed));
-  kinds_.emplace(std::move(kind), &made.second);
-  return &made.second;
+  auto found = kinds_.find(kind);
+  if (found == kinds_.end()) {
+    if (kinds_.size() == most) return {};
+    const plan::Shape shape{size, program.blocks(), program.stores() == pack::Stores::streamed, mixed};
+    found = kinds_.emplace(std::move(kind), Owned{}).first;
+    for (std::size_t i = 0; i < plan::operations; ++i)
+      if (const auto operation = static_cast<Operation>(i); messages || !plan::is_message(operation))
+        found->second[i] = trial_of(shape, operation, model, ++made_);
+  }
+  Trials trials;
+  std::ranges::transform(found->second, trials.begin(), [](const auto& owned) { return owned.get(); });
+  return trials;
 }
 
 std::vector<PackTrials::Told> PackTrials::told() const {
   const std::lock_guard lock(mutex_);
   std::vector<Told> all;
-  for (const auto& [kind, trial] : trials_)
-    all.push_back({fmt::format("up to {}, blocks of {}, {}", base::format_bytes(std::uint64_t{1} << kind.size),
-                               base::format_bytes(static_cast<std::uint64_t>(kind.block)), kind.kernel),
-                   kind.operation, trial.found()});
+  for (const auto& [kind, trials] : kinds_)
+    for (std::size_t i = 0; i < plan::operations; ++i) {
+      if (!trials[i]) continue;
+      const auto found = trials[i]->found();
+      if (std::ranges::all_of(found.nanoseconds, [](double time) { return time == 0; })) continue;
+      all.push_back({fmt::format("up to {}, blocks of {}, {}", base::format_bytes(std::uint64_t{1} << kind.size),
+                                 base::format_bytes(static_cast<std::uint64_t>(kind.block)), kind.kernel),
+                     static_cast<Operation>(i), found});
+    }
   return all;
 }
 

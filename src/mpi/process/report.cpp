@@ -68,7 +68,7 @@ nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
     nlohmann::ordered_json times = nlohmann::ordered_json::object();
     for (std::size_t p = 0; p < plan::packers; ++p)
       if (found.nanoseconds[p] > 0) times[std::string(plan::packer_text[p])] = 1e-9 * found.nanoseconds[p];
-    report["trials"].push_back({{"call", operation == plan::Operation::pack ? "pack" : "unpack"},
+    report["trials"].push_back({{"call", plan::text(operation)},
                                 {"data", data},
                                 {"choice", plan::text(found.choice)},
                                 {"over", found.settled},

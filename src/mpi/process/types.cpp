@@ -166,22 +166,19 @@ Variant KnownType::plan(std::int64_t count) const {
   const auto program = std::make_shared<const pack::Program>(layout_, count);
   Variant made{count, program, {}, {}, {}, false, variants_.load(std::memory_order_acquire)};
   const plan::Shape shape{program->size(), program->blocks(), program->stores() == pack::Stores::streamed, mixed_};
+  const std::size_t classes = process->several_hosts ? plan::peer_classes : 1;
   for (std::size_t i = 0; i < plan::operations; ++i) {
     for (std::size_t peers = 0; peers < plan::peer_classes; ++peers)
       made.choices[peers][i] =
           process->settings.force == base::Force::always
               ? Reason::accelerated
               : plan::choose(process->model, shape, static_cast<plan::Operation>(i), static_cast<plan::Peers>(peers));
-    const auto classes = process->several_hosts ? plan::peer_classes : 1;
-    made.declined[i] = std::none_of(made.choices.begin(), made.choices.begin() + classes,
+    made.declined[i] = std::none_of(made.choices.begin(), made.choices.begin() + static_cast<std::ptrdiff_t>(classes),
                                     [&](const auto& c) { return c[i] == Reason::accelerated; });
   }
+  // What a message between hosts takes depends on its peer, and the trials do not tell peers apart.
   if (process->settings.trials && process->settings.force == base::Force::automatic)
-    for (const auto operation : {plan::Operation::pack, plan::Operation::unpack}) {
-      const auto i = static_cast<std::size_t>(operation);
-      made.trials[i] = process->pack_trials.of(*program, mixed_, operation, process->model);
-      if (made.trials[i]) made.declined[i] = false;
-    }
+    made.trials = process->pack_trials.of(*program, mixed_, !process->several_hosts, process->model);
   made.ticket = process->settings.tickets == base::Tickets::always || plan::choose_ticket(process->model, shape);
   if (variant_count_.load(std::memory_order_relaxed) < most_variants) {
     variant_count_.fetch_add(1, std::memory_order_relaxed);

@@ -24,17 +24,15 @@ struct Variant {
   std::shared_ptr<const pack::Program> program;
   using Choices = std::array<plan::Reason, plan::operations>;  // by plan::Operation; as DUNNAGE_FORCE has it
   std::array<Choices, plan::peer_classes> choices;             // by plan::Peers
-  std::array<bool, plan::operations> declined;                 // whoever the peer is
-  std::array<plan::PackTrial*, 2> trials;                      // of pack and unpack
+  std::array<bool, plan::operations> declined;                 // by the model, whoever the peer is
+  PackTrials::Trials trials;                                   // by plan::Operation
   bool ticket;  // whether a message is sent by ticket where that is possible
   plan::Reason choice(plan::Operation operation, plan::Peers peers) const {
     return choices[static_cast<std::size_t>(peers)][static_cast<std::size_t>(operation)];
   }
   bool declines(plan::Operation operation) const { return declined[static_cast<std::size_t>(operation)]; }
-  /// Finds out who packs, in the program's own calls. Null for messages, and without trials.
-  plan::PackTrial* trial(plan::Operation operation) const {
-    return operation == plan::Operation::pack ? trials[0] : operation == plan::Operation::unpack ? trials[1] : nullptr;
-  }
+  /// Finds out who packs, in the program's own calls. Null without trials.
+  plan::PackTrial* trial(plan::Operation operation) const { return trials[static_cast<std::size_t>(operation)]; }
   const Variant* next;
 };
 

@@ -97,6 +97,7 @@ memory::Parcel stage(const ReceiveCall& call, Accepted& accepted) {
   process->count(call.hook, plan::Reason::no_memory);
   if (accepted.buffer.device()) accepted.error = MPI_ERR_NO_MEM;
   accepted.buffer = {};
+  accepted.leave_trial();
   return {};
 }
 
@@ -348,16 +349,21 @@ int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
   StatusOr status(users);
   EndOf end(posting.get(), *status);
   if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
+  const auto told = [&](int code) {
+    accepted.ended(code);
+    return code;
+  };
   if (!accepted) {
-    if (!announcements_possible()) return take(call.buffer, call.count, call.type, users);
+    if (!announcements_possible()) return told(take(call.buffer, call.count, call.type, users));
     const int rc = end(take(call.buffer, call.count, call.type, status.get()));
     if (rc != MPI_SUCCESS || call.source == MPI_PROC_NULL) return rc;
-    return settle_in_place(call.buffer, call.count, call.type, *status.get(), call.comm, posting.get());
+    return told(settle_in_place(call.buffer, call.count, call.type, *status.get(), call.comm, posting.get()));
   }
   const Accelerated counted(call.hook, accepted.bytes());
   const Shown shown(parcel);
   const int rc = end(take(shown.data(), shown.count(), shown.type(), status.get()));
-  return rc == MPI_SUCCESS ? settle_staged(parcel, accepted.buffer, *status.get(), call.comm, posting.get()) : rc;
+  if (rc != MPI_SUCCESS) return rc;
+  return told(settle_staged(parcel, accepted.buffer, *status.get(), call.comm, posting.get()));
 }
 
 int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request, Begin begin) {

@@ -164,6 +164,7 @@ Staged stage(const SendCall& call, const std::optional<Outbound>& message) {
   if (!part && !accepted.buffer.packer()) {
     process->count(call.hook, Reason::too_much_waits);
     accepted.buffer = {};
+    accepted.leave_trial();
     return staged;
   }
   const bool in_device = accepted.passed && operation != Operation::buffered_send;  // the host copies buffered sends
@@ -175,6 +176,7 @@ Staged stage(const SendCall& call, const std::optional<Outbound>& message) {
   process->count(call.hook, Reason::no_memory);
   if (accepted.buffer.device()) accepted.error = MPI_ERR_NO_MEM;
   accepted.buffer = {};
+  accepted.leave_trial();
   return staged;
 }
 
@@ -381,11 +383,16 @@ int send(const SendCall& call, Carry carry) {
   if (buffered) avoid_length(call.count, call.type, call.dest, call.comm);
   const auto [accepted, parcel] = stage(call, message);
   if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
-  if (!accepted) return carry(call.buffer, call.count, call.type);
+  const auto carried = [&, &accepted = accepted](const void* data, std::int64_t count, MPI_Datatype type) {
+    const int code = carry(data, count, type);
+    accepted.ended(code);
+    return code;
+  };
+  if (!accepted) return carried(call.buffer, call.count, call.type);
   const Accelerated counted(call.hook, accepted.bytes());
   if (const int code = gather(parcel, accepted.buffer); code != MPI_SUCCESS) return raise(call.comm, code);
   const Shown shown(parcel);
-  return carry(shown.data(), shown.count(), shown.type());
+  return carried(shown.data(), shown.count(), shown.type());
 }
 
 int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
@@ -435,6 +442,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   if (!accepted) {
     const int rc = carry(call.buffer, call.count, call.type);
     forget_request(rc, request);
+    accepted.ended(rc);
     return rc;
   }
   const Accelerated counted(call.hook, accepted.bytes());
@@ -443,6 +451,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   const int rc = carry(shown.data(), shown.count(), shown.type());
   if (rc == MPI_SUCCESS)
     attach(*request, std::make_unique<SendRequest>(call, accepted.buffer, std::move(parcel), std::nullopt));
+  accepted.ended(rc);
   return rc;
 }
 
