@@ -32,8 +32,8 @@ PackTrial::Candidate* PackTrial::find(Packer packer) {
   return found == candidates_.end() ? nullptr : &*found;
 }
 
-/// Each round begins with another candidate, or is in random order: what one candidate leaves in the
-/// caches may help the next one.
+/// Each round begins with another candidate, or is in random order. What one candidate leaves in
+/// the caches may help the next one.
 void PackTrial::begin_round() {
   const auto n = candidates_.size();
   for (std::size_t i = n; i-- > 0;) {

@@ -17,7 +17,8 @@ using device::surely_host;
 /// A buffer that we pack. False if the call was declined; the reason has then been counted.
 struct Accepted {
   memory::Buffer buffer;
-  plan::PackTrial* trial = nullptr;  // says who packs, we or the MPI; of a message only if it is measured
+  /// Says who packs, we or the MPI. A message has one only if the trial may measure it.
+  plan::PackTrial* trial = nullptr;
   bool passed = false;               // the MPI reaches GPUs: it is given the data there, packed
   int error = MPI_SUCCESS;  // set if the MPI cannot be given the data either, since the host does not reach them
   explicit operator bool() const { return static_cast<bool>(buffer); }
@@ -36,8 +37,8 @@ struct Accepted {
   void leave_trial() { trial = nullptr; }
 };
 
-/// Whether the time of a call tells how long its message takes this side. A nonblocking send is over
-/// when it returns if the message is so short that the MPI buffers it.
+/// Whether the time of a call tells how long its message takes this side. A nonblocking send is
+/// over when it returns if the message is so short that the MPI buffers it.
 constexpr bool tells_time(Hook hook, std::int64_t bytes, std::int64_t eager_limit) {
   switch (hook) {
     case Hook::MPI_Send:

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <list>
 #include <map>
 #include <memory>
+#include <thread>
 #include <unordered_map>
 
 namespace fake {
@@ -54,6 +56,7 @@ struct State {
   std::vector<int> errors;
   MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;  // of MPI_COMM_WORLD
   const void* last_buffer = nullptr;
+  const void* last_receive_buffer = nullptr;
   std::int64_t last_bytes = 0;
 };
 State* state = new State;
@@ -225,9 +228,17 @@ int end_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
 
 // --- Functions of the MPI: sends and receives ----------------------------------------------------
 
+void be_slow(MPI_Datatype type) {
+  const auto& t = type_of(type);
+  const bool contiguous = t.size == t.extent;
+  if (habits.slow == (contiguous ? Habits::Slow::contiguous : Habits::Slow::strided))
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+
 int isend(const char* function, bool synchronous, const void* buffer, int count, MPI_Datatype type, int dest, int tag,
           MPI_Comm comm, MPI_Request* request) {
   if (const int fault = enter(function); fault != MPI_SUCCESS) return fault;
+  be_slow(type);
   auto operation = make(true, buffer, count, type, dest, tag, comm);
   operation->synchronous = synchronous;
   return begin(operation, request);
@@ -269,6 +280,8 @@ FAKE_SENDS(Bsend, Ibsend, Bsend_init, false)
 
 int Recv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   FAKE_ENTER(Recv);
+  be_slow(type);
+  state->last_receive_buffer = buffer;
   MPI_Request request;
   begin(make(false, buffer, count, type, source, tag, comm), &request);
   return wait("Recv", &request, status);
@@ -701,6 +714,7 @@ std::vector<Message> taken_by(int dest) {
 void fail(const std::string& function, int code) { state->faults[function] = code; }
 int calls(const std::string& function) { return state->calls[function]; }
 const void* last_send_buffer() { return state->last_buffer; }
+const void* last_receive_buffer() { return state->last_receive_buffer; }
 std::int64_t last_send_bytes() { return state->last_bytes; }
 bool errors_are_fatal() { return state->handler == MPI_ERRORS_ARE_FATAL; }
 std::vector<int> errors() { return std::exchange(state->errors, {}); }

@@ -25,6 +25,8 @@ struct Habits {
   bool forgets_ended_persistent = false;
   /// Sends to other ranks complete when the test takes their messages.
   bool sends_wait = false;
+  /// Send, Isend, Bsend and Recv take 2 ms longer with such data.
+  enum class Slow { none, strided, contiguous } slow = Slow::none;
 };
 extern Habits habits;
 
@@ -52,6 +54,7 @@ void fail(const std::string& function, int code);
 int calls(const std::string& function);
 /// The buffer and bytes that the MPI was given for the last message that was sent.
 const void* last_send_buffer();
+const void* last_receive_buffer();  // of MPI_Recv
 std::int64_t last_send_bytes();
 /// Whether MPI_COMM_WORLD has its first error handler.
 bool errors_are_fatal();
