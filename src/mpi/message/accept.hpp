@@ -19,7 +19,7 @@ struct Accepted {
   memory::Buffer buffer;
   /// Says who packs, we or the MPI. A message has one only if the trial may measure it.
   plan::PackTrial* trial = nullptr;
-  bool passed = false;               // the MPI reaches GPUs: it is given the data there, packed
+  bool passed = false;      // the MPI reaches GPUs: it is given the data there, packed
   int error = MPI_SUCCESS;  // set if the MPI cannot be given the data either, since the host does not reach them
   explicit operator bool() const { return static_cast<bool>(buffer); }
   std::int64_t bytes() const { return buffer.size(); }
