@@ -1,15 +1,12 @@
-# Highway as the target hwy::hwy. Before 1.0.3 (Ubuntu 22.04 has 0.16) it came without files for
-# CMake.
-find_package(hwy QUIET)
-if(NOT TARGET hwy::hwy)
-  find_path(DUNNAGE_HWY_INCLUDE hwy/highway.h REQUIRED)
-  find_library(DUNNAGE_HWY_LIBRARY hwy REQUIRED)
-  file(REAL_PATH "${DUNNAGE_HWY_LIBRARY}" library)
-  string(REGEX MATCH "libhwy[.]so[.][0-9]+" soname "${library}")
-  add_library(hwy::hwy SHARED IMPORTED)
-  set_target_properties(hwy::hwy PROPERTIES
-    IMPORTED_LOCATION "${library}"
-    IMPORTED_SONAME "${soname}"
-    INTERFACE_COMPILE_DEFINITIONS HWY_SHARED_DEFINE
-    INTERFACE_INCLUDE_DIRECTORIES "${DUNNAGE_HWY_INCLUDE}")
+# Highway's headers as the target hwy_headers. Its library is not needed: src/pack/cpu/targets.cpp
+# stands in for it.
+find_path(DUNNAGE_HWY_INCLUDE hwy/highway.h REQUIRED)
+file(STRINGS "${DUNNAGE_HWY_INCLUDE}/hwy/base.h" major REGEX "define HWY_MAJOR ")
+if(NOT major)
+  file(STRINGS "${DUNNAGE_HWY_INCLUDE}/hwy/highway.h" major REGEX "define HWY_MAJOR ")
 endif()
+if(NOT major MATCHES "HWY_MAJOR [1-9]")
+  message(FATAL_ERROR "Highway in ${DUNNAGE_HWY_INCLUDE} is too old: install version 1.0 or later")
+endif()
+add_library(hwy_headers INTERFACE)
+target_include_directories(hwy_headers SYSTEM INTERFACE "${DUNNAGE_HWY_INCLUDE}")

@@ -51,12 +51,6 @@ if(DUNNAGE_BENCH)
   endforeach()
 endif()
 
-# Highway comes along: where Dunnage runs, nobody need have installed it.
-get_target_property(type hwy::hwy TYPE)
-if(NOT type STREQUAL "STATIC_LIBRARY")
-  install(FILES "$<TARGET_FILE:hwy::hwy>" DESTINATION lib/dunnage RENAME "$<TARGET_SONAME_FILE_NAME:hwy::hwy>")
-endif()
-
 install(DIRECTORY python/ DESTINATION share/dunnage/python
         FILES_MATCHING PATTERN "*.py" PATTERN "requirements.txt" PATTERN "__pycache__" EXCLUDE)
 

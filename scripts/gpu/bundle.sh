@@ -35,7 +35,7 @@ trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree"/{bin,lib/dunnage/sim,wheels,site,demo}
 cp "$build/bin/dunnage" "$tree/bin/"
 cp "$build/lib/libdunnage.so" "$tree/lib/"
-cp -L "$build"/lib/dunnage/libdunnage-{openmpi,mpich}.so "$build"/lib/dunnage/{dunnage-kernels.fatbin,libhwy.so.1} "$tree/lib/dunnage/"
+cp -L "$build"/lib/dunnage/libdunnage-{openmpi,mpich}.so "$build"/lib/dunnage/dunnage-kernels.fatbin "$tree/lib/dunnage/"
 find "$build/lib/dunnage" -maxdepth 1 -name 'mark-*.so' -exec cp {} "$tree/lib/dunnage/" \;
 cp -L "$build"/lib/dunnage/sim/{libcuda.so.1,libdunnage-kernels-sim.so} "$tree/lib/dunnage/sim/"
 for mpi in openmpi openmpi5 mpich5 impi; do

@@ -2,7 +2,7 @@
 # scripts/gpu/pack.sh [OPTIONS OF dunnage bench]: the pack benchmark on a machine with a GPU, in one
 # go, from a checkout with
 #
-#   build/lib/libdunnage.so  build/lib/dunnage/{libdunnage-openmpi.so,dunnage-kernels.fatbin,libhwy.so.1}
+#   build/lib/libdunnage.so  build/lib/dunnage/{libdunnage-openmpi.so,dunnage-kernels.fatbin}
 #   build/mpi/openmpi/bench_pack_device
 #
 # as built on another machine; what is missing is built here, where CMake finds what it needs. Needs

@@ -100,13 +100,13 @@ def test_tool_finds_its_parts(prefix, dunnage):
 
 
 def test_brings_what_it_needs(prefix, build):
-    """No installed file is linked against the build folder, and Highway is the bundled one."""
+    """No installed file is linked against the build folder, nor against Highway's library, which is
+    slow to load."""
     for file in [prefix / "bin" / "dunnage", *pathlib.Path(prefix / "lib").rglob("*.so")]:
         assert str(build) not in output("readelf", "-d", file), file
         for line in output("ldd", file).splitlines():
             assert "not found" not in line, f"{file}: {line}"
-            if "libhwy" in line:
-                assert f"{prefix}/" in os.path.normpath(line.split("=>")[1].split()[0]) + "/", f"{file}: {line}"
+            assert "libhwy" not in line, file
 
 
 def library_paths(file):
