@@ -50,6 +50,7 @@ install: build
 
 docs: setup
 	.venv/bin/python generate/settings.py api/settings.toml --docs docs/reference/settings.md
+	.venv/bin/python generate/reasons.py docs/reference/report.md
 
 compatibility:
 	.venv/bin/python scripts/compatibility.py

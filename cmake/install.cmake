@@ -52,7 +52,7 @@ if(DUNNAGE_BENCH)
 endif()
 
 install(DIRECTORY python/ DESTINATION share/dunnage/python
-        FILES_MATCHING PATTERN "*.py" PATTERN "requirements.txt" PATTERN "__pycache__" EXCLUDE)
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.css" PATTERN "requirements.txt" PATTERN "__pycache__" EXCLUDE)
 
 install(DIRECTORY bench/experiments DESTINATION share/dunnage)
 install(PROGRAMS scripts/two-hosts.sh DESTINATION libexec/dunnage)

@@ -1,1 +1,1 @@
-"""The Python part of Dunnage: `dunnage bench` and `dunnage tune`."""
+"""The Python part of Dunnage: `dunnage bench`, `dunnage report` and `dunnage tune`."""

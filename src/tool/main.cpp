@@ -25,7 +25,8 @@ namespace {
 // begin at the first word that is not an option, or after `--`. For the other commands they are all
 // words.
 Words cut_tail(Words& words) {
-  if (words.empty() || (words[0] != "run" && words[0] != "bench" && words[0] != "tune")) return {};
+  constexpr std::string_view tailed[] = {"run", "bench", "report", "tune"};
+  if (words.empty() || !std::ranges::count(tailed, words[0])) return {};
   auto start = words.begin() + 1;
   if (words[0] == "run")
     start = std::find_if(start, words.end(), [](auto& w) { return w == "--" || !w.starts_with("-"); });
@@ -99,6 +100,9 @@ int parse_and_run(Words words) {
 
   app.add_subcommand("bench", "Run benchmarks; `dunnage bench --help` lists them")->callback([&] {
     status = tool::run_module("dunnage.bench", run_options.command);
+  });
+  app.add_subcommand("report", "Make a page and a short text from reports; `dunnage report --help`")->callback([&] {
+    status = tool::run_module("dunnage.report", run_options.command);
   });
   const char* tune = "Measure what packing and messages cost here, for better choices; `dunnage tune --help`";
   app.add_subcommand("tune", tune)->callback([&] { status = tool::run_module("dunnage.tune", run_options.command); });

@@ -1,5 +1,4 @@
-// dunnage bench and dunnage tune: the Python package runs them, because they start programs under
-// MPIs.
+// dunnage bench, report and tune: the Python package runs them.
 #pragma once
 
 #include <string>

@@ -9,3 +9,25 @@ def size(number: int) -> str:
         if number >= unit and number % unit == 0:
             return f"{number // unit} {name}"
     return f"{number} B"
+
+
+def amount(number: float) -> str:
+    """Formats a number of bytes to three digits, for example as 1.46 KiB."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if number < 1024:
+            return f"{_three_digits(number)} {unit}"
+        number /= 1024
+    return f"{_three_digits(number)} TiB"
+
+
+def duration(seconds: float) -> str:
+    """Formats a time to three digits, for example as 12.5 us."""
+    for unit, name in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= unit:
+            return f"{_three_digits(seconds / unit)} {name}"
+    return f"{_three_digits(seconds / 1e-9)} ns" if seconds > 0 else "0 s"
+
+
+def _three_digits(value: float) -> str:
+    """Returns the number without an exponent."""
+    return f"{value:.3g}" if value < 999.5 else f"{value:.0f}"

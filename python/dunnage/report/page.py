@@ -1,0 +1,154 @@
+"""The page of one or several reports: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+from xml.etree.ElementTree import Element
+
+from ..bench import machine
+from ..bench.units import amount, duration
+from .advice import advice
+from .markup import document, spans, tag
+from .reports import THE_MPI, Call, Report, Trial
+from .text import NOT_COMPARED, verdict
+
+BAR = 220  # the width of a full bar, in pixels
+# Shares of calls and their classes in the style sheet.
+CLASSES = {"accelerated": "accelerated", "left alone": "alone", "can be changed": "change"}
+
+
+def page(reports: List[Report]) -> str:
+    """Returns the text of the file."""
+    names = ", ".join(report.name for report in reports)
+    sections = [_helped(reports), _calls(reports), _declined(reports), _ways(reports), _runs(reports)]
+    return document(tag(
+        "html",
+        tag("head", tag("meta", charset="utf-8"),
+            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            tag("title", f"Dunnage: {names}"), tag("style", Path(__file__).with_name("page.css").read_text())),
+        tag("body", tag("h1", "Dunnage report"), tag("p", names), sections),
+        lang="en"))
+
+
+def _section(title: str, *children: Any) -> Element:
+    return tag("section", tag("h2", title), *children)
+
+
+def _table(head: List[Any], rows: List[List[Any]], note: str = "") -> Element:
+    """Returns a table, with a note below it. Cells that are numbers or begin with a digit stand at
+    the right.
+    """
+    def cell(value: Any) -> Element:
+        number = isinstance(value, int) or (isinstance(value, str) and value[:1].isdigit())
+        shown = f"{value:,}" if isinstance(value, int) else value
+        return tag("td", shown, class_="number") if number else tag("td", shown)
+
+    table = tag("table", tag("thead", tag("tr", [tag("th", name) for name in head])),
+                tag("tbody", [tag("tr", [cell(value) for value in row]) for row in rows]))
+    return tag("div", table, tag("p", note, class_="note") if note else None, class_="wide")
+
+
+def _bar(parts: Dict[str, float], whole: float, title: str) -> Element:
+    """Returns a bar. `parts` has lengths by class of the style sheet; `whole` is a full bar."""
+    pieces = [tag("span", class_=f"piece {kind}", style=f"width: {BAR * length / whole:.1f}px")
+              for kind, length in parts.items() if length]
+    return tag("span", pieces, class_="bar", title=title)
+
+
+def _helped(reports: List[Report]) -> Element:
+    parts: List[Element] = []
+    for report in reports:
+        if len(reports) > 1:
+            parts.append(tag("h3", report.name))
+        parts.append(tag("p", verdict(report), class_="verdict"))
+        if any(trial.seconds for trial in report.trials):
+            parts.append(_trials(report.trials))
+    return _section("Did it help?", parts, tag("p", NOT_COMPARED, class_="note"))
+
+
+def _trials(trials: List[Trial]) -> Element:
+    rows = []
+    for trial in trials:
+        if not trial.seconds:
+            continue
+        longest = max(trial.seconds.values())
+        bars = []
+        for who, time in trial.seconds.items():
+            kind, told = "mpi" if who == THE_MPI else "accelerated", f"{who}, {duration(time)}"
+            bars.append(tag("div", _bar({kind: time}, longest, told), f" {told}", class_="line"))
+        gain = "not measured" if trial.gain is None else f"{trial.gain:.3g} times"
+        rows.append([trial.call, trial.data, bars, trial.choice + ("" if trial.over else ", so far"), gain])
+    return _table(["call", "data", "time of a call (less is better)", "who does it", "the MPI's time over Dunnage's"],
+                  rows, "The times are medians of calls that the program made on its first rank.")
+
+
+def _shares(call: Call) -> Dict[str, float]:
+    return {"accelerated": call.accelerated, "alone": call.declined_if(act=False), "change": call.declined_if(act=True)}
+
+
+def _calls(reports: List[Report]) -> Element:
+    names = list(dict.fromkeys(call.name for report in reports for call in report.calls))
+    if not names:
+        return _section("Calls", tag("p", "No call that Dunnage knows was made."))
+    several = len(reports) > 1
+    rows = []
+    for name in names:
+        for report in reports:
+            call = report.call(name)
+            if call:
+                rows.append([tag("code", name), *([report.name] if several else []), *_cells(call)])
+    key = [tag("span", text, class_=f"key {kind}") for text, kind in CLASSES.items()]
+    head = ["call", *(["report"] if several else []), "share", "accelerated", "declined", "data",
+            "time of an accelerated call", "how"]
+    note = "The time of a nonblocking call is the time to start it. Figures are sums over the ranks that answered."
+    return _section("Calls", tag("p", key), _table(head, rows, note))
+
+
+def _cells(call: Call) -> List[Any]:
+    declined = sum(call.declined.values())
+    shares = {"accelerated": call.accelerated, "alone": call.declined_if(act=False),
+              "change": call.declined_if(act=True)}
+    how = [f"{count:,} {text}" for count, text in ((call.tickets, "by ticket"), (call.rings, "through rings")) if count]
+    return [_bar(shares, call.accelerated + declined, f"{call.accelerated:,} of {call.accelerated + declined:,}"),
+            call.accelerated, declined, amount(call.bytes) if call.bytes else "",
+            duration(call.seconds / call.accelerated) if call.accelerated else "", tag("span", ", ".join(how))]
+
+
+def _declined(reports: List[Report]) -> Element:
+    counts = [report.declined() for report in reports]
+    reasons = sorted({reason for count in counts for reason in count},
+                     key=lambda reason: (not advice(reason).act, -max(count.get(reason, 0) for count in counts)))
+    if not reasons:
+        return _section("Left to the MPI, and what to do", tag("p", "Nothing was left to the MPI."))
+    rows = []
+    for reason in reasons:
+        calls = list(dict.fromkeys(call.name for report in reports for call in report.calls if reason in call.declined))
+        row = advice(reason)
+        to_do = tag("strong", spans(row.to_do)) if row.act else tag("span", spans(row.to_do))
+        rows.append([reason, *[count.get(reason, 0) for count in counts], tag("code", ", ".join(calls)),
+                     tag("span", spans(row.meaning)), to_do])
+    return _section("Left to the MPI, and what to do",
+                    _table(["reason", *_columns("calls", reports), "which calls", "meaning", "what to do"], rows))
+
+
+def _ways(reports: List[Report]) -> Optional[Element]:
+    ways = list(dict.fromkeys(way for report in reports for way in report.ways()))
+    if not ways:
+        return None
+    rows = [[way, *[report.ways().get(way, 0) for report in reports]] for way in ways]
+    return _section("Messages in device memory, by way",
+                    _table(["way", *_columns("messages", reports)], rows))
+
+
+def _columns(what: str, reports: List[Report]) -> List[str]:
+    """Returns the heads of columns with one number for each report."""
+    return [what] if len(reports) == 1 else [f"{what}: {report.name}" for report in reports]
+
+
+def _runs(reports: List[Report]) -> Element:
+    rows = [[report.name, report.mpi, report.ranks, report.devices] for report in reports]
+    here = machine.describe()
+    note = (f"This page was made on {here['date'][:10]} on a machine with {here['cores']} cores ({here['cpu']}). "
+            "A report does not name the machine and the settings of its run.")
+    return _section("Runs", _table(["report", "MPI", "ranks that answered", "GPUs"], rows, note))

@@ -1,0 +1,72 @@
+"""The short text of a report, and the JSON that holds what the text says."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+from ..bench.units import amount, duration
+from .advice import advice
+from .markup import plain
+from .reports import Report, Trial
+
+NOT_COMPARED = ("Trials compare packing calls only. For all other calls, run the program with DUNNAGE=off too, "
+                "and compare the times of the two runs.")
+
+
+def verdict(report: Report) -> str:
+    """Returns one sentence about what the trials of a run have measured."""
+    won, lost = report.finished_trials()
+    if not won and not lost:
+        return "No comparison with the MPI was measured in this run."
+    parts = []
+    if won:
+        parts.append(f"Dunnage is faster in {len(won)} ({gains(won)} as fast as the MPI)")
+    if lost:
+        parts.append(f"the MPI is at least as fast in {len(lost)} and does {'them' if len(lost) > 1 else 'it'}")
+    kinds = len(won) + len(lost)
+    return f"Of {kinds} kind{'s' if kinds > 1 else ''} of packing calls that were measured, {', '.join(parts)}."
+
+
+def gains(trials: List[Trial]) -> str:
+    """Returns the range of the gains: "1.5 times" or "1.5 to 3 times"."""
+    values = sorted({f"{trial.gain:.3g}" for trial in trials if trial.gain is not None}, key=float)
+    return f"{' to '.join(dict.fromkeys([values[0], values[-1]]))} times"
+
+
+def summary(report: Report) -> str:
+    """Returns a few lines about one run."""
+    lines = [f"{report.name}: {report.ranks} rank{'s' if report.ranks > 1 else ''} of {report.mpi}"]
+    if report.devices:
+        lines.append(f"  {report.devices}")
+    lines.append(f"  measured     {verdict(report)}")
+    accelerated = report.total("accelerated")
+    moved = f", {amount(report.total('bytes'))} in {duration(report.total('seconds'))}" if accelerated else ""
+    lines.append(f"  accelerated  {accelerated} calls{moved}")
+    for reason, count in report.declined().items():
+        to_do = f"; to do: {plain(advice(reason).to_do)}" if advice(reason).act else ""
+        lines.append(f"  declined     {count} calls: {reason}{to_do}")
+    for way, count in report.ways().items():
+        lines.append(f"  device       {count} messages: {way}")
+    return "\n".join(lines)
+
+
+def as_json(report: Report) -> Dict[str, Any]:
+    """Returns what summary() says, for programs."""
+    won, lost = report.finished_trials()
+    return {
+        "report": report.name,
+        "mpi": report.mpi,
+        "ranks": report.ranks,
+        "accelerated": report.total("accelerated"),
+        "bytes": report.total("bytes"),
+        "seconds": report.total("seconds"),
+        "declined": {
+            reason: {"calls": count, "act": advice(reason).act, "what to do": plain(advice(reason).to_do)}
+            for reason, count in report.declined().items()
+        },
+        "device memory": report.ways(),
+        "measured": [
+            {"call": trial.call, "data": trial.data, "choice": trial.choice, "gain": trial.gain}
+            for trial in [*won, *lost]
+        ],
+    }
