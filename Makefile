@@ -5,6 +5,7 @@
 #   make test       build and run every test
 #   make bench      run the host packing benchmark
 #   make install PREFIX=/usr/local
+#   make wheel      build a wheel for pip into dist/, with all backends (python/mpi-*.txt has the MPIs' headers)
 #   make docs       write the generated pages of docs/reference again
 #   make compatibility  write docs/reference/compatibility.md from what the last `make test` found
 #   make fuzz        fuzz the datatype layouts for FUZZ_SECONDS (needs clang)
@@ -18,7 +19,7 @@
 PREFIX ?= /usr/local
 export MPICC
 
-.PHONY: build setup demo test check bench install docs compatibility fuzz differential clean
+.PHONY: build setup demo test check bench install wheel docs compatibility fuzz differential clean
 
 build: setup
 	scripts/build.sh default
@@ -48,6 +49,11 @@ bench: build
 install: build
 	cmake --install build --prefix "$(PREFIX)"
 
+wheel: export MPI_WHEELS := $(or $(MPI_WHEELS),yes)
+wheel: export CUDA_WHEELS := $(or $(CUDA_WHEELS),yes)
+wheel: setup
+	scripts/wheel.sh
+
 docs: setup
 	.venv/bin/python generate/settings.py api/settings.toml --docs docs/reference/settings.md
 	.venv/bin/python generate/reasons.py docs/reference/report.md
@@ -69,4 +75,4 @@ differential: setup
 	cd tests/differential && ../../.venv/bin/python -m machine --seconds $(SECONDS) $(ARGUMENTS)
 
 clean:
-	rm -rf build build-asan build-tsan build-fuzz
+	rm -rf dist build build-wheel build-asan build-tsan build-fuzz

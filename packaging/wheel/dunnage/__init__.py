@@ -1,0 +1,1 @@
+"""Dunnage makes any MPI fast on non-contiguous data. `python -m dunnage` is the dunnage command."""
