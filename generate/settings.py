@@ -16,7 +16,7 @@ except ModuleNotFoundError:  # Python before 3.11
 
 CPP_TYPE = {"flag": "bool", "size": "std::uint64_t", "path": "std::string", "string": "std::string",
             "output": "Output"}
-ALLOWED = {"flag": "on, off", "size": "a number of bytes, with K, M, G or T for powers of 1024",
+ALLOWED = {"flag": "on, off", "size": "a number of bytes, for example 64KiB or 1M (powers of 1024)",
            "path": "a path", "string": "any text",
            "output": "0, 1, or the path of a JSON file (ending in .json or containing a /)"}
 SIZE_SUFFIX = {"K": 10, "M": 20, "G": 30, "T": 40}

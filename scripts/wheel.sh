@@ -12,7 +12,7 @@ wanted=$(sha256sum < python/wheel.txt)
 if [ "$(cat "$tools/complete" 2> /dev/null)" != "$wanted" ]; then
   rm -rf "$tools"
   "$venv/bin/python" -m venv --without-pip "$tools"
-  "$venv/bin/python" -m pip install -q --prefix "$tools" -r python/wheel.txt
+  "$venv/bin/python" -m pip install -q --ignore-installed --prefix "$tools" -r python/wheel.txt
   echo "$wanted" > "$tools/complete"
 fi
 

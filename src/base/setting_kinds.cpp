@@ -1,5 +1,6 @@
 #include "base/setting_kinds.hpp"
 
+#include <cctype>
 #include <charconv>
 #include <limits>
 
@@ -23,17 +24,13 @@ bool parse_size(std::string_view text, std::uint64_t& to) {
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc{}) return false;
   const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
+  constexpr std::string_view units = "KMGT";
   int shift = 0;
-  if (suffix == "K" || suffix == "k")
-    shift = 10;
-  else if (suffix == "M" || suffix == "m")
-    shift = 20;
-  else if (suffix == "G" || suffix == "g")
-    shift = 30;
-  else if (suffix == "T" || suffix == "t")
-    shift = 40;
-  else if (!suffix.empty())
-    return false;
+  if (!suffix.empty()) {  // 64K, 64k and 64KiB are one size; 64KB could mean two
+    const std::size_t unit = units.find(static_cast<char>(std::toupper(static_cast<unsigned char>(suffix[0]))));
+    if (unit == units.npos || (suffix.size() > 1 && suffix.substr(1) != "iB")) return false;
+    shift = 10 * (static_cast<int>(unit) + 1);
+  }
   if (number > std::numeric_limits<std::uint64_t>::max() >> shift) return false;
   to = number << shift;
   return true;

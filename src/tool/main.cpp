@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <exception>
 #include <limits>
 
@@ -21,33 +20,42 @@ using Words = std::vector<std::string>;
 
 namespace {
 
+// Returns whether a setting belongs to one run, and so is an option of `run`.
+bool of_one_run(const base::Setting& setting) {
+  return setting.name != "DUNNAGE" && setting.name != "DUNNAGE_HOME" && setting.name != "DUNNAGE_ROSTER";
+}
+
+// Returns whether the word after this one is the value of an option of `run`. It is not if the
+// option may stand without a value, as --report.
+bool takes_next_word(const std::string& word) {
+  return std::ranges::any_of(base::setting_table(), [&](const base::Setting& setting) {
+    return of_one_run(setting) && setting.bare.empty() && word == tool::option_name(setting.name);
+  });
+}
+
 // Some commands end in words for another program, which CLI11 must not see. For `run` these words
-// begin at the first word that is not an option, or after `--`. For the other commands they are all
-// words.
+// begin at the first word that is neither an option nor the value of one, or after `--`. For the
+// other commands they are all words.
 Words cut_tail(Words& words) {
   constexpr std::string_view tailed[] = {"run", "bench", "report", "tune"};
   if (words.empty() || !std::ranges::count(tailed, words[0])) return {};
   auto start = words.begin() + 1;
-  if (words[0] == "run")
-    start = std::find_if(start, words.end(), [](auto& w) { return w == "--" || !w.starts_with("-"); });
+  if (words[0] == "run") {
+    while (start != words.end() && *start != "--" && start->starts_with("-")) {
+      const bool value_follows = takes_next_word(*start) && start + 1 != words.end() && start[1] != "--";
+      start += value_follows ? 2 : 1;
+    }
+  }
   const bool marked = words[0] == "run" && start != words.end() && *start == "--";
   Words tail(start + marked, words.end());
   words.erase(start, words.end());
   return tail;
 }
 
-// Returns the option for a setting: DUNNAGE_STAGING_LIMIT becomes --staging-limit.
-std::string option_name(std::string_view setting) {
-  std::string name = "--" + std::string(setting.substr(std::string_view("DUNNAGE_").size()));
-  for (char& c : name) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return name;
-}
-
 void add_settings(CLI::App& command, tool::RunOptions& run) {
   for (const base::Setting& setting : base::setting_table()) {
-    // These settings do not belong to one run.
-    if (setting.name == "DUNNAGE" || setting.name == "DUNNAGE_HOME" || setting.name == "DUNNAGE_ROSTER") continue;
-    const std::string name = option_name(setting.name);
+    if (!of_one_run(setting)) continue;
+    const std::string name = tool::option_name(setting.name);
     const std::string help = fmt::format("{}: {} (default {})", setting.name, setting.allowed, setting.fallback);
     std::string& value = run.settings[std::string(setting.name)];
     // A flag of CLI11 takes its value only after '=', so the word after a bare --report is not
@@ -70,8 +78,9 @@ int parse_and_run(Words words) {
   run_options.command = cut_tail(words);
   CLI::App& run = *app.add_subcommand("run", "Run a command with Dunnage preloaded: dunnage run -- mpirun -np 4 ./app");
   run.footer(
-      "The command starts at the first word that is not an option, or after --. Values of options therefore\n"
-      "follow a '='. The launcher passes the environment to the ranks of its own host. MPICH's launcher also\n"
+      "The command starts at the first word that is not an option, or after --. A value of --report follows\n"
+      "a '=': --report=FILE.json. The launcher passes the environment to the ranks of its own host. MPICH's launcher "
+      "also\n"
       "passes it to other hosts. Open MPI's must be told: mpirun -x LD_PRELOAD -x DUNNAGE_ROSTER ...\n"
       "Dunnage must be installed in the same place on every host. Other settings: docs/reference/settings.md.");
   add_settings(run, run_options);
@@ -84,11 +93,17 @@ int parse_and_run(Words words) {
   tool::ExplainOptions explain_options;
   tool::ExplainBcastOptions bcast_options;
   CLI::App& explain = *app.add_subcommand("explain", "Show how Dunnage handles a datatype or a broadcast, and why");
-  explain.add_option("type", explain_options.type, "for example 'vector(1024,1,1024,double)', or bcast")->required();
+  explain
+      .add_option("type", explain_options.type,
+                  "for example 'vector(1024,1,1024,double)', 'MPI_Type_vector(1024,1,1024,MPI_DOUBLE)', or bcast")
+      ->required();
   explain.add_option("--ranks", bcast_options.ranks, "bcast: number of ranks")->check(CLI::Range(1, 1 << 20));
   explain.add_option("--hosts", bcast_options.hosts, "bcast: number of hosts")->check(CLI::Range(1, 1 << 20));
-  explain.add_option("--bytes", bcast_options.bytes, "bcast: length of the message, for example 1MiB")
-      ->transform(CLI::AsSizeValue(false));
+  const auto read_bytes = [&](const std::string& text) {
+    if (!base::parse_size(text, bcast_options.bytes))
+      throw CLI::ValidationError("--bytes", text + " is no size; write a number of bytes, for example 64KiB or 1M");
+  };
+  explain.add_option_function<std::string>("--bytes", read_bytes, "bcast: length of the message, for example 1MiB");
   explain.add_option("--count", explain_options.count, "number of elements in one message")
       ->check(CLI::Range(0LL, std::numeric_limits<long long>::max()));
   explain.add_option("--memory", explain_options.memory, "where the buffers are")

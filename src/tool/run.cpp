@@ -1,8 +1,12 @@
 #include "tool/run.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -23,8 +27,37 @@ std::string complaint_about(const std::map<std::string, std::string>& settings) 
     const auto given = settings.find(std::string(setting.name));
     base::Settings scratch;
     if (given == settings.end() || given->second.empty() || setting.parse(scratch, given->second)) continue;
-    return fmt::format("run: {} cannot be {}; allowed: {}", given->first, given->second, setting.allowed);
+    return fmt::format("run: {} cannot be {}; allowed: {}", option_name(setting.name), given->second, setting.allowed);
   }
+  return "";
+}
+
+// Returns why the file of a report cannot be written here, or "" if it can be. A job that has run
+// for hours must not lose its report.
+std::string complaint_about_report(const std::string& value) {
+  base::Output output;
+  if (!base::parse_output(value, output) || output.kind != base::Output::file) return "";
+  const fs::path file = fs::absolute(output.path), folder = file.parent_path();
+  std::error_code none;
+  std::string why;
+  if (!fs::is_directory(folder, none))
+    why = fmt::format("the folder {} does not exist", folder.string());
+  else if (fs::is_directory(file, none))
+    why = "it is a folder";
+  else if (access(fs::exists(file, none) ? file.c_str() : folder.c_str(), W_OK) != 0)
+    why = fmt::format("it cannot be written: {}", std::strerror(errno));
+  if (why.empty()) return "";
+  return fmt::format(
+      "run: --report={}: {}; name a file in a folder that you may write, for example --report=report.json. If only the "
+      "hosts of the ranks have the folder, set DUNNAGE_REPORT in place of the option",
+      value, why);
+}
+
+// Returns why the command cannot be meant, or "" if it can be.
+std::string complaint_about_command(const std::vector<std::string>& command) {
+  if (command.empty()) return "run: there is no command; usage: dunnage run [OPTIONS] [--] COMMAND...";
+  if (command[0].ends_with(".json"))
+    return fmt::format("run: {0} is no command; to write a report, write --report={0}", command[0]);
   return "";
 }
 
@@ -48,9 +81,19 @@ bool launched() {
 
 }  // namespace
 
+std::string option_name(std::string_view setting) {
+  std::string name = "--" + std::string(setting.substr(std::string_view("DUNNAGE_").size()));
+  for (char& c : name) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
 int run(const RunOptions& options) {
-  if (options.command.empty()) return fail("run: there is no command; usage: dunnage run [OPTIONS] [--] COMMAND...");
-  if (const std::string complaint = complaint_about(options.settings); !complaint.empty()) return fail(complaint);
+  const auto report = options.settings.find("DUNNAGE_REPORT");
+  for (const std::string& complaint :
+       {complaint_about_command(options.command), complaint_about(options.settings),
+        report == options.settings.end() ? std::string() : complaint_about_report(report->second)}) {
+    if (!complaint.empty()) return fail(complaint);
+  }
 
   const fs::path library = find_home().library();
   if (!fs::exists(library)) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dunnage::tool {
@@ -12,6 +13,9 @@ struct RunOptions {
   std::map<std::string, std::string> settings;
   std::vector<std::string> command;
 };
+
+/// Returns the option for a setting: DUNNAGE_STAGING_LIMIT becomes --staging-limit.
+std::string option_name(std::string_view setting);
 
 /// Replaces this process by the command. Returns an exit status only if that fails.
 int run(const RunOptions& options);

@@ -1,8 +1,10 @@
 #include "type/text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <complex>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,6 +51,67 @@ const std::vector<SpecPtr>& predefined() {
   return all;
 }
 
+/// Names of MPI whose types have the layout of one of ours. MPI_DOUBLE and its kin need no row:
+/// their names are ours in upper case.
+struct Alias {
+  std::string_view mpi, ours;
+};
+constexpr Alias aliases[] = {
+    {"MPI_SIGNED_CHAR", "char"},
+    {"MPI_UNSIGNED_CHAR", "char"},
+    {"MPI_UNSIGNED_SHORT", "short"},
+    {"MPI_UNSIGNED", "int"},
+    {"MPI_UNSIGNED_LONG", "long"},
+    {"MPI_LONG_LONG", "long"},
+    {"MPI_LONG_LONG_INT", "long"},
+    {"MPI_UNSIGNED_LONG_LONG", "long"},
+    {"MPI_INT8_T", "int8"},
+    {"MPI_INT16_T", "int16"},
+    {"MPI_INT32_T", "int32"},
+    {"MPI_INT64_T", "int64"},
+    {"MPI_UINT8_T", "int8"},
+    {"MPI_UINT16_T", "int16"},
+    {"MPI_UINT32_T", "int32"},
+    {"MPI_UINT64_T", "int64"},
+    {"MPI_C_BOOL", "bool"},
+    {"MPI_CXX_BOOL", "bool"},
+    {"MPI_OFFSET", "int64"},
+    {"MPI_COUNT", "int64"},
+    {"MPI_C_COMPLEX", "complex"},
+    {"MPI_C_FLOAT_COMPLEX", "complex"},
+    {"MPI_C_DOUBLE_COMPLEX", "double_complex"},
+    {"MPI_CHARACTER", "char"},
+    {"MPI_LOGICAL", "int"},
+    {"MPI_INTEGER", "int"},
+    {"MPI_INTEGER4", "int"},
+    {"MPI_INTEGER8", "long"},
+    {"MPI_REAL", "float"},
+    {"MPI_REAL4", "float"},
+    {"MPI_REAL8", "double"},
+    {"MPI_DOUBLE_PRECISION", "double"},
+};
+
+/// Returns the predefined type of a name, ours or MPI's, or null.
+SpecPtr find_predefined(std::string name) {
+  constexpr std::string_view prefix = "MPI_";
+  if (const auto* alias = std::ranges::find(aliases, name, &Alias::mpi); alias != std::end(aliases)) {
+    name = alias->ours;
+  } else if (name.starts_with(prefix)) {
+    name.erase(0, prefix.size());
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  }
+  const auto found = std::ranges::find(predefined(), name, [](const SpecPtr& spec) { return spec->name; });
+  return found == predefined().end() ? nullptr : *found;
+}
+
+/// Takes MPI's prefix from the name of a constructor: MPI_Type_create_hvector becomes hvector.
+/// Returns whether there was one.
+bool take_prefix(std::string& name) {
+  for (const std::string_view prefix : {"MPI_Type_create_", "MPI_Type_"})
+    if (name.starts_with(prefix)) return name.erase(0, prefix.size()), true;
+  return false;
+}
+
 /// A recursive-descent parser of the grammar in text.hpp.
 class Parser {
  public:
@@ -56,6 +119,7 @@ class Parser {
 
   SpecPtr whole() {
     auto spec = type();
+    accept(';');
     if (skip() < text_.size()) fail("the end");
     return spec;
   }
@@ -97,19 +161,29 @@ class Parser {
     return value;
   }
   template <class F>
-  auto bracketed(F item) {
+  auto bracketed(F item) {  // braces too, as in C
     std::vector<decltype(item())> values;
-    expect('[');
-    if (accept(']')) return values;
+    const bool brace = accept('{');
+    if (!brace) expect('[');
+    const char end = brace ? '}' : ']';
+    if (accept(end)) return values;
     do values.push_back(item());
     while (accept(','));
-    expect(']');
+    expect(end);
     return values;
   }
-  Ints numbers() {
-    auto values = bracketed([&] { return integer(); });
+  /// A list whose length MPI's spelling has told before. Also skips the comma after the list.
+  template <class F>
+  auto list(std::optional<std::int64_t> length, F item) {
+    auto values = bracketed(item);
+    if (length && *length != static_cast<std::int64_t>(values.size()))
+      throw SpecError(fmt::format("datatype text, character {}: the count is {}, but the list has {} elements", at_,
+                                  *length, values.size()));
     expect(',');
     return values;
+  }
+  Ints numbers(std::optional<std::int64_t> length) {
+    return list(length, [&] { return integer(); });
   }
   template <class T>
   T choice(std::initializer_list<std::pair<const char*, T>> choices) {
@@ -124,83 +198,105 @@ class Parser {
     fail(fmt::format("one of {}", fmt::join(names, ", ")));
   }
   Order order() {
-    const auto value = choice<Order>({{"C", Order::c}, {"Fortran", Order::fortran}});
+    const auto value = choice<Order>({{"C", Order::c},
+                                      {"Fortran", Order::fortran},
+                                      {"MPI_ORDER_C", Order::c},
+                                      {"MPI_ORDER_FORTRAN", Order::fortran}});
     expect(',');
     return value;
   }
 
   SpecPtr type() {
     const auto start = skip();
-    const auto name = word();
+    auto name = word();
     if (!accept('(')) {
-      for (const auto& spec : predefined())
-        if (spec->name == name) return spec;
+      if (const auto spec = find_predefined(name)) return spec;
       at_ = start;
       fail(fmt::format("a type: one of {}, or a constructor", fmt::join(type_names(), ", ")));
     }
     if (depth_ == most_depth)
       throw SpecError(fmt::format("datatype text, character {}: nested more than {} deep", start + 1, most_depth));
     ++depth_;
-    auto spec = constructor(name, start);
+    const bool mpi = take_prefix(name);
+    auto spec = constructor(name, mpi, start);
+    if (mpi && accept(',')) {  // the new type
+      accept('&');
+      word();
+    }
     --depth_;
     expect(')');
     return spec;
   }
 
-  SpecPtr constructor(const std::string& name, std::size_t start) {
+  /// `mpi`: whether the arguments are MPI's, which has the lengths of lists as an argument.
+  SpecPtr constructor(const std::string& name, bool mpi, std::size_t start) {
+    const auto length = [&] { return mpi ? std::optional(number()) : std::nullopt; };
     if (name == "dup") return dup(type());
     if (name == "contiguous") {
       const auto count = number();
       return contiguous(count, type());
     }
     if (name == "vector" || name == "hvector") {
-      const auto count = number(), length = number(), stride = number();
-      return name == "vector" ? vector(count, length, stride, type()) : hvector(count, length, stride, type());
+      const auto count = number(), blocklength = number(), stride = number();
+      return (name == "vector" ? vector : hvector)(count, blocklength, stride, type());
     }
     if (name == "indexed" || name == "hindexed") {
-      auto lengths = numbers(), displacements = numbers();
+      const auto count = length();
+      auto lengths = numbers(count), displacements = numbers(count);
       return (name == "indexed" ? indexed : hindexed)(std::move(lengths), std::move(displacements), type());
     }
     if (name == "indexed_block" || name == "hindexed_block") {
-      const auto length = number();
-      auto displacements = numbers();
-      return (name == "indexed_block" ? indexed_block : hindexed_block)(length, std::move(displacements), type());
+      const auto count = length();
+      const auto blocklength = number();
+      auto displacements = numbers(count);
+      return (name == "indexed_block" ? indexed_block : hindexed_block)(blocklength, std::move(displacements), type());
     }
     if (name == "struct") {
-      auto lengths = numbers(), displacements = numbers();
+      const auto count = length();
+      auto lengths = numbers(count), displacements = numbers(count);
       return structure(std::move(lengths), std::move(displacements), bracketed([&] { return type(); }));
     }
     if (name == "subarray") {
-      const auto sizes = numbers(), subsizes = numbers(), starts = numbers();
+      const auto dimensions = length();
+      const auto sizes = numbers(dimensions), subsizes = numbers(dimensions), starts = numbers(dimensions);
       const auto storage = order();
       return subarray(sizes, subsizes, starts, storage, type());
     }
-    if (name == "darray") {
-      const auto size = number(), rank = number();
-      const auto gsizes = numbers();
-      const auto distributions = bracketed([&] {
-        return choice<Distribution>(
-            {{"block", Distribution::block}, {"cyclic", Distribution::cyclic}, {"none", Distribution::none}});
-      });
-      expect(',');
-      const auto arguments = bracketed([&] {
-        if (skip() < text_.size() && text_[at_] == 'd')
-          return choice<std::int64_t>({{"default", default_distribution_argument}});
-        return integer();
-      });
-      expect(',');
-      const auto processes = numbers();
-      const auto storage = order();
-      return darray(size, rank, gsizes, distributions, arguments, processes, storage, type());
-    }
+    if (name == "darray") return darray_arguments(length);
     if (name == "resized") {
-      const auto lb = number(), extent = number();
-      return resized(lb, extent, type());
+      SpecPtr old = mpi ? type() : nullptr;  // MPI has it first
+      if (mpi) expect(',');
+      const auto lb = number(), extent = mpi ? integer() : number();
+      return resized(lb, extent, mpi ? old : type());
     }
     at_ = start;
     fail(
         "dup, contiguous, vector, hvector, indexed, hindexed, indexed_block, hindexed_block, struct, subarray, darray "
-        "or resized");
+        "or resized, or MPI's names of them");
+  }
+
+  template <class Length>
+  SpecPtr darray_arguments(Length length) {
+    const auto size = number(), rank = number();
+    const auto dimensions = length();
+    const auto gsizes = numbers(dimensions);
+    const auto distributions = list(dimensions, [&] {
+      return choice<Distribution>({{"block", Distribution::block},
+                                   {"cyclic", Distribution::cyclic},
+                                   {"none", Distribution::none},
+                                   {"MPI_DISTRIBUTE_BLOCK", Distribution::block},
+                                   {"MPI_DISTRIBUTE_CYCLIC", Distribution::cyclic},
+                                   {"MPI_DISTRIBUTE_NONE", Distribution::none}});
+    });
+    const auto arguments = list(dimensions, [&] {
+      const bool word = skip() < text_.size() && (text_[at_] == 'd' || text_[at_] == 'M');
+      return word ? choice<std::int64_t>({{"default", default_distribution_argument},
+                                          {"MPI_DISTRIBUTE_DFLT_DARG", default_distribution_argument}})
+                  : integer();
+    });
+    const auto processes = numbers(dimensions);
+    const auto storage = order();
+    return darray(size, rank, gsizes, distributions, arguments, processes, storage, type());
   }
 
   std::string_view text_;

@@ -7,6 +7,10 @@
 //         | subarray([sizes],[subsizes],[starts],C|Fortran,TYPE)
 //         | darray(size,rank,[gsizes],[block|cyclic|none],[arguments|default],[processes],C|Fortran,TYPE)
 //         | resized(lb,extent,TYPE)
+//
+// MPI's own spelling is read too, as it stands in a program:
+// `MPI_Type_create_indexed_block(2,1,{0,4},MPI_DOUBLE,&type);`. Counts before lists are then MPI's,
+// the arguments are in MPI's order, and the new type's name may be left out.
 #pragma once
 
 #include <string_view>

@@ -18,6 +18,8 @@ TEST(SettingKinds, Size) {
                                                         {"17", 17},
                                                         {"1K", 1024},
                                                         {"1k", 1024},
+                                                        {"64KiB", 64 << 10},
+                                                        {"1MiB", 1 << 20},
                                                         {"3M", 3 << 20},
                                                         {"2G", std::uint64_t{2} << 30},
                                                         {"5T", std::uint64_t{5} << 40},
@@ -30,7 +32,8 @@ TEST(SettingKinds, Size) {
     EXPECT_TRUE(parse_size(show_size(size), again)) << text;
     EXPECT_EQ(again, size) << text;
   }
-  for (auto text : {"", "K", "-1", "+1", "1.5G", "1GB", "1 G", "0x10", "18446744073709551616", "16777216T"}) {
+  for (auto text :
+       {"", "K", "-1", "+1", "1.5G", "1GB", "1Gib", "1iB", "1B", "1 G", "0x10", "18446744073709551616", "16777216T"}) {
     std::uint64_t size = 99;
     EXPECT_FALSE(parse_size(text, size)) << text;
     EXPECT_EQ(size, 99u) << text;

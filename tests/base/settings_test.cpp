@@ -61,8 +61,8 @@ TEST(Settings, BadValueKeepsTheDefaultAndNamesTheAllowed) {
   EXPECT_EQ(read.complaints[0],
             "DUNNAGE_FORCE=sometimes: not an allowed value; allowed: auto, always, never; using the default, auto");
   EXPECT_EQ(read.complaints[1],
-            "DUNNAGE_STAGING_LIMIT=lots: not an allowed value; allowed: a number of bytes, with K, M, G or T for "
-            "powers of 1024; using the default, 1G");
+            "DUNNAGE_STAGING_LIMIT=lots: not an allowed value; allowed: a number of bytes, for example 64KiB or "
+            "1M (powers of 1024); using the default, 1G");
 }
 
 TEST(Settings, UnknownNameSuggestsTheNearest) {

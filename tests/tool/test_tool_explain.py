@@ -31,6 +31,15 @@ def test_what_does_not_fit_63_bits_is_one_line(dunnage, text):
     assert run.stderr == "dunnage explain: the type's size or displacements do not fit 63 bits\n"
 
 
+def test_mpis_own_spelling(dunnage):
+    def layout(text):
+        run = dunnage("explain", text)
+        assert run.returncode == 0, run.stderr
+        return [line for line in run.stdout.splitlines() if line.startswith(("layout", "bytes"))]
+
+    assert layout("MPI_Type_vector(4, 1, 2, MPI_DOUBLE, &column);") == layout("vector(4,1,2,double)")
+
+
 def test_deep_types(dunnage):
     def nested(depth):
         return dunnage("explain", "dup(" * depth + "vector(3,1,2,double)" + ")" * depth)

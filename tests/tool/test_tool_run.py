@@ -1,4 +1,5 @@
 """dunnage run: the environment that the command gets, and the errors."""
+import re
 import socket
 import sys
 import time
@@ -68,6 +69,35 @@ def test_a_bare_report_does_not_eat_the_command(dunnage):
     assert variables(dunnage("run", "--report", "env"))["DUNNAGE_REPORT"] == "1"
 
 
+def test_a_value_may_be_the_next_word(dunnage):
+    env = variables(dunnage("run", "--force", "always", "--report", "--staging-limit", "64MiB", "--", "env"))
+    assert [env[f"DUNNAGE_{name}"] for name in ("FORCE", "REPORT", "STAGING_LIMIT")] == ["always", "1", "64MiB"]
+
+
+@pytest.mark.parametrize("file, words", [
+    ("none/r.json", "none/r.json: the folder {here}/none does not exist"),
+    ("folder.json", "folder.json: it is a folder"),
+])
+def test_a_report_that_cannot_be_written(dunnage, tmp_path, monkeypatch, file, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.json").mkdir()
+    result = dunnage("run", f"--report={file}", "--", "touch", "started")
+    assert result.returncode == 2 and not (tmp_path / "started").exists()
+    assert words.format(here=tmp_path) in result.stderr and "--report=report.json" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "info", "explain", "report", "bench", "tune"])
+def test_each_command_has_help(dunnage, command):
+    result = dunnage(command, "--help")
+    assert result.returncode == 0, result.stderr
+    assert "--help" in result.stdout and result.stderr == ""
+
+
+def test_version(dunnage, root):
+    version = re.search(r"project\(dunnage VERSION ([\d.]+)", (root / "CMakeLists.txt").read_text())[1]
+    assert dunnage("--version").stdout == f"dunnage {version}\n"
+
+
 def test_a_model_is_read_from_here(dunnage, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert variables(dunnage("run", "--model=m.json", "env"))["DUNNAGE_MODEL"] == str(tmp_path / "m.json")
@@ -109,7 +139,12 @@ def test_a_path_that_cannot_be_preloaded(dunnage, tmp_path):
     (["run", "--report"], 2, "no command"),
     (["run", "--", "/there/is/none"], 127, "/there/is/none: No such file"),
     (["run", "--", "/etc/passwd"], 126, "/etc/passwd: Permission denied"),
-    (["run", "--force=sometimes", "env"], 2, "DUNNAGE_FORCE cannot be sometimes; allowed: auto, always, never"),
+    (["run", "--force=sometimes", "env"], 2, "--force cannot be sometimes; allowed: auto, always, never"),
+    (["run", "--force", "sometimes", "--", "env"], 2, "--force cannot be sometimes; allowed: auto, always, never"),
+    (["run", "--force", "--", "env"], 2, "--force"),
+    (["run", "--staging-limit=64KB", "env"], 2, "--staging-limit cannot be 64KB; allowed: a number of bytes"),
+    (["run", "--report", "r.json", "env"], 2, "r.json is no command; to write a report, write --report=r.json"),
+    (["explain", "bcast", "--bytes", "1MB"], 2, "1MB is no size; write a number of bytes, for example 64KiB"),
     (["run", "--report=somewhere", "env"], 2, "ending in .json or containing a /"),
     (["run", "--colour=red", "env"], 2, "--colour"),
     (["walk"], 2, "no subcommand walk; there are run, info"),

@@ -26,7 +26,7 @@ def environment(wheel, tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel") / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-index", "--disable-pip-version-check",
-                    "--prefix", folder, wheel], check=True)
+                    "--ignore-installed", "--prefix", folder, wheel], check=True)
     return folder
 
 
@@ -60,7 +60,7 @@ def test_a_strided_program(environment, build, tmp_path):
 
 
 def test_library_paths_are_of_the_installation(environment):
-    """The loader finds the files by their own place, not by folders of the machine that built them."""
+    """The loader finds the files by their own place, wherever the wheel was built."""
     files = [environment / "bin" / "dunnage", *(environment / "lib").glob("*.so"),
              *(environment / "lib" / "dunnage").glob("*.so*")]
     assert len(files) > 5

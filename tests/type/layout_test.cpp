@@ -103,6 +103,26 @@ TEST(Text, RoundTrip) {
     EXPECT_EQ(to_text(*parse(text)), text);
 }
 
+TEST(Text, ReadsMpisSpelling) {
+  const std::pair<const char*, const char*> spelled[] = {
+      {"MPI_Type_vector(4,1,2,MPI_DOUBLE)", "vector(4,1,2,double)"},
+      {"MPI_Type_contiguous(3, MPI_UNSIGNED_LONG_LONG, &three);", "contiguous(3,long)"},
+      {"MPI_Type_create_hvector(4,1,-20,MPI_Type_dup(MPI_C_BOOL, &b), &h)", "hvector(4,1,-20,dup(bool))"},
+      {"MPI_Type_indexed(2,{1,2},{0,4},MPI_REAL8)", "indexed([1,2],[0,4],double)"},
+      {"MPI_Type_create_hindexed(2,[1,2],[0,4],MPI_2INT)", "hindexed([1,2],[0,4],2int)"},
+      {"MPI_Type_create_indexed_block(2,3,{0,8},MPI_INT32_T,&t)", "indexed_block(3,[0,8],int32)"},
+      {"MPI_Type_create_hindexed_block(0,3,{},MPI_BYTE)", "hindexed_block(3,[],byte)"},
+      {"MPI_Type_create_struct(2,{1,2},{0,8},{MPI_INT,MPI_DOUBLE_INT})", "struct([1,2],[0,8],[int,double_int])"},
+      {"MPI_Type_create_subarray(2,{4,6},{2,3},{1,0},MPI_ORDER_FORTRAN,MPI_FLOAT)",
+       "subarray([4,6],[2,3],[1,0],Fortran,float)"},
+      {"MPI_Type_create_darray(6,3,2,{8,9},{MPI_DISTRIBUTE_CYCLIC,MPI_DISTRIBUTE_BLOCK},"
+       "{2,MPI_DISTRIBUTE_DFLT_DARG},{2,3},MPI_ORDER_C,MPI_FLOAT)",
+       "darray(6,3,[8,9],[cyclic,block],[2,default],[2,3],C,float)"},
+      {"MPI_Type_create_resized(MPI_Type_vector(2,1,3,MPI_INT),-4,64,&r)", "resized(-4,64,vector(2,1,3,int))"},
+  };
+  for (const auto& [mpi, ours] : spelled) EXPECT_EQ(to_text(*parse(mpi)), ours);
+}
+
 TEST(Text, ErrorsSayWhereAndWhat) {
   const auto message = [](const char* text) -> std::string {
     try {
@@ -118,6 +138,10 @@ TEST(Text, ErrorsSayWhereAndWhat) {
   EXPECT_NE(message("contiguous(2,doubel)").find("found 'doubel)'"), std::string::npos);
   EXPECT_NE(message("contiguous(-1,double)").find("negative"), std::string::npos);
   EXPECT_NE(message("int int").find("expected the end"), std::string::npos);
+  EXPECT_NE(message("MPI_Type_indexed(3,{1,2},{0,4},MPI_INT)").find("count is 3, but the list has 2"),
+            std::string::npos);
+  EXPECT_NE(message("MPI_Type_create_resized(0,64,MPI_INT)").find("found '0,64,MPI_INT"), std::string::npos);
+  EXPECT_NE(message("MPI_DOUBEL").find("expected a type"), std::string::npos);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ from .regressions import report as report_regressions, run_regressions
 from .runner import NoDevice, NotHere, RunError, default_core, run_experiment
 from .unexpected import report as unexpected
 from .unexpected.run import run_lates
+from .units import read_size
 
 REPORTS = {
     "bench_bcast": bcast.report,
@@ -66,7 +67,8 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
                         help="pack: only large patterns (cold) or only small ones (warm)")
     parser.add_argument("--operation", choices=["pack", "unpack"], help="pack: only this operation")
     parser.add_argument("--rounds", type=int, help="number of rounds through all MPIs")
-    parser.add_argument("--max-bytes", type=int, help="pack: skip patterns and cases with larger buffers")
+    parser.add_argument("--max-bytes", type=read_size, metavar="SIZE",
+                        help="pack: skip patterns and cases with larger buffers, for example 64KiB")
     parser.add_argument("--simulated", action="store_true",
                         help="use the simulated device in place of a GPU; shows that everything works, not how fast")
     parser.add_argument("--core", type=int, help="core for one rank (default: the last)")

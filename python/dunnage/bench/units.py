@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+import re
+
 
 def size(number: int) -> str:
     """Formats a number of bytes, for example as 512 KiB."""
@@ -9,6 +12,17 @@ def size(number: int) -> str:
         if number >= unit and number % unit == 0:
             return f"{number // unit} {name}"
     return f"{number} B"
+
+
+def read_size(text: str) -> int:
+    """Reads a number of bytes as the settings have it: 65536, 64K or 64KiB.
+
+    Raises ArgumentTypeError, which argparse shows.
+    """
+    found = re.fullmatch(r"(\d+)(?:([KMGTkmgt])(?:iB)?)?", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text} is no size; write a number of bytes, for example 64KiB or 1M")
+    return int(found[1]) << (10 * (" KMGT".index(found[2].upper()) if found[2] else 0))
 
 
 def amount(number: float) -> str:
