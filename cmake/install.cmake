@@ -2,7 +2,7 @@
 # (src/tool/paths.hpp), so the installed folder may be moved.
 #
 #   bin/dunnage
-#   lib/libdunnage.so  lib/dunnage/{backends and what they need}  lib/cmake/dunnage  lib/pkgconfig
+#   lib/libdunnage.so -> libdunnage.so.0  lib/dunnage/{backends and what they need}  lib/cmake/dunnage  lib/pkgconfig
 #   libexec/dunnage/mpi/<flavour>/{benchmark programs}  libexec/dunnage/two-hosts.sh
 #   share/dunnage/{python,experiments}
 include(CMakePackageConfigHelpers)
