@@ -6,6 +6,7 @@
 #   make bench      run the host packing benchmark
 #   make install PREFIX=/usr/local
 #   make wheel      build a wheel for pip into dist/, with all backends (python/mpi-*.txt has the MPIs' headers)
+#   make dist       make the source archive dist/dunnage-VERSION.tar.gz from the last commit
 #   make docs       write the generated pages of docs/reference again
 #   make compatibility  write docs/reference/compatibility.md from what the last `make test` found
 #   make fuzz        fuzz the datatype layouts for FUZZ_SECONDS (needs clang)
@@ -19,7 +20,7 @@
 PREFIX ?= /usr/local
 export MPICC
 
-.PHONY: build setup demo test check bench install wheel docs compatibility fuzz differential clean
+.PHONY: build setup demo test check bench install wheel dist docs compatibility fuzz differential clean
 
 build: setup
 	scripts/build.sh default
@@ -53,6 +54,11 @@ wheel: export MPI_WHEELS := $(or $(MPI_WHEELS),yes)
 wheel: export CUDA_WHEELS := $(or $(CUDA_WHEELS),yes)
 wheel: setup
 	scripts/wheel.sh
+
+dist: VERSION = $(shell sed -n 's/^project(dunnage VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+dist:
+	mkdir -p dist
+	git archive --prefix=dunnage-$(VERSION)/ -o dist/dunnage-$(VERSION).tar.gz HEAD
 
 docs: setup
 	.venv/bin/python generate/settings.py api/settings.toml --docs docs/reference/settings.md
