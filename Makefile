@@ -55,10 +55,10 @@ wheel: export CUDA_WHEELS := $(or $(CUDA_WHEELS),yes)
 wheel: setup
 	scripts/wheel.sh
 
-dist: VERSION = $(shell sed -n 's/^project(dunnage VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 dist:
 	mkdir -p dist
-	git archive --prefix=dunnage-$(VERSION)/ -o dist/dunnage-$(VERSION).tar.gz HEAD
+	name=dunnage-$$(sed -n 's/^project(dunnage VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt) && \
+	  git archive --prefix=$$name/ -o dist/$$name.tar.gz HEAD
 
 docs: setup
 	.venv/bin/python generate/settings.py api/settings.toml --docs docs/reference/settings.md

@@ -81,8 +81,8 @@ def test_text_says_what_was_measured_and_what_to_do(dunnage, report):
     lines = result.stdout.splitlines()
     assert lines[0].endswith("run.json: 2 ranks of Some <MPI> & more")
     assert lines[1].split(None, 1)[1] == (
-        "Of 2 kinds of packing calls that were measured, Dunnage is faster in 1 (1.5 times as fast as the MPI), "
-        "the MPI is at least as fast in 1 and does it.")
+        "Of 2 kinds of calls that were measured, Dunnage does 1, 1.5 times as fast as the MPI; "
+        "the MPI does 1, where Dunnage is 0.5 times as fast.")
     assert lines[2].split(None, 1)[1] == "34 calls, 3 MiB in 3 ms"
     told = {line.split(": ", 1)[1].split(";")[0]: line for line in lines if line.startswith("  declined")}
     assert "to do: dunnage tune" in told["no gain predicted"]

@@ -38,7 +38,8 @@ ADVICE: Dict[str, Advice] = {
         "the MPI is expected to be at least as fast",
         "`dunnage tune`, so that figures of this machine decide; `DUNNAGE_FORCE=always` to see for yourself", act=True),
     "the MPI's turn in a trial, or it won the trial": Advice(
-        "packing calls try who is faster with such data ([decision 23](../decisions/0023-pack-trials.md))", NOTHING),
+        "packing calls and messages try who is faster with such data "
+        "([decisions 23](../decisions/0023-pack-trials.md), [28](../decisions/0028-message-trials.md))", NOTHING),
     "this MPI cannot be trusted with packed bytes here": Advice(
         "a defect that only packed messages meet ([limits](limits.md))", NOTHING),
     "DUNNAGE_FORCE=never": Advice("you asked for it", "leave the setting out to accelerate calls", act=True),

@@ -38,7 +38,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Trial:
-    """The times that the library measured for one kind of packing calls."""
+    """The times that the library measured for one kind of calls."""
 
     call: str
     data: str
@@ -91,8 +91,8 @@ class Report:
         return _sums(call.ways for call in self.calls)
 
     def finished_trials(self) -> Tuple[List[Trial], List[Trial]]:
-        """Returns the trials with a measured comparison that are over: those that Dunnage won, and
-        those that the MPI won.
+        """Returns the trials with a measured comparison that are over: those after which Dunnage
+        does the calls, and those after which the MPI does them.
         """
         known = [trial for trial in self.trials if trial.over and trial.gain is not None]
         return [trial for trial in known if trial.helps], [trial for trial in known if not trial.helps]

@@ -9,22 +9,22 @@ from .advice import advice
 from .markup import plain
 from .reports import Report, Trial
 
-NOT_COMPARED = ("Trials compare packing calls only. For all other calls, run the program with DUNNAGE=off too, "
-                "and compare the times of the two runs.")
+NOT_COMPARED = ("The library compares packing calls, and the packing of messages of one host. For all other calls, "
+                "run the program with DUNNAGE=off too, and compare the times of the two runs.")
 
 
 def verdict(report: Report) -> str:
     """Returns one sentence about what the trials of a run have measured."""
-    won, lost = report.finished_trials()
-    if not won and not lost:
+    ours, the_mpis = report.finished_trials()
+    if not ours and not the_mpis:
         return "No comparison with the MPI was measured in this run."
     parts = []
-    if won:
-        parts.append(f"Dunnage is faster in {len(won)} ({gains(won)} as fast as the MPI)")
-    if lost:
-        parts.append(f"the MPI is at least as fast in {len(lost)} and does {'them' if len(lost) > 1 else 'it'}")
-    kinds = len(won) + len(lost)
-    return f"Of {kinds} kind{'s' if kinds > 1 else ''} of packing calls that were measured, {', '.join(parts)}."
+    if ours:
+        parts.append(f"Dunnage does {len(ours)}, {gains(ours)} as fast as the MPI")
+    if the_mpis:
+        parts.append(f"the MPI does {len(the_mpis)}, where Dunnage is {gains(the_mpis)} as fast")
+    kinds = len(ours) + len(the_mpis)
+    return f"Of {kinds} kind{'s' if kinds > 1 else ''} of calls that were measured, {'; '.join(parts)}."
 
 
 def gains(trials: List[Trial]) -> str:
@@ -52,7 +52,7 @@ def summary(report: Report) -> str:
 
 def as_json(report: Report) -> Dict[str, Any]:
     """Returns what summary() says, for programs."""
-    won, lost = report.finished_trials()
+    ours, the_mpis = report.finished_trials()
     return {
         "report": report.name,
         "mpi": report.mpi,
@@ -67,6 +67,6 @@ def as_json(report: Report) -> Dict[str, Any]:
         "device memory": report.ways(),
         "measured": [
             {"call": trial.call, "data": trial.data, "choice": trial.choice, "gain": trial.gain}
-            for trial in [*won, *lost]
+            for trial in [*ours, *the_mpis]
         ],
     }
