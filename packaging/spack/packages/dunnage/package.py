@@ -21,7 +21,7 @@ class Dunnage(CMakePackage):
     depends_on("cli11", type="build")
     depends_on("fmt", type="build")
     depends_on("nlohmann-json", type="build")
-    depends_on("highway")
+    depends_on("highway", type="build")
     depends_on("mpi")
     depends_on("cuda@12:", type="build", when="+cuda")
 
