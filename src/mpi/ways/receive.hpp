@@ -11,8 +11,7 @@
 
 namespace dunnage::mpi {
 
-/// A receiving call, with all integers of the widest type. `comm` is whose error handler is called:
-/// a matched receive does not know its communicator, and names MPI_COMM_WORLD.
+/// A receiving call, with all integers of the widest type. `comm` is whose error handler is called.
 struct ReceiveCall {
   Hook hook;
   void* buffer;
