@@ -44,6 +44,7 @@ Behaviour open_mpi(int major) {
   b.own_order.stride_of_minus_one = true;
   b.own_order.empty_struct_member = true;
   b.own_order.large_elements_off_grid = major >= 5;
+  b.tells_truncated_length = true;
   b.frees_types_unseen = true;  // a component of Open MPI may free a type with an internal function
   return b;
 }

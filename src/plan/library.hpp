@@ -53,6 +53,9 @@ struct Behaviour {
   Raises single_calls = Raises::on_its_own;  // MPI_Wait, MPI_Test
   Raises array_calls = Raises::on_its_own;   // those that take an array of requests
   Raises mrecv = Raises::on_its_own;         // MPI_Mrecv
+  /// If the MPI truncates a message, the status tells how long the message is. Codes of errors are
+  /// classes.
+  bool tells_truncated_length = false;
 };
 
 Behaviour behaviour_of(const Library& library);

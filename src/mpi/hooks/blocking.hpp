@@ -46,7 +46,7 @@ int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, i
             MPI_Status* status) {
   if (goes_straight_through(hook, plan::Operation::receive, buf, count, datatype) &&
       !channel_counts_receive(comm, source, tag))
-    return next(buf, count, datatype, source, tag, comm, status);
+    return looked_at(next(buf, count, datatype, source, tag, comm, status));
   return receive_by_way(hook, next, buf, count, datatype, source, tag, comm, status);
 }
 
@@ -91,7 +91,7 @@ template <class Fn, class Count>
                     sent ? sent->type() : sendtype, out.dest(), sendtag, received ? received->data() : recvbuf,
                     received ? static_cast<Count>(received->count()) : recvcount,
                     received ? received->type() : recvtype, source, recvtag, comm, status.get());
-  if (result == MPI_SUCCESS) result = in.settle(*status.get());
+  result = in.settle(result, *status.get());
   const int finished = out.finish();
   if (result != MPI_SUCCESS || finished == MPI_SUCCESS) return result;
   return raise(comm, finished);
