@@ -11,6 +11,8 @@
 #   make compatibility  write docs/reference/compatibility.md from what the last `make test` found
 #   make fuzz        fuzz the datatype layouts for FUZZ_SECONDS (needs clang)
 #   make differential  look for differences with and without Dunnage for SECONDS (tests/differential/README.md)
+#   make faults      kill, stop and starve COUNT jobs and look what becomes of them (docs/reference/faults.md)
+#   make soak        random traffic for HOURS, with memory looked at (docs/reference/faults.md)
 #   make check       check layers, formatting and the length of lines; compiles nothing
 #   make clean
 #
@@ -20,7 +22,7 @@
 PREFIX ?= /usr/local
 export MPICC
 
-.PHONY: build setup demo test check bench install wheel dist docs compatibility fuzz differential clean
+.PHONY: build setup demo test check bench install wheel dist docs compatibility fuzz differential faults soak clean
 
 build: setup
 	scripts/build.sh default
@@ -79,6 +81,20 @@ differential: setup
 	scripts/build.sh default preload
 	scripts/build.sh default interpreters
 	cd tests/differential && ../../.venv/bin/python -m machine --seconds $(SECONDS) $(ARGUMENTS)
+
+COUNT ?= 1000
+faults: export MPI_WHEELS := $(or $(MPI_WHEELS),yes)
+faults: setup
+	scripts/build.sh default preload
+	scripts/build.sh default traffic
+	.venv/bin/python tests/faults/faults.py --surroundings
+	.venv/bin/python tests/faults/faults.py --count $(COUNT) $(ARGUMENTS)
+
+HOURS ?= 1
+soak: setup
+	scripts/build.sh default preload
+	scripts/build.sh default traffic
+	.venv/bin/python tests/faults/soak.py --hours $(HOURS) $(ARGUMENTS)
 
 clean:
 	rm -rf dist build build-wheel build-asan build-tsan build-fuzz

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +27,27 @@ bool pending() {
   return sigpending(&set) == 0 && sigismember(&set, SIGPIPE) == 1;
 }
 
+bool ours(const struct stat& about) { return about.st_uid == geteuid() || about.st_uid == 0; }
+
+/// Whether a path is a symbolic link that other users have not made and cannot replace.
+bool trusted_link(const std::string& path) {
+  const auto end = path.rfind('/');
+  const auto folder = end == path.npos ? std::string(".") : path.substr(0, end + 1);
+  struct stat link, around;
+  if (lstat(path.c_str(), &link) != 0 || stat(folder.c_str(), &around) != 0) return false;
+  const bool others_write = around.st_mode & (S_IWGRP | S_IWOTH);
+  return ours(link) && ours(around) && (!others_write || (around.st_mode & S_ISVTX));
+}
+
+/// Opens a file to be written from its beginning. Returns -1 if that fails.
+int open_to_write(const std::string& path) {
+  // Opened like this, a pipe without a reader is an error at once.
+  constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+  const int file = ::open(path.c_str(), flags | O_NOFOLLOW, 0666);
+  if (file >= 0 || errno != ELOOP || !trusted_link(path)) return file;
+  return ::open(path.c_str(), flags, 0666);
+}
+
 }  // namespace
 
 NoSigpipe::NoSigpipe() {
@@ -48,8 +70,7 @@ NoSigpipe::~NoSigpipe() {
 bool write_file(const std::string& path, std::string_view text, std::chrono::milliseconds patience) {
   using Clock = std::chrono::steady_clock;
   const NoSigpipe guard;
-  // Opened like this, a pipe without a reader is an error at once.
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666));
+  Descriptor file(open_to_write(path));
   if (!file) return false;
   const auto end = Clock::now() + patience;
   while (!text.empty()) {

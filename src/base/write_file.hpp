@@ -23,8 +23,9 @@ class NoSigpipe {
   sigset_t before_;
 };
 
-/// Writes a file anew. The path may name a pipe. Returns false if not all was written: nobody reads
-/// the pipe, its reader needs more than `patience`, or the system refuses.
+/// Writes a file anew. The path may name a pipe. The path may be a symbolic link of the user or of
+/// root that other users cannot replace. Returns false if not all was written: it is another link,
+/// nobody reads the pipe, its reader needs more than `patience`, or the system refuses.
 bool write_file(const std::string& path, std::string_view text,
                 std::chrono::milliseconds patience = std::chrono::seconds(2));
 

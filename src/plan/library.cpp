@@ -44,6 +44,7 @@ Behaviour open_mpi(int major) {
   b.own_order.stride_of_minus_one = true;
   b.own_order.empty_struct_member = true;
   b.own_order.large_elements_off_grid = major >= 5;
+  b.tells_truncated_length = true;
   b.frees_types_unseen = true;  // a component of Open MPI may free a type with an internal function
   return b;
 }
@@ -57,14 +58,14 @@ Behaviour mpich(int major) {
   b.truncates_bytes_into_mixed = major < 5;
   b.handled_is_success = major >= 5;
   b.single_calls = major >= 5 ? Behaviour::Raises::on_its_own : Behaviour::Raises::on_world;
-  b.array_calls = major >= 5 ? Behaviour::Raises::on_self : Behaviour::Raises::on_world;
+  b.array_calls = b.mrecv = major >= 5 ? Behaviour::Raises::on_self : Behaviour::Raises::on_world;
   return b;
 }
 
 Behaviour intel() {
   Behaviour b;
   b.own_order.zero_extent = b.own_order.stride_of_blocklength = b.own_order.cyclic_blocks = true;
-  b.single_calls = b.array_calls = Behaviour::Raises::on_world;
+  b.single_calls = b.array_calls = b.mrecv = Behaviour::Raises::on_world;
   return b;
 }
 

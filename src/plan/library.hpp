@@ -47,10 +47,15 @@ struct Behaviour {
   /// If an error handler of the program returns, a call that receives or completes one message
   /// returns MPI_SUCCESS.
   bool handled_is_success = false;
-  /// On which communicator a call that completes requests raises the error of a message.
+  /// On which communicator a call that completes requests, or receives a message that a probe has
+  /// matched, raises the error of a message.
   enum class Raises { on_its_own, on_world, on_self };
   Raises single_calls = Raises::on_its_own;  // MPI_Wait, MPI_Test
   Raises array_calls = Raises::on_its_own;   // those that take an array of requests
+  Raises mrecv = Raises::on_its_own;         // MPI_Mrecv
+  /// If the MPI truncates a message, the status tells how long the message is. Codes of errors are
+  /// classes.
+  bool tells_truncated_length = false;
 };
 
 Behaviour behaviour_of(const Library& library);

@@ -108,6 +108,9 @@ class Way {
   }
   /// An ordinary message of that length goes to that rank: no ticket to that rank may have it.
   virtual void avoid(std::uint32_t receiver, std::int64_t length) { (void)receiver, (void)length; }
+  /// The MPI has truncated a message of that length from that rank with that tag. If the message
+  /// was surely a ticket of this way, gives back what it announced.
+  virtual void truncated(std::uint32_t sender, std::int64_t length, int tag) { (void)sender, (void)length, (void)tag; }
 };
 
 }  // namespace dunnage::transport

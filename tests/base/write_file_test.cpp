@@ -47,6 +47,29 @@ TEST_F(WriteFile, WithoutAFolderOrRoomItFails) {
   EXPECT_FALSE(write_file("/dev/full", "text"));
 }
 
+TEST_F(WriteFile, LinksAreFollowedThatOthersCannotReplace) {
+  const auto link = folder_ + "/link";
+  ASSERT_TRUE(write_file(path_, "before"));
+  ASSERT_EQ(symlink(path_.c_str(), link.c_str()), 0);
+  const auto follows = [&](mode_t mode) {
+    EXPECT_EQ(chmod(folder_.c_str(), mode), 0);
+    EXPECT_TRUE(write_file(path_, "before"));
+    const bool written = write_file(link, "after");
+    EXPECT_EQ(read_all(), written ? "after" : "before");
+    return written;
+  };
+  EXPECT_TRUE(follows(0700));
+  EXPECT_TRUE(follows(01777));
+  EXPECT_FALSE(follows(0777));
+  EXPECT_FALSE(follows(0770));
+  if (geteuid() == 0) {
+    constexpr uid_t nobody = 65534;
+    ASSERT_EQ(lchown(link.c_str(), nobody, nobody), 0);
+    EXPECT_FALSE(follows(01777)) << "another user's link";
+  }
+  unlink(link.c_str());
+}
+
 TEST_F(WriteFile, APipeIsReadWhileItIsWritten) {
   make_pipe();
   const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK);

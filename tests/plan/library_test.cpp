@@ -40,6 +40,9 @@ TEST(Behaviour, OfTheKnownAndTheUnknown) {
   EXPECT_TRUE(behaviour_of({Kind::mpich, 5, 0}).handled_is_success);
   EXPECT_EQ(behaviour_of({Kind::mpich, 5, 0}).single_calls, Behaviour::Raises::on_its_own);
   EXPECT_EQ(behaviour_of({Kind::mpich, 5, 0}).array_calls, Behaviour::Raises::on_self);
+  EXPECT_EQ(behaviour_of({Kind::mpich, 5, 0}).mrecv, Behaviour::Raises::on_self);
+  EXPECT_EQ(behaviour_of({Kind::mpich, 4, 0}).mrecv, Behaviour::Raises::on_world);
+  EXPECT_EQ(behaviour_of({Kind::open_mpi, 4, 1}).mrecv, Behaviour::Raises::on_its_own);
   EXPECT_EQ(behaviour_of({Kind::mpich, 4, 0}).single_calls, Behaviour::Raises::on_world);
   EXPECT_EQ(behaviour_of({Kind::mpich, 4, 0}).array_calls, Behaviour::Raises::on_world);
   EXPECT_FALSE(behaviour_of({Kind::mpich, 4, 0}).handled_is_success);

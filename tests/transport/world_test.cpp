@@ -65,6 +65,32 @@ TEST(SharedMemory, OtherJobsAndOtherUsersOfTheNameAreNotMet) {
   say(child.to(), '.');
 }
 
+/// A process of that user makes the memory of rank 1. Returns whether this process finds it.
+bool finds_memory_of(uid_t user) {
+  const auto job = new_job();
+  int up[2], down[2];
+  if (pipe(up) != 0 || pipe(down) != 0) abort();
+  const auto process = fork();
+  if (process == 0) {
+    close(down[1]);
+    const auto memory = setuid(user) == 0 ? shm::Memory::make({job, 1, 2}) : nullptr;
+    say(up[1], memory != nullptr);
+    char ignored;
+    _exit(read(down[0], &ignored, 1) == 0 ? 0 : 1);
+  }
+  EXPECT_TRUE(hear<bool>(up[0]));
+  const bool found = shm::Memory::find({job, 1, 2}) != nullptr;
+  for (const int file : {up[0], up[1], down[0], down[1]}) close(file);
+  waitpid(process, nullptr, 0);
+  return found;
+}
+
+TEST(SharedMemory, WhatAnotherUserHasMadeIsNotMet) {
+  EXPECT_TRUE(finds_memory_of(getuid()));
+  if (geteuid() != 0) GTEST_SKIP() << "only root could open another user's memory";
+  EXPECT_FALSE(finds_memory_of(65534));
+}
+
 /// Three operations of each size.
 Child::Body fetches_all(std::span<const std::int64_t> sizes) {
   return [sizes](World& w, int from, int to) {
@@ -387,6 +413,37 @@ TEST(SharedMemory, LaterTicketsAvoidTheLengthOfAMessage) {
   }
   EXPECT_FALSE(later.contains(out->length()));
   EXPECT_EQ(later.size(), slots - 1u);
+}
+
+/// The child gets lengths of truncated messages, and tells which were surely tickets.
+TEST(SharedMemory, TruncatedTicketsAreToldFromOrdinaryMessages) {
+  const auto job = new_job();
+  constexpr std::int64_t size = 20000;
+  Child child(job, [](World& w, int from, int to) {
+    be_met(w, from);
+    for (int i = 0; i < 4; ++i) {
+      const auto length = hear<std::int64_t>(from);
+      const auto incoming = w.rendezvous.truncated(0, length, 7);
+      if (incoming) incoming->discard();
+      say(to, incoming.has_value());
+    }
+    return true;
+  });
+  const auto world = World::join({job, 0, 2}, 1 << 24, 1 << 20);
+  meet(*world, child);
+  const auto is_ticket = [&](std::int64_t length) {
+    say(child.to(), length);
+    return hear<bool>(child.from());
+  };
+  const auto ticket = *world->rendezvous.offer(1, size, 7), other = *world->rendezvous.offer(1, size, 8),
+             shares = *world->rendezvous.offer(1, size, 7);
+  for (const auto& out : {ticket, other, shares}) pack(out, numbers(size, 1));
+  world->rendezvous.avoid(1, shares.length());
+  EXPECT_TRUE(is_ticket(ticket.length()));
+  EXPECT_FALSE(is_ticket(ticket.length()));  // no longer
+  EXPECT_FALSE(is_ticket(other.length()));   // of another tag
+  EXPECT_FALSE(is_ticket(shares.length()));  // perhaps the later ordinary message
+  EXPECT_EQ(child.wait(), 0);
 }
 
 }  // namespace

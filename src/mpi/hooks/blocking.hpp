@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "mpi/message/matched.hpp"
 #include "mpi/message/orphans.hpp"
 #include "mpi/process/status.hpp"
 #include "mpi/ways/by_channel.hpp"
@@ -45,7 +46,7 @@ int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, i
             MPI_Status* status) {
   if (goes_straight_through(hook, plan::Operation::receive, buf, count, datatype) &&
       !channel_counts_receive(comm, source, tag))
-    return next(buf, count, datatype, source, tag, comm, status);
+    return looked_at(next(buf, count, datatype, source, tag, comm, status));
   return receive_by_way(hook, next, buf, count, datatype, source, tag, comm, status);
 }
 
@@ -57,12 +58,12 @@ inline int source_of(const MPI_Message* message) {
 template <class Fn, class Count>
 int matched_receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                     MPI_Status* status) {
-  // A message does not say which communicator it came by.
-  return mpi::receive(
-      {hook, buf, count, datatype, source_of(message), MPI_ANY_TAG, MPI_COMM_WORLD, most_of<Count>, true}, status,
-      [&](void* b, std::int64_t n, MPI_Datatype t, MPI_Status* s) {
-        return next(b, static_cast<Count>(n), t, message, s);
-      });
+  const auto errors = errors_of_completion(errors_of_comm(comm_of_matched(message)), process->behaviour.mrecv);
+  return mpi::receive({hook, buf, count, datatype, source_of(message), MPI_ANY_TAG, handle_of<MPI_Comm>(errors.key),
+                       most_of<Count>, true},
+                      status, [&](void* b, std::int64_t n, MPI_Datatype t, MPI_Status* s) {
+                        return next(b, static_cast<Count>(n), t, message, s);
+                      });
 }
 
 /// Either side may be ours, both, or neither.
@@ -90,7 +91,7 @@ template <class Fn, class Count>
                     sent ? sent->type() : sendtype, out.dest(), sendtag, received ? received->data() : recvbuf,
                     received ? static_cast<Count>(received->count()) : recvcount,
                     received ? received->type() : recvtype, source, recvtag, comm, status.get());
-  if (result == MPI_SUCCESS) result = in.settle(*status.get());
+  result = in.settle(result, *status.get());
   const int finished = out.finish();
   if (result != MPI_SUCCESS || finished == MPI_SUCCESS) return result;
   return raise(comm, finished);

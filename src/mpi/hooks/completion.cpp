@@ -152,14 +152,13 @@ class Ours {
   }
   Request* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
 
-  /// The MPI has completed request i. `status` is null if the request ended in an error; then
-  /// nothing is delivered. Returns an error of our own; failed_ then names whose handler is to be
-  /// called.
-  int complete(int i, MPI_Status* status) {
+  /// The MPI has completed request i, perhaps with an error `of_mpi`; then nothing is delivered.
+  /// Returns an error of our own; failed_ then names whose handler is to be called.
+  int complete(int i, MPI_Status& status, int of_mpi) {
     auto*& operation = operations_[static_cast<std::size_t>(i)];
     if (!operation || !operation->active) return MPI_SUCCESS;
-    if (!status) operation->abandon();
-    const int error = status ? operation->complete(*status) : MPI_SUCCESS;
+    if (of_mpi != MPI_SUCCESS) operation->abandon(of_mpi, status);
+    const int error = of_mpi == MPI_SUCCESS ? operation->complete(status) : MPI_SUCCESS;
     if (error != MPI_SUCCESS) failed_ = operation->errors();
     operation->active = false;
     if (operation->persistent) return error;
@@ -174,12 +173,12 @@ class Ours {
     if (rc == MPI_SUCCESS) {
       // Alone, a persistent request has its error raised on its own communicator, by any MPI.
       const bool on_its_own = operation && (operation->collective() || (operation->persistent && !in_array));
-      if (const int error = complete(i, &status); error != MPI_SUCCESS)
+      if (const int error = complete(i, status, rc); error != MPI_SUCCESS)
         return on_its_own && failed_.object == ErrorsOf::Object::comm
                    ? raise_ended(handle_of<MPI_Comm>(failed_.key), error)
                    : raise_completed(failed_, error, in_array);
     } else if (operation && (operation->persistent || request == MPI_REQUEST_NULL)) {
-      complete(i, nullptr);
+      complete(i, status, rc);
     }
     return rc;
   }
@@ -207,10 +206,10 @@ class Ours {
         const auto* operation = (*this)[index(k)];
         const bool ended = rc == MPI_SUCCESS || (listed && status.MPI_ERROR != MPI_ERR_PENDING);
         if (!operation || operation->receives() != receives || !ended) continue;
-        const bool well = !listed || status.MPI_ERROR == MPI_SUCCESS;
         batch.about(k);
         if (!errors.empty()) errors[static_cast<std::size_t>(k)] = operation->errors();
-        if (const int error = complete(index(k), well ? &statuses[k] : nullptr); error != MPI_SUCCESS) fail(k, error);
+        const int of_mpi = listed ? status.MPI_ERROR : MPI_SUCCESS;
+        if (const int error = complete(index(k), statuses[k], of_mpi); error != MPI_SUCCESS) fail(k, error);
       }
       for (const auto& failure : batch.finish()) {
         failed_ = errors[static_cast<std::size_t>(failure.index)];
@@ -301,7 +300,7 @@ class Ours {
 }  // namespace
 
 int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Status* users) {
-  if (nothing_of_ours()) return next(request, users);
+  if (nothing_of_ours()) return looked_at(next(request, users));
   Ours operation(1, request, Ours::First::nothing);
   const bool without_mpi = operation.without_mpi();
   if (!without_mpi) {
@@ -322,7 +321,7 @@ int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Sta
 }
 
 int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* flag, MPI_Status* users) {
-  if (nothing_of_ours()) return next(request, flag, users);
+  if (nothing_of_ours()) return looked_at(next(request, flag, users));
   Ours operation(1, request);
   if (operation.none() || !flag) return next(request, flag, users);
   StatusOr status(users);
@@ -333,7 +332,7 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
 }
 
 int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* users) {
-  if (nothing_of_ours()) return next(count, requests, users);
+  if (nothing_of_ours()) return looked_at(next(count, requests, users));
   // What this call receives goes with what other messages bring, so sends are finished after it.
   Ours operations(count, requests, Ours::First::nothing);
   const bool without_mpi = operations.without_mpi();
@@ -360,7 +359,7 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
 
 int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request* requests, int* flag,
             MPI_Status* users) {
-  if (nothing_of_ours()) return next(count, requests, flag, users);
+  if (nothing_of_ours()) return looked_at(next(count, requests, flag, users));
   if (may_ask_first() && count > 0 && requests && flag) {
     progress_orphans();
     finish_sends();
@@ -385,7 +384,7 @@ int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request*
 
 int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request* requests, int* index,
             MPI_Status* users) {
-  if (nothing_of_ours()) return next(count, requests, index, users);
+  if (nothing_of_ours()) return looked_at(next(count, requests, index, users));
   Ours operations(count, requests);
   if (operations.none() || !index) return next(count, requests, index, users);
   StatusOr status(users);
@@ -402,7 +401,7 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
 
 int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request* requests, int* index, int* flag,
             MPI_Status* users) {
-  if (nothing_of_ours()) return next(count, requests, index, flag, users);
+  if (nothing_of_ours()) return looked_at(next(count, requests, index, flag, users));
   if (may_ask_first() && count > 0 && requests && index && flag) {
     progress_orphans();
     finish_sends();
@@ -434,7 +433,7 @@ namespace {
 template <class Next>
 int complete_some(Next next, bool waits, int incount, MPI_Request* requests, int* outcount, int* indices,
                   MPI_Status* users) {
-  if (nothing_of_ours()) return next(incount, requests, outcount, indices, users);
+  if (nothing_of_ours()) return looked_at(next(incount, requests, outcount, indices, users));
   if (!waits && may_ask_first() && incount > 0 && requests && outcount && indices) {
     progress_orphans();
     finish_sends();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mpi/channels/posting.hpp"
+#include "mpi/message/matched.hpp"
 #include "mpi/message/orphans.hpp"
 #include "mpi/process/status.hpp"
 #include "mpi/ways/receive.hpp"
@@ -48,12 +49,16 @@ template <class Fn>
 int probe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Status* status) {
   return probing(comm, &always_found, status, [&] { return next(source, tag, comm, status); });
 }
+inline void taken_by_probe(MPI_Comm comm, MPI_Message message, const MPI_Status& status) {
+  taken_by_probe(comm, status);
+  note_matched(message, comm);
+}
 template <class Fn>
 int mprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   StatusOr known(status);
   const int rc =
       probing(comm, &always_found, known.get(), [&] { return next(source, tag, comm, message, known.get()); });
-  if (rc == MPI_SUCCESS) taken_by_probe(comm, *known.get());
+  if (rc == MPI_SUCCESS) taken_by_probe(comm, *message, *known.get());
   return rc;
 }
 template <class Fn>
@@ -64,7 +69,7 @@ template <class Fn>
 int improbe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
   StatusOr known(status);
   const int rc = probing(comm, flag, known.get(), [&] { return next(source, tag, comm, flag, message, known.get()); });
-  if (rc == MPI_SUCCESS && flag && *flag) taken_by_probe(comm, *known.get());
+  if (rc == MPI_SUCCESS && flag && *flag) taken_by_probe(comm, *message, *known.get());
   return rc;
 }
 

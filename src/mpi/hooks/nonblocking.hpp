@@ -50,10 +50,9 @@ int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, 
 template <class Fn, class Count>
 int matched_ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                      MPI_Request* request) {
-  // A message does not say which communicator it came by.
   return begin_receive(
-      {hook, buf, count, datatype, source_of(message), MPI_ANY_TAG, MPI_COMM_WORLD, most_of<Count>, true}, false,
-      request,
+      {hook, buf, count, datatype, source_of(message), MPI_ANY_TAG, comm_of_matched(message), most_of<Count>, true},
+      false, request,
       [&](void* b, std::int64_t n, MPI_Datatype t) { return next(b, static_cast<Count>(n), t, message, request); });
 }
 

@@ -62,7 +62,8 @@ Request::News Request::ask(MPI_Request handle, MPI_Status& status) {
   return done ? News::complete : News::none;
 }
 
-void Request::abandon() {
+void Request::abandon(int error, const MPI_Status& status) {
+  if (!delivered) lost(error, status);
   if (ending_ && !delivered) ending_->ended(nullptr);
   if (brings() || delivered) return;
   // A send that failed may have a receiver all the same, which reads its data.

@@ -105,8 +105,8 @@ class Request {
   /// Further calls for one start return the first result again. Returns an MPI error code and calls
   /// no handler.
   int complete(MPI_Status& status);
-  /// The MPI has ended the request with an error.
-  void abandon();
+  /// The MPI has ended the request with an error, of which the status tells.
+  void abandon(int error, const MPI_Status& status);
   /// A failure of a fetch that complete() had only begun.
   void failed_later(int code) { code_ = code; }
   /// An error that complete() found before the program asked: the call that ends the request
@@ -140,6 +140,8 @@ class Request {
  protected:
   virtual Start begin(int& code) { return (void)code, Start::by_mpi; }
   virtual int arrive(MPI_Status& status) { return (void)status, MPI_SUCCESS; }
+  /// The MPI has ended a receive with an error.
+  virtual void lost(int error, const MPI_Status& status) { (void)error, (void)status; }
 
  private:
   ErrorsOf errors_;

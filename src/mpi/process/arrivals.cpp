@@ -23,6 +23,15 @@ void weigh_tokens() {
     process->tickets_from = transport::gpu_lengths.least;
 }
 
+void look_at_short_receives() {
+  if (!process->behaviour.tells_truncated_length) return;
+  // One more than what says that messages in a GPU's memory may come.
+  constexpr auto from = transport::gpu_lengths.least + 1;
+  auto now = process->tickets_from.load(std::memory_order_relaxed);
+  if (now != std::numeric_limits<std::int64_t>::max() && now > from)
+    process->tickets_from.compare_exchange_strong(now, from, std::memory_order_relaxed);
+}
+
 void let_mpi_progress() {
   // MPICH finds a message to MPI_COMM_SELF without looking at anything else, so the probe asks on
   // MPI_COMM_WORLD. A probe that finds a message moves nothing else, so the tag is one nobody uses.

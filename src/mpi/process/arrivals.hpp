@@ -14,6 +14,15 @@ inline bool announcements_possible() {
 inline bool tickets_concern(std::int64_t bytes) {
   return bytes >= process->tickets_from.load(std::memory_order_relaxed);
 }
+/// The MPI has truncated a message, perhaps a ticket. If the MPI tells the lengths of truncated
+/// messages, receives with room for less than a ticket are looked at from now on.
+void look_at_short_receives();
+/// For calls that nothing of ours is behind. Returns `rc`, what the MPI returned.
+inline int looked_at(int rc) {
+  if (rc != MPI_SUCCESS) [[unlikely]]
+    if (rc == MPI_ERR_TRUNCATE || rc == MPI_ERR_IN_STATUS) look_at_short_receives();
+  return rc;
+}
 /// Whether a message may begin with a token.
 inline bool token_expected() {
   return process->tokens_to_self.load(std::memory_order_relaxed) != 0 ||

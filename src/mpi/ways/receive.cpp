@@ -60,6 +60,22 @@ std::optional<int> redeem(const Landing& landing, std::int64_t& bytes, MPI_Statu
   return code;
 }
 
+/// After the MPI has ended a receive with an error: gives back what a truncated ticket announced.
+/// `sender`: a rank of MPI_COMM_WORLD, or -1.
+void give_back_truncated(int error, std::int64_t length, int sender, int tag) {
+  if (error != MPI_ERR_TRUNCATE || sender < 0 || !announcements_possible()) return;
+  look_at_short_receives();
+  if (!process->behaviour.tells_truncated_length || !transport::ticket_length(length)) return;
+  for (auto* way : ways()) way->truncated(static_cast<std::uint32_t>(sender), length, tag);
+}
+
+/// Likewise for a call that the MPI has ended with `rc`, which is returned.
+int ended_by_mpi(int rc, const MPI_Status& status, MPI_Comm comm) {
+  if (rc != MPI_SUCCESS && process->behaviour.tells_truncated_length)
+    give_back_truncated(rc, told_bytes(status), world_rank(comm, status.MPI_SOURCE), status.MPI_TAG);
+  return rc;
+}
+
 /// After a message that came the MPI's way and was unpacked: asks its sender, a rank of
 /// MPI_COMM_WORLD, for announcements of contiguous messages too.
 void tell_scatters(std::int64_t bytes, int sender) {
@@ -154,7 +170,9 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
         tag_(call.tag),
         parcel_(std::move(parcel)),
         sender_(parcel_ ? sender_to_ask(parcel_.size, call.source, call.comm) : -1),
-        landing_{std::move(buffer), parcel_ ? &parcel_ : nullptr} {
+        landing_{std::move(buffer), parcel_ ? &parcel_ : nullptr},
+        of_world_(call.comm == MPI_COMM_WORLD),
+        of_ticket_(may_truncate_tickets() ? world_rank(call.comm, call.source) : -1) {
     if (posting) tell(std::move(posting));
   }
   const memory::Parcel& parcel() const { return parcel_; }
@@ -239,8 +257,16 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     if (handle_ != MPI_REQUEST_NULL) end_handle(handle_);
     return code;
   }
+  void lost(int error, const MPI_Status& status) override {
+    if (waits_ || !may_truncate_tickets()) return;
+    give_back_truncated(error, told_bytes(status), of_world_ ? status.MPI_SOURCE : of_ticket_, status.MPI_TAG);
+  }
 
  private:
+  /// Whether the MPI tells of tickets for which there is no room.
+  bool may_truncate_tickets() const {
+    return process->behaviour.tells_truncated_length && landing_.capacity() < transport::host_lengths.least_size();
+  }
   int arrive_by_mpi(MPI_Status& status) {
     if (!parcel_ && !may_be_announcement(told_bytes(status))) return MPI_SUCCESS;
     auto bytes = received_bytes(status);
@@ -255,6 +281,8 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   const memory::Parcel parcel_;
   const int sender_;  // to be asked for announcements; the communicator may be gone by then
   const Landing landing_;
+  const bool of_world_;       // on MPI_COMM_WORLD
+  const int of_ticket_;       // the rank there whose tickets may be truncated; -1 if not known
   std::uint64_t keeper_ = 0;  // of the buffer, from the first start by a channel on
   MPI_Request handle_ = MPI_REQUEST_NULL;
   bool waits_ = false;  // for a channel
@@ -337,7 +365,8 @@ int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
     answer_letters();
     StatusOr status(users);
     const int rc = take(call.buffer, call.count, call.type, status.get());
-    if (rc != MPI_SUCCESS || !may_be_announcement(told_bytes(*status)) || call.source == MPI_PROC_NULL) return rc;
+    if (rc != MPI_SUCCESS) return ended_by_mpi(rc, *status, call.comm);
+    if (!may_be_announcement(told_bytes(*status)) || call.source == MPI_PROC_NULL) return rc;
     return settle_in_place(call.buffer, call.count, call.type, *status.get(), call.comm);
   }
   progress_orphans();
@@ -356,13 +385,13 @@ int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
   if (!accepted) {
     if (!announcements_possible()) return told(take(call.buffer, call.count, call.type, users));
     const int rc = end(take(call.buffer, call.count, call.type, status.get()));
-    if (rc != MPI_SUCCESS || call.source == MPI_PROC_NULL) return rc;
+    if (rc != MPI_SUCCESS || call.source == MPI_PROC_NULL) return ended_by_mpi(rc, *status, call.comm);
     return told(settle_in_place(call.buffer, call.count, call.type, *status.get(), call.comm, posting.get()));
   }
   const Accelerated counted(call.hook, accepted.bytes());
   const Shown shown(parcel);
   const int rc = end(take(shown.data(), shown.count(), shown.type(), status.get()));
-  if (rc != MPI_SUCCESS) return rc;
+  if (rc != MPI_SUCCESS) return ended_by_mpi(rc, *status, call.comm);
   return told(settle_staged(parcel, accepted.buffer, *status.get(), call.comm, posting.get()));
 }
 
@@ -413,7 +442,8 @@ ReceiveInside::ReceiveInside(const ReceiveCall& call)
   if (posting_) posting_->begin(nullptr);
 }
 
-int ReceiveInside::settle(MPI_Status& status) const {
+int ReceiveInside::settle(int rc, MPI_Status& status) const {
+  if (rc != MPI_SUCCESS) return ended_by_mpi(rc, status, call_.comm);
   if (call_.source == MPI_PROC_NULL) return MPI_SUCCESS;
   const auto settled = [&] {
     if (parcel_) return settle_staged(parcel_, accepted_.buffer, status, call_.comm, posting_.get());

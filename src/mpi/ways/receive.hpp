@@ -11,8 +11,7 @@
 
 namespace dunnage::mpi {
 
-/// A receiving call, with all integers of the widest type. `comm` is whose error handler is called:
-/// a matched receive does not know its communicator, and names MPI_COMM_WORLD.
+/// A receiving call, with all integers of the widest type. `comm` is whose error handler is called.
 struct ReceiveCall {
   Hook hook;
   void* buffer;
@@ -41,9 +40,9 @@ class ReceiveInside {
   explicit operator bool() const { return static_cast<bool>(parcel_); }
   const memory::Parcel& parcel() const { return parcel_; }
   std::int64_t bytes() const { return parcel_ ? parcel_.size : 0; }
-  /// After the MPI's call: puts what came where the user wants it. Returns what the call is to
-  /// return.
-  int settle(MPI_Status& status) const;
+  /// After the MPI's call, which returned `rc`: puts what came where the user wants it. Returns
+  /// what the call is to return.
+  int settle(int rc, MPI_Status& status) const;
 
  private:
   const ReceiveCall call_;

@@ -87,10 +87,7 @@ class Offers {
     const std::lock_guard lock(mutex_);
     const auto found = by_number_.find(number);
     if (found == by_number_.end() || found->second->length != length || found->second->bytes != bytes) return nullptr;
-    auto offer = std::move(found->second);
-    forget(*offer);
-    by_number_.erase(found);
-    return offer;
+    return remove(found);
   }
   void withdraw(const Offer& offer) { take(offer.number, offer.length, offer.bytes); }
   bool expects(std::int64_t length) {
@@ -109,6 +106,15 @@ class Offers {
     const std::lock_guard lock(mutex_);
     if (transport::ticket_length(length)) avoided_[transport::gpu_lengths.has(length)].set(transport::slot_of(length));
   }
+  /// Removes the offer whose ticket of that length and tag the MPI has truncated, and returns it.
+  /// Null if the message may have been an ordinary one, or another ticket.
+  OfferPointer take_truncated(std::int64_t length, int tag) {
+    const std::lock_guard lock(mutex_);
+    if (!transport::host_lengths.has(length) || avoided_[false].test(transport::slot_of(length))) return nullptr;
+    const auto& waiting = of_length(length);
+    if (waiting.size() != 1 || waiting.begin()->second->tag != tag) return nullptr;
+    return remove(by_number_.find(waiting.begin()->second->number));
+  }
 
  private:
   using Waiting = std::map<std::uint64_t, const Offer*>;  // by turn
@@ -125,6 +131,12 @@ class Offers {
             !avoided.test(slot) && (share || of_length(lengths.of(slot)).empty()))
           return slot;
     return std::nullopt;
+  }
+  OfferPointer remove(std::unordered_map<std::uint64_t, OfferPointer>::iterator found) {
+    auto offer = std::move(found->second);
+    forget(*offer);
+    by_number_.erase(found);
+    return offer;
   }
   void forget(const Offer& offer) {
     if (offer.length == 0)
@@ -309,6 +321,10 @@ class SelfWay : public transport::Way {
   }
   void avoid(std::uint32_t receiver, std::int64_t length) override {
     if (receiver == static_cast<std::uint32_t>(process->rank)) offers().avoid(length);
+  }
+  void truncated(std::uint32_t sender, std::int64_t length, int tag) override {
+    if (sender != static_cast<std::uint32_t>(process->rank)) return;
+    if (auto offer = offers().take_truncated(length, tag)) SelfArrival(std::move(offer)).discard();
   }
 
  private:

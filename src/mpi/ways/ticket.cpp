@@ -95,6 +95,10 @@ class TicketWay : public transport::Way {
   void avoid(std::uint32_t receiver, std::int64_t length) override {
     if (process->world) process->world->rendezvous.avoid(receiver, length);
   }
+  void truncated(std::uint32_t sender, std::int64_t length, int tag) override {
+    if (!process->world) return;
+    if (const auto incoming = process->world->rendezvous.truncated(sender, length, tag)) incoming->discard();
+  }
 };
 
 }  // namespace

@@ -47,4 +47,11 @@ std::int64_t Rendezvous::size_of(std::uint32_t sender, std::int64_t length, int 
   return slot && slot->tag == tag ? slot->size : length;
 }
 
+std::optional<Incoming> Rendezvous::truncated(std::uint32_t sender, std::int64_t length, int tag) const {
+  // Not every sender has looked at the lengths of its shorter messages.
+  const auto* slot = host_lengths.has(length) ? offered(sender, length) : nullptr;
+  if (!slot || slot->tag != tag || slot->shares_length.load(std::memory_order_acquire)) return std::nullopt;
+  return Incoming(peers_.memory(sender), slot_of(length));
+}
+
 }  // namespace dunnage::transport::peers

@@ -47,6 +47,9 @@ class Rendezvous {
   /// The true size of a message of that length that can be received but has not been. Returns the
   /// length itself if the message is no ticket.
   std::int64_t size_of(std::uint32_t sender, std::int64_t length, int tag) const;
+  /// The operation whose ticket the MPI has truncated: a message of that length from that rank with
+  /// that tag. Returns nothing if the message may have been an ordinary one.
+  std::optional<Incoming> truncated(std::uint32_t sender, std::int64_t length, int tag) const;
 
  private:
   const shm::Slot* offered(std::uint32_t sender, std::int64_t length) const;

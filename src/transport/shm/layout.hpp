@@ -67,6 +67,7 @@ struct Slot {
   std::atomic<std::uint32_t> mover{nobody};  // which side copies the data: the first to claim it
   alignas(64) std::atomic<std::uint64_t> read{0};  // by the receiver: how many chunks it has read
   std::atomic<std::uint32_t> ready{0};             // of data in a GPU's memory: 1 if the receiver can read them there
+  std::atomic<std::uint32_t> shares_length{0};     // 1: an ordinary message of the announcement's length came after it
   std::uint64_t name = 0;                          // the token, if the kind is token
 };
 static_assert(sizeof(Slot) == 128);

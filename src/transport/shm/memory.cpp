@@ -68,7 +68,9 @@ std::unique_ptr<Memory> Memory::open(const Identity& other, std::uint32_t proces
   if (opened < 0) return nullptr;
   struct stat status;
   std::unique_ptr<Memory> memory;
-  if (fstat(opened, &status) == 0 && static_cast<std::size_t>(status.st_size) == data_begin(other.ranks) + data_size)
+  // Root could open the memory that another user has made under this name.
+  if (fstat(opened, &status) == 0 && status.st_uid == geteuid() &&
+      static_cast<std::size_t>(status.st_size) == data_begin(other.ranks) + data_size)
     memory = map(opened, other.ranks);
   close(opened);
   if (!memory) return nullptr;

@@ -92,6 +92,7 @@ std::optional<Outgoing> Slots::offer(Offer offer) {
   s.packed.store(Slot::no, std::memory_order_relaxed);
   s.mover.store(Slot::nobody, std::memory_order_relaxed);
   s.ready.store(0, std::memory_order_relaxed);
+  s.shares_length.store(0, std::memory_order_relaxed);
   s.written.store(0, std::memory_order_relaxed);
   s.read.store(0, std::memory_order_relaxed);
   s.turned.store(~std::uint64_t{0}, std::memory_order_relaxed);
@@ -119,7 +120,10 @@ void Slots::avoid(std::uint32_t receiver, std::int64_t length) {
   const std::lock_guard lock(room_.mutex);
   auto& avoided = avoided_[receiver];
   if (!avoided) avoided = std::make_unique<std::array<std::bitset<slots>, 2>>();
-  (*avoided)[gpu_lengths.has(length) ? Slot::brief : Slot::usual].set(index);
+  const auto kind = gpu_lengths.has(length) ? Slot::brief : Slot::usual;
+  (*avoided)[kind].set(index);
+  auto& s = slot(index);
+  if (s.receiver == receiver && s.kind == kind) s.shares_length.store(1, std::memory_order_release);
 }
 
 bool Slots::all_received(bool in_doubt) {

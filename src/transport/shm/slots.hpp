@@ -39,7 +39,7 @@ class Slots {
   /// necessary.
   bool make_room(const Outgoing& outgoing, bool must);
   /// An ordinary message of a ticket's length is about to be sent to that rank. No later ticket to
-  /// it has that length.
+  /// it has that length. A ticket that is under way is marked.
   void avoid(std::uint32_t receiver, std::int64_t length);
   /// Frees the slots of operations that are over, with what they keep.
   void collect();
