@@ -54,7 +54,7 @@ PackTrial::Turn PackTrial::next() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return {choice_.load(std::memory_order_relaxed), false, 0};
   if (turns_.empty()) {
-    if (enough() && !settled_) {
+    if (enough() && !settled_ && !readmit()) {
       settle();
       return {choice_.load(std::memory_order_relaxed), false, 0};
     }
@@ -85,6 +85,22 @@ void PackTrial::took(Turn turn, double nanoseconds) {
   if (settled_) return;
   for (const auto& [calls, factor] : rules_.hopeless)
     if (candidate->taken == calls && least(*candidate) > factor * best_before) candidate->out = true;
+}
+
+/// Takes back each candidate that has left although its time is less than the median of every
+/// other. The calls by which it was judged were then faster than usual, for example because the
+/// caches had the data. Returns whether there was one.
+bool PackTrial::readmit() {
+  double best = std::numeric_limits<double>::max();
+  for (const auto& candidate : candidates_)
+    if (!candidate.out) best = std::min(best, median(candidate));
+  bool any = false;
+  for (auto& candidate : candidates_) {
+    if (!candidate.out || least(candidate) >= best) continue;
+    candidate.out = false;
+    any = true;
+  }
+  return any;
 }
 
 void PackTrial::settle() {

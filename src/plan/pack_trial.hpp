@@ -37,7 +37,7 @@ struct TrialRules {
   /// contain it.
   double own_call;
   /// A candidate leaves the trial if it takes so many times longer than the fastest one after so
-  /// many calls. It comes back with a new trial.
+  /// many calls. It comes back with a new trial, or if the fastest one was fast by chance.
   struct Hopeless {
     int calls;
     double factor;
@@ -113,6 +113,7 @@ class PackTrial {
   bool enough() const;
   double median(const Candidate& candidate) const;
   double least(const Candidate& candidate) const;
+  bool readmit();
   void settle();
   void begin_again();
   Candidate* find(Packer packer);

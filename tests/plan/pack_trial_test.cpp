@@ -130,6 +130,17 @@ TEST(PackTrial, OnlyCandidatesAreTried) {
   EXPECT_EQ(trial.found().nanoseconds[std::size_t(Packer::streamed)], 0);
 }
 
+/// The first call finds its data in the caches, and the others do not.
+TEST(PackTrial, ACandidateThatLeftBecauseOfALuckyCallComesBack) {
+  PackTrial trial(Packer::cached, false);
+  for (int i = 0; i < first_calls; ++i) {
+    const bool lucky = i == 0;
+    call(trial, {{Packer::library, 7000}, {Packer::cached, lucky ? 800 : 9000}});
+  }
+  EXPECT_TRUE(trial.settled());
+  EXPECT_EQ(trial.choice(), Packer::library);
+}
+
 constexpr int first_messages = 30;
 
 TEST(PackTrial, MessagesStayAsPredictedIfTheGainIsSmall) {

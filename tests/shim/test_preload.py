@@ -87,6 +87,7 @@ def test_report_as_text(build, program, root_environment):
     assert run.returncode == 0
     assert re.search(r"dunnage: report for 1 ranks of (Open MPI|MPICH)", run.stderr)
     assert re.search(r"MPI_Isend +\d+ accelerated", run.stderr)
+    assert "  DUNNAGE_FORCE=always\n" in run.stderr
 
 
 def test_report_as_json_has_the_documented_core(build, program, root_environment, tmp_path):
@@ -94,7 +95,8 @@ def test_report_as_json_has_the_documented_core(build, program, root_environment
     run = preloaded(build, program, root_environment, DUNNAGE_REPORT=str(path), DUNNAGE_FORCE="always")
     assert run.returncode == 0 and "dunnage" not in run.stderr
     report = json.loads(path.read_text())
-    assert report["ranks"] == 1 and report["mpi"]
+    assert report["ranks"] == 1 and report["mpi"] and report["machine"]
+    assert report["settings"] == {"DUNNAGE_FORCE": "always"}
     send = report["calls"]["MPI_Isend"]
     assert send["accelerated"] > 0 and send["bytes"] > 0
     assert all(isinstance(n, int) and n > 0 for n in send["declined"].values())

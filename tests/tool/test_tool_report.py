@@ -10,6 +10,8 @@ import pytest
 ROOT_URL = re.compile(r"https?://|src=|@import|url\(|<script|<link")
 RUN = {
     "mpi": "Some <MPI> & more",
+    "machine": "Some processor, 2 cores",
+    "settings": {"DUNNAGE_BCAST": "on", "DUNNAGE_FORCE": "always"},
     "ranks": 2,
     "calls": {
         "MPI_Pack": {"accelerated": 30, "declined": {"the MPI's turn in a trial, or it won the trial": 10},
@@ -103,6 +105,7 @@ def test_page_holds_all_and_needs_nothing(dunnage, report):
     assert ["MPI_Send", "", "4", "0", "4 KiB", "1 us", "3 by ticket, 2 through rings"] in rows
     assert ["no gain predicted", "5", "MPI_Isend"] in [row[:3] for row in rows]
     assert ["self: one copy", "4"] in rows
+    assert "Some processor, 2 cores" in rows[-1] and "DUNNAGE_BCAST=on, DUNNAGE_FORCE=always" in rows[-1]
 
 
 def test_several_runs_stand_side_by_side(dunnage, report, tmp_path):

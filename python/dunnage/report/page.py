@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Dict, List, Optional
 from xml.etree.ElementTree import Element
 
-from ..bench import machine
 from ..bench.units import amount, duration
 from .advice import advice
 from .markup import document, spans, tag
@@ -147,8 +146,8 @@ def _columns(what: str, reports: List[Report]) -> List[str]:
 
 
 def _runs(reports: List[Report]) -> Element:
-    rows = [[report.name, report.mpi, report.ranks, report.devices] for report in reports]
-    here = machine.describe()
-    note = (f"This page was made on {here['date'][:10]} on a machine with {here['cores']} cores ({here['cpu']}). "
-            "A report does not name the machine and the settings of its run.")
-    return _section("Runs", _table(["report", "MPI", "ranks that answered", "GPUs"], rows, note))
+    rows = [[report.name, report.mpi, report.ranks, report.machine or "not told",
+             ", ".join(f"{name}={value}" for name, value in report.settings.items()), report.devices]
+            for report in reports]
+    return _section("Runs", _table(["report", "MPI", "ranks that answered", "machine of rank 0", "settings", "GPUs"],
+                                   rows, "Settings with their default values are left out."))

@@ -73,6 +73,8 @@ class Report:
     calls: List[Call]
     trials: List[Trial] = field(default_factory=list)
     devices: str = ""  # why GPUs were not used
+    machine: str = ""  # of rank 0; older reports do not say it
+    settings: Dict[str, str] = field(default_factory=dict)  # those that differ from their defaults
 
     def call(self, name: str) -> Optional[Call]:
         """Returns the calls of a name, or None if there were none."""
@@ -132,4 +134,6 @@ def _report(name: str, document: Dict[str, Any]) -> Report:
               {who: float(time) for who, time in row["seconds"].items()})
         for row in document.get("trials", [])
     ]
-    return Report(name, str(document["mpi"]), int(document["ranks"]), calls, trials, str(document.get("devices", "")))
+    settings = {setting: str(value) for setting, value in document.get("settings", {}).items()}
+    return Report(name, str(document["mpi"]), int(document["ranks"]), calls, trials, str(document.get("devices", "")),
+                  str(document.get("machine", "")), settings)

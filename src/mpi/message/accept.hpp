@@ -57,6 +57,14 @@ constexpr bool tells_time(Hook hook, std::int64_t bytes, std::int64_t eager_limi
   }
 }
 
+/// Whether a message is none for tickets although it is long enough: contiguous data that is too
+/// short to gain by a ticket, and not of a ticket's length.
+inline bool surely_no_ticket(plan::Operation operation, const KnownType& known, std::int64_t bytes) {
+  return operation != plan::Operation::receive && known.reason() == plan::Reason::contiguous &&
+         bytes < process->model.least_ticket && process->settings.tickets != base::Tickets::always && !process->brief &&
+         !transport::ticket_length(bytes);
+}
+
 /// Whether a call goes to the MPI at once: contiguous data, or data known to bring no gain, and
 /// nothing else for us to do. Every handler asks this first. The rest of a handler stands in a
 /// function of its own, so that the short way needs no stack frame.
@@ -64,7 +72,9 @@ inline bool goes_straight_through(Hook hook, plan::Operation operation, std::int
   if (process->attention.load(std::memory_order_relaxed)) return false;
   const auto* known = known_type(type);
   std::int64_t bytes = 0;
-  if (!known || __builtin_mul_overflow(count, known->bytes(), &bytes) || tickets_concern(bytes)) return false;
+  if (!known || __builtin_mul_overflow(count, known->bytes(), &bytes)) return false;
+  if (plan::is_message(operation) && tickets_concern(bytes) && !surely_no_ticket(operation, *known, bytes))
+    return false;
   if (known->reason() == plan::Reason::contiguous) return known->bytes() != 0 || !announcements_possible();
   const auto* variant = known->find(count);
   if (!variant) return false;

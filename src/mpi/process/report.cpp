@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
+#include "base/machine.hpp"
 #include "base/write_file.hpp"
 #include "device/driver.hpp"
 #include "mpi/process/process.hpp"
@@ -45,6 +46,19 @@ std::string short_version() {
   return version.substr(0, version.find(", package"));
 }
 
+/// The settings that differ from their defaults, but for the report's own and for the roster, which
+/// has a key.
+nlohmann::ordered_json changed_settings() {
+  const base::SettingsFields defaults;
+  nlohmann::ordered_json changed = nlohmann::ordered_json::object();
+  for (const auto& setting : base::setting_table()) {
+    if (setting.name == "DUNNAGE_REPORT" || setting.name == "DUNNAGE_ROSTER") continue;
+    if (auto value = setting.show(process->settings); value != setting.show(defaults))
+      changed[std::string(setting.name)] = std::move(value);
+  }
+  return changed;
+}
+
 nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
   nlohmann::ordered_json calls = nlohmann::ordered_json::object();
   for (int h = 0; h < hook_count; ++h) {
@@ -63,7 +77,11 @@ nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
       if (const auto n = t[plan::reasons + 4 + w])
         calls[hook_names[h]]["device memory"][std::string(plan::gpu_way_text[w])] = n;
   }
-  nlohmann::ordered_json report = {{"mpi", short_version()}, {"ranks", ranks}, {"calls", calls}};
+  nlohmann::ordered_json report = {{"mpi", short_version()},
+                                   {"machine", base::describe(base::this_machine())},
+                                   {"settings", changed_settings()},
+                                   {"ranks", ranks},
+                                   {"calls", calls}};
   for (const auto& [data, operation, found] : process->pack_trials.told()) {
     nlohmann::ordered_json times = nlohmann::ordered_json::object();
     for (std::size_t p = 0; p < plan::packers; ++p)
@@ -81,6 +99,8 @@ nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
 std::string to_text(const nlohmann::ordered_json& report) {
   std::string text =
       fmt::format("dunnage: report for {} ranks of {}\n", report["ranks"].get<int>(), report["mpi"].get<std::string>());
+  for (const auto& [name, value] : report["settings"].items())
+    text += fmt::format("  {}={}\n", name, value.get<std::string>());
   if (report.contains("devices")) text += fmt::format("  {}\n", report["devices"].get<std::string>());
   if (report["calls"].empty()) text += "  no call that Dunnage knows was made\n";
   for (const auto& [name, call] : report["calls"].items()) {

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Measures what Dunnage adds to an empty MPI program: MPI_Init, MPI_Finalize, and the whole job.
+
+    scripts/startup.py [--mpi mpich,openmpi] [--ranks 4] [--pairs 20] [BUILD]
+
+Jobs without Dunnage, preloaded, and by `dunnage run` take turns. Prints medians in milliseconds,
+and the median of the differences between neighbours.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from installed import MPIS, command, environment  # noqa: E402
+
+PROGRAM = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <time.h>
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
+}
+int main(int argc, char** argv) {
+  const double start = now();
+  MPI_Init(&argc, &argv);
+  const double begun = now();
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const double ends = now();
+  MPI_Finalize();
+  if (rank == 0) printf("[%f, %f]\n", begun - start, now() - ends);
+  return 0;
+}
+"""
+VARIANTS = ("plain", "preloaded", "dunnage run")
+PARTS = ("MPI_Init", "MPI_Finalize", "job")
+
+
+def job(build, mpi, program, ranks, variant):
+    """The milliseconds of each part."""
+    preload = {"LD_PRELOAD": str(build / "lib" / "libdunnage.so")} if variant == "preloaded" else {}
+    words = [*command(mpi, ranks, preload), program]
+    if variant == "dunnage run":
+        words = [build / "bin" / "dunnage", "run", "--", *words]
+    start = time.monotonic()
+    done = subprocess.run([str(word) for word in words], env=environment(), capture_output=True, text=True, check=True)
+    return [*json.loads(done.stdout), 1e3 * (time.monotonic() - start)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", nargs="?", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--mpi", default="openmpi,mpich,openmpi5,mpich5")
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--pairs", type=int, default=20)
+    options = parser.parse_args()
+    build = options.build.resolve()
+    compilers = {entry["name"]: entry["compiler"] for entry in json.loads((build / "mpis.json").read_text())}
+    print(f"{options.ranks} ranks, medians of {options.pairs} jobs, ms; in brackets: more than plain")
+    print(f"{'MPI':<10} {'':<12} " + " ".join(f"{part:>18}" for part in PARTS))
+    for name in options.mpi.split(","):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder) / "empty.c"
+            source.write_text(PROGRAM)
+            program = source.with_suffix("")
+            subprocess.run([compilers[name], source, "-o", program], check=True)
+            times = {variant: [] for variant in VARIANTS}
+            for turn in range(options.pairs):
+                for variant in VARIANTS if turn % 2 else VARIANTS[::-1]:
+                    times[variant].append(job(build, MPIS[name], program, options.ranks, variant))
+        for variant in VARIANTS:
+            cells = []
+            for part in range(len(PARTS)):
+                more = statistics.median(a[part] - b[part] for a, b in zip(times[variant], times["plain"]))
+                cells.append(f"{statistics.median(one[part] for one in times[variant]):9.1f} ({more:+6.1f})")
+            print(f"{name:<10} {variant:<12} " + " ".join(f"{cell:>18}" for cell in cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()
