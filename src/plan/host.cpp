@@ -98,6 +98,8 @@ bool may_pack(const Model& m, const Shape& shape, Operation operation) {
   return !copied(m, operation) && !untrusted(m, shape, operation);
 }
 
+bool may_leave(const Shape& shape, Operation operation) { return !is_message(operation) || !shape.mixed; }
+
 Reason choose(const Model& m, const Shape& shape, Operation operation, Peers peers) {
   if (copied(m, operation) || !predict(m, shape, operation, peers).gain()) return Reason::no_gain;
   return untrusted(m, shape, operation) ? Reason::untrusted : Reason::accelerated;

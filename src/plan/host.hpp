@@ -121,6 +121,11 @@ constexpr bool contiguous(const Model& model, Operation operation, std::int64_t 
 /// MPI has a defect that only packed messages meet, or if it would copy the data once more.
 bool may_pack(const Model& model, const Shape& shape, Operation operation);
 
+/// Returns whether the MPI itself may do its part whatever the other side does. Data in device
+/// memory are sent as packed bytes, and some MPIs receive those wrongly into elements of several
+/// types.
+bool may_leave(const Shape& shape, Operation operation);
+
 /// Returns the choice: accelerated, no_gain, or untrusted. The MPI is untrusted if it has a defect
 /// that only packed messages meet.
 Reason choose(const Model& model, const Shape& shape, Operation operation, Peers peers = Peers::same_host);

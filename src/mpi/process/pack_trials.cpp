@@ -21,7 +21,7 @@ std::uint32_t seed(std::uint32_t trial) { return trial + 7919 * static_cast<std:
 std::unique_ptr<plan::PackTrial> trial_of(const plan::Shape& shape, Operation operation, const plan::Model& model,
                                           std::uint32_t number) {
   const bool message = plan::is_message(operation);
-  if (!plan::may_pack(model, shape, operation)) return nullptr;
+  if (!plan::may_pack(model, shape, operation) || !plan::may_leave(shape, operation)) return nullptr;
   // A message's staging memory has no choice of stores.
   const bool may_stream = shape.streamed && !message;
   const bool accelerated = plan::choose(model, shape, operation) == plan::Reason::accelerated;
