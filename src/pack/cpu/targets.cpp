@@ -1,6 +1,6 @@
 // The part of Highway's library that Highway's headers need: which instruction sets this processor
 // has. libhwy.so is not linked, because it measures the clock when it is loaded. That takes 8 ms of
-// processor time in every process, and most of what Dunnage would add to MPI_Init.
+// processor time in every process, within MPI_Init.
 //
 // The bits are those that hwy::SupportedTargets() of libhwy finds. tests/pack/targets_test.cpp
 // compares them.
