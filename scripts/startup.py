@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Measures what Dunnage adds to an empty MPI program: MPI_Init, MPI_Finalize, and the whole job.
 
-    scripts/startup.py [--mpi mpich,openmpi] [--ranks 4] [--pairs 20] [BUILD]
+    scripts/startup.py [--mpi mpich,openmpi] [--ranks 4] [--pairs 20]
 
 Jobs without Dunnage, preloaded, and by `dunnage run` take turns. Prints medians in milliseconds,
-and the median of the differences between neighbours.
+and the median of the differences between neighbours. The build is `build/`, or what DUNNAGE_HOME
+names.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from installed import MPIS, command, environment  # noqa: E402
+from installed import BUILD, MPIS, command, environment  # noqa: E402
 
 PROGRAM = r"""
 #include <mpi.h>
@@ -46,12 +47,12 @@ VARIANTS = ("plain", "preloaded", "dunnage run")
 PARTS = ("MPI_Init", "MPI_Finalize", "job")
 
 
-def job(build, mpi, program, ranks, variant):
+def job(mpi, program, ranks, variant):
     """The milliseconds of each part."""
-    preload = {"LD_PRELOAD": str(build / "lib" / "libdunnage.so")} if variant == "preloaded" else {}
+    preload = {"LD_PRELOAD": str(BUILD / "lib" / "libdunnage.so")} if variant == "preloaded" else {}
     words = [*command(mpi, ranks, preload), program]
     if variant == "dunnage run":
-        words = [build / "bin" / "dunnage", "run", "--", *words]
+        words = [BUILD / "bin" / "dunnage", "run", "--", *words]
     start = time.monotonic()
     done = subprocess.run([str(word) for word in words], env=environment(), capture_output=True, text=True, check=True)
     return [*json.loads(done.stdout), 1e3 * (time.monotonic() - start)]
@@ -59,13 +60,11 @@ def job(build, mpi, program, ranks, variant):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", nargs="?", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--mpi", default="openmpi,mpich,openmpi5,mpich5")
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--pairs", type=int, default=20)
     options = parser.parse_args()
-    build = options.build.resolve()
-    compilers = {entry["name"]: entry["compiler"] for entry in json.loads((build / "mpis.json").read_text())}
+    compilers = {entry["name"]: entry["compiler"] for entry in json.loads((BUILD / "mpis.json").read_text())}
     print(f"{options.ranks} ranks, medians of {options.pairs} jobs, ms; in brackets: more than plain")
     print(f"{'MPI':<10} {'':<12} " + " ".join(f"{part:>18}" for part in PARTS))
     for name in options.mpi.split(","):
@@ -77,7 +76,7 @@ def main():
             times = {variant: [] for variant in VARIANTS}
             for turn in range(options.pairs):
                 for variant in VARIANTS if turn % 2 else VARIANTS[::-1]:
-                    times[variant].append(job(build, MPIS[name], program, options.ranks, variant))
+                    times[variant].append(job(MPIS[name], program, options.ranks, variant))
         for variant in VARIANTS:
             cells = []
             for part in range(len(PARTS)):

@@ -100,7 +100,7 @@ class Message : public Base {
 };
 
 template <auto Functions::*function>
-class Blocking final : public Message {
+class Blocking : public Message {
  public:
   using Message::Message;
   void once(Way way) override {
@@ -114,10 +114,10 @@ class Blocking final : public Message {
 };
 
 /// Gives the MPI memory for buffered sends while it lives.
-class Bsend final : public Message {
+class Bsend final : public Blocking<&Functions::bsend> {
  public:
   Bsend(Subject& subject, int rank)
-      : Message(subject, rank), memory_(subject.payload() + MPI_BSEND_OVERHEAD + 4096, 3) {
+      : Blocking(subject, rank), memory_(subject.payload() + MPI_BSEND_OVERHEAD + 4096, 3) {
     MPI_Buffer_attach(memory_.data(), static_cast<int>(memory_.size()));
   }
   ~Bsend() override {
@@ -125,11 +125,9 @@ class Bsend final : public Message {
     int size;
     MPI_Buffer_detach(&memory, &size);
   }
-  void once(Way way) override { send_.once(way); }
 
  private:
   Buffer memory_;
-  Blocking<&Functions::bsend> send_{s, rank};
 };
 
 class Nonblocking final : public Message {

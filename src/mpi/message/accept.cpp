@@ -21,9 +21,7 @@ Reason choose_message(Hook hook, const Variant& variant, Operation operation, in
     return packer == plan::Packer::library ? Reason::tried : Reason::accelerated;
   };
   if (!trial) return by_model();
-  const auto& costs = process->model.message(plan::Peers::same_host);
-  if (!tells_time(hook, variant.program->size(), costs.eager_limit))
-    return trial->settled() ? of(trial->choice()) : by_model();
+  if (!tells_time(hook, variant.program->size())) return trial->settled() ? of(trial->choice()) : by_model();
   accepted.trial = trial;
   accepted.turn = trial->next();
   if (accepted.turn.measured) accepted.start = std::chrono::steady_clock::now();

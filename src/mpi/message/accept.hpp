@@ -39,7 +39,7 @@ struct Accepted {
 
 /// Whether the time of a call tells how long its message takes this side. A nonblocking send is
 /// over when it returns if the message is so short that the MPI buffers it.
-constexpr bool tells_time(Hook hook, std::int64_t bytes, std::int64_t eager_limit) {
+inline bool tells_time(Hook hook, std::int64_t bytes) {
   switch (hook) {
     case Hook::MPI_Send:
     case Hook::MPI_Send_c:
@@ -52,7 +52,7 @@ constexpr bool tells_time(Hook hook, std::int64_t bytes, std::int64_t eager_limi
     case Hook::MPI_Recv:
     case Hook::MPI_Recv_c: return true;
     case Hook::MPI_Isend:
-    case Hook::MPI_Isend_c: return bytes <= eager_limit;
+    case Hook::MPI_Isend_c: return bytes <= process->model.message(plan::Peers::same_host).eager_limit;
     default: return false;
   }
 }
@@ -80,9 +80,7 @@ inline bool goes_straight_through(Hook hook, plan::Operation operation, std::int
   if (!variant) return false;
   auto* trial = variant->trial(operation);
   if (!trial) return variant->declines(operation);
-  if (!plan::is_message(operation) ||
-      tells_time(hook, bytes, process->model.message(plan::Peers::same_host).eager_limit))
-    return trial->leaves_to_library();
+  if (!plan::is_message(operation) || tells_time(hook, bytes)) return trial->leaves_to_library();
   return trial->settled() ? trial->choice() == plan::Packer::library : variant->declines(operation);
 }
 /// For a message's buffer, which the host must be able to reach.
