@@ -1,9 +1,11 @@
-// MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw and MPI_Allgather: the time of the slowest rank.
+// MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw, MPI_Allgather and reductions: the time of the slowest
+// rank.
 //
-// `bytes` are those that one rank has for another. The limit is one copy of what the busiest rank
-// receives, by the GPU's copy engine within one GPU, or by memcpy. Every operation's bytes are
-// verified. Writes one JSON object per line. Exit status 0: done; 1: wrong bytes; 3: device memory
-// was asked for and there is no GPU.
+// `bytes` are those that one rank has for another, or that each rank has to be reduced. The limit
+// is one copy of what the busiest rank receives, or of one rank's data to be reduced: by the GPU's
+// copy engine within one GPU, or by memcpy. Every operation's bytes are verified. Writes one JSON
+// object per line. Exit status 0: done; 1: wrong bytes; 3: device memory was asked for and there is
+// no GPU.
 #include <mpi.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <optional>
 
 #include "collectives/operations.hpp"
+#include "collectives/reductions.hpp"
 #include "common/command_line.hpp"
 #include "common/record.hpp"
 #include "common/statistics.hpp"
@@ -55,14 +58,47 @@ bool right(const Operation& operation, Blocks& from, Blocks& to, int rank, int r
   return to.holds(in, untouched);
 }
 
-void copy(const Blocks& from, const Blocks& to, std::int64_t bytes, const Stream* stream) {
+/// Likewise of a sum.
+bool right(const Reduction& reduction, Doubles& from, Doubles& to, int rank, int count) {
+  from.fill(rank);
+  reduction.in_place ? to.fill(rank) : to.poison();
+  reduction.call(from.at(), to.at(), count);
+  return to.holds(reduction, rank, count);
+}
+
+void copy(const Place& from, const Place& to, std::int64_t bytes, const Stream* stream) {
   if (!stream) {
-    std::memcpy(to.at(), from.at(), static_cast<std::size_t>(bytes));
+    std::memcpy(to.at, from.at, static_cast<std::size_t>(bytes));
     return;
   }
-  BENCH_CU(cuMemcpyDtoDAsync, to.place().device(), from.place().device(), static_cast<std::size_t>(bytes),
-           stream->get());
+  BENCH_CU(cuMemcpyDtoDAsync, to.device(), from.device(), static_cast<std::size_t>(bytes), stream->get());
   stream->wait();
+}
+
+/// Calls of an operation that move so many bytes each.
+int calls_for(std::int64_t bytes, int most) {
+  return static_cast<int>(std::clamp<std::int64_t>((512 << 20) / bytes, 3, most));
+}
+
+/// What was found out about one operation. Returns whether all ranks have the right bytes.
+bool tell(const std::string& name, const Options& options, std::int64_t bytes, int verified,
+          const std::vector<double>& seconds, const std::vector<double>& limit) {
+  int rank = 0, ranks = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Allreduce(MPI_IN_PLACE, &verified, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (rank != 0) return verified;
+  const auto s = summarize(seconds);
+  print({{"record", "result"},
+         {"operation", name},
+         {"memory", options.memory},
+         {"ranks", ranks},
+         {"bytes", bytes},
+         {"verified", verified != 0},
+         {"seconds", {{"median", s.median}, {"p10", s.p10}, {"p90", s.p90}}},
+         {"limit", summarize(limit).median}});
+  if (!verified) std::cerr << "bench_collectives: wrong bytes: " << name << ", " << bytes << " bytes\n";
+  return verified;
 }
 
 bool run(const Options& options, const Gpu* gpu) {
@@ -81,23 +117,25 @@ bool run(const Options& options, const Gpu* gpu) {
     for (const auto bytes : options.bytes) {
       const auto where = gpu ? Where::device : Where::host;
       Blocks from(where, ranks, bytes, operation.strided), to(where, ranks, bytes, operation.strided);
-      int verified = right(operation, from, to, rank, ranks);
-      const int calls = static_cast<int>(std::clamp<std::int64_t>((512 << 20) / (bytes * ranks), 3, options.each));
+      const int verified = right(operation, from, to, rank, ranks);
+      const int calls = calls_for(bytes * ranks, options.each);
       const auto seconds = measured(calls, [&] { operation.call(from, to); });
-      const auto limit = measured(calls, [&] { copy(from, to, bytes * ranks, stream ? &*stream : nullptr); });
-      MPI_Allreduce(MPI_IN_PLACE, &verified, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-      all_right = all_right && verified;
-      if (rank != 0) continue;
-      const auto s = summarize(seconds);
-      print({{"record", "result"},
-             {"operation", operation.name},
-             {"memory", options.memory},
-             {"ranks", ranks},
-             {"bytes", bytes},
-             {"verified", verified != 0},
-             {"seconds", {{"median", s.median}, {"p10", s.p10}, {"p90", s.p90}}},
-             {"limit", summarize(limit).median}});
-      if (!verified) std::cerr << "bench_collectives: wrong bytes: " << operation.name << ", " << bytes << " bytes\n";
+      const auto limit =
+          measured(calls, [&] { copy(from.place(), to.place(), bytes * ranks, stream ? &*stream : nullptr); });
+      all_right &= tell(operation.name, options, bytes, verified, seconds, limit);
+    }
+  }
+  for (const auto& reduction : reductions(ranks)) {
+    if (!options.only.empty() && reduction.name != options.only) continue;
+    for (const auto bytes : options.bytes) {
+      const auto where = gpu ? Where::device : Where::host;
+      const int count = static_cast<int>(std::max<std::int64_t>(bytes / sizeof(double), ranks));
+      Doubles from(where, count), to(where, count);
+      const int verified = right(reduction, from, to, rank, count);
+      const int calls = calls_for(bytes, options.each);
+      const auto seconds = measured(calls, [&] { reduction.call(from.at(), to.at(), count); });
+      const auto limit = measured(calls, [&] { copy(from.place(), to.place(), bytes, stream ? &*stream : nullptr); });
+      all_right &= tell(reduction.name, options, bytes, verified, seconds, limit);
     }
   }
   return all_right;
@@ -109,8 +147,9 @@ bool run(const Options& options, const Gpu* gpu) {
 int main(int argc, char** argv) {
   using namespace bench;
   collectives::Options options;
-  CommandLine line("MPI_Alltoall, MPI_Allgather and their kin");
-  line.numbers("--bytes", options.bytes, "bytes that one rank has for another: less than 128, or a multiple of it");
+  CommandLine line("MPI_Alltoall, MPI_Allgather and their kin, and reductions");
+  line.numbers("--bytes", options.bytes,
+               "bytes that one rank has for another, or to be reduced: less than 128, or a multiple of it");
   line.text("--memory", options.memory, "where the data are", {"device", "host"});
   line.text("--only", options.only, "only the operation of that name");
   line.number("--each", options.each, "calls of each operation");

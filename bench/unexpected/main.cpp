@@ -31,7 +31,7 @@ struct Options {
 };
 
 void add_options(bench::CommandLine& line, Options& o) {
-  constexpr int most_messages = 1000;
+  constexpr int most_messages = 30000;
   line.texts("--calls", o.calls, "the calls that send", call_names());
   line.numbers("--messages", o.messages, "messages of an iteration", 1, most_messages);
   line.numbers("--bytes", o.bytes, "packed bytes of a message", std::size_t{1}, std::size_t{1} << 29);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# scripts/gpu/collectives.sh [OPTIONS OF bench_collectives]: Alltoall and Allgather in the memory of
-# GPUs, with Dunnage, and, if BEFORE names another libdunnage.so, with that one in turns. Uses a
-# build in build/, or BUILD. RANKS: the numbers of ranks (default: "1 2"). The collectives are
-# Dunnage's (DUNNAGE_COLLECTIVES=on).
+# scripts/gpu/collectives.sh [OPTIONS OF bench_collectives]: Alltoall, Allgather and reductions in
+# the memory of GPUs, with Dunnage. If BEFORE names another libdunnage.so, that one takes turns.
+# Uses a build in build/, or BUILD. RANKS: the numbers of ranks (default: "1 2"). The collectives
+# are Dunnage's (DUNNAGE_COLLECTIVES=on).
 #
 # Writes collectives.jsonl, collectives.txt and machine.txt to $OUT (default: build/results).
 set -euo pipefail

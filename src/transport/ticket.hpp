@@ -3,9 +3,9 @@
 // the rest of the data is. Other libraries call a ticket a rendezvous request (RTS).
 //
 // A ticket begins with the first bytes of the data, which is what the receiver's buffer begins
-// with. A ticket ends with a struct Ticket. The receiver knows a ticket by its length, which names
-// one of the sender's slots, and by the struct Ticket, which must name an operation that the sender
-// still offers to this receiver.
+// with. A ticket ends with a struct Ticket. The receiver knows a ticket by its length, which tells
+// a few of the sender's slots, and by the struct Ticket, which must name an operation that the
+// sender still offers to this receiver.
 //
 // The ticket of data in a GPU's memory carries none of the data: reading them first would take
 // longer than all the rest. This kind of ticket is shorter.
@@ -24,28 +24,34 @@ struct Ticket {
   std::uint32_t way;        // a Way: how the data travels
   std::uint64_t unused[3];  // to 64 bytes, so that the data after those in the ticket begin at a multiple of 64 bytes
   enum Way : std::uint32_t { shared_memory, gpu, self };
-  static constexpr std::uint64_t known_magic = 0x38'74'65'6b'63'69'74'64;  // "dticket8": the version of the protocol
+  static constexpr std::uint64_t known_magic = 0x39'74'65'6b'63'69'74'64;  // "dticket9": the version of the protocol
 };
 static_assert(sizeof(Ticket) == 64);
 
+/// How many lengths one kind of ticket may have.
+inline constexpr std::uint32_t length_count = 128;
+/// The slots stand in rows. A row has one slot for each length, so `rows` slots share a length.
+inline constexpr std::uint32_t rows = 256;
 /// A process offers at most this many operations at a time.
-inline constexpr std::uint32_t slots = 128;
+inline constexpr std::uint32_t slots = length_count * rows;
 
-/// The lengths of one kind of ticket, one for each slot. Each is a whole number of elements of
-/// every basic type, because MPICH 4 and Intel MPI report an error for a part of an element.
+/// The lengths of one kind of ticket. Each is a whole number of elements of every basic type,
+/// because MPICH 4 and Intel MPI report an error for a part of an element.
 inline constexpr std::int64_t step = 32;
 struct Lengths {
   std::int64_t least;
-  constexpr std::int64_t of(std::uint32_t slot) const { return least + slot * step; }
+  /// The length of the ticket of a slot.
+  constexpr std::int64_t of(std::uint32_t slot) const { return least + slot % length_count * step; }
   constexpr bool has(std::int64_t bytes) const {
-    return static_cast<std::uint64_t>(bytes - least) < static_cast<std::uint64_t>(slots * step) &&
+    return static_cast<std::uint64_t>(bytes - least) < static_cast<std::uint64_t>(length_count * step) &&
            (bytes - least) % step == 0;
   }
-  constexpr std::uint32_t slot(std::int64_t length) const {
+  /// Which of the lengths this is, from 0.
+  constexpr std::uint32_t index(std::int64_t length) const {
     return static_cast<std::uint32_t>((length - least) / step);
   }
   /// The smallest message that may travel by ticket: longer than any ticket.
-  constexpr std::int64_t least_size() const { return least + slots * step; }
+  constexpr std::int64_t least_size() const { return least + length_count * step; }
 };
 
 /// Tickets of data in host memory: short enough to travel at little cost, and long enough that
@@ -58,9 +64,10 @@ static_assert(gpu_lengths.least_size() <= host_lengths.least);
 
 /// Whether a message of that length may be a ticket of either kind.
 constexpr bool ticket_length(std::int64_t bytes) { return host_lengths.has(bytes) || gpu_lengths.has(bytes); }
-/// The slot that a ticket of that length names.
-constexpr std::uint32_t slot_of(std::int64_t length) {
-  return (gpu_lengths.has(length) ? gpu_lengths : host_lengths).slot(length);
+/// Which of its kind's lengths this is: the slot of such a ticket has this number modulo
+/// `length_count`.
+constexpr std::uint32_t index_of(std::int64_t length) {
+  return (gpu_lengths.has(length) ? gpu_lengths : host_lengths).index(length);
 }
 /// Bytes of the data that the ticket of data in host memory carries.
 constexpr std::int64_t carried(std::uint32_t slot) {

@@ -11,7 +11,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from installed import BUILD, MPIS, command, environment  # noqa: E402
 
-OPERATIONS = {"alltoall", "alltoall, pieces of 128", "alltoallw", "alltoallv, one peer", "allgather"}
+OPERATIONS = {"alltoall", "alltoall, pieces of 128", "alltoallw", "alltoallv, one peer", "allgather",
+              "allreduce", "allreduce in place", "reduce", "reduce_scatter_block", "scan"}
 
 
 def run_bench(flavour, ranks, *arguments, preload=(), **variables):
@@ -47,7 +48,8 @@ def test_on_the_simulated_device(flavour, ranks):
 
 
 def test_wrong_bytes_are_found(tmp_path):
-    """A stand-in for Dunnage loses the last byte of every block of one operation."""
+    """A stand-in for Dunnage damages the last byte of every block of one operation, and the last
+    element of one reduction."""
     if "mpich" not in MPIS:
         pytest.skip("no mpich")
     library, source = tmp_path / "damaging.so", tmp_path / "damaging.c"
@@ -59,8 +61,13 @@ int MPI_Allgather(const void* a, int n, MPI_Datatype t, void* b, int m, MPI_Data
   ((char*)b)[extent - 1] ^= 1;
   return rc;
 }
+int MPI_Scan(const void* a, void* b, int n, MPI_Datatype t, MPI_Op op, MPI_Comm c) {
+  int rc = PMPI_Scan(a, b, n, t, op, c);
+  ((double*)b)[n - 1] += 1;
+  return rc;
+}
 """)
     subprocess.run(["mpicc.mpich", "-shared", "-fPIC", "-o", str(library), str(source)], check=True)
     run, results = run_bench("mpich", 2, "--memory", "host", preload=[library])
     assert run.returncode == 1
-    assert {one["operation"] for one in results if not one["verified"]} == {"allgather"}
+    assert {one["operation"] for one in results if not one["verified"]} == {"allgather", "scan"}

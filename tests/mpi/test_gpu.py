@@ -519,7 +519,10 @@ def test_exchanges_without_messages(passes, flavour, ranks, variant, tmp_path):
     report = tmp_path / "report.json"
     settings = {"DUNNAGE_NEIGHBOURS": "on", "DUNNAGE_REPORT": str(report), "CONTRACT_LAUNCHES": "1", **LINES[variant]}
     passes(flavour, "contract_gpu_lines", ranks=ranks, mode="always", limit=200, **settings)
-    calls = json.loads(report.read_text())["calls"]
+    told = json.loads(report.read_text())
+    calls, work = told["calls"], told["device work"]
+    assert work["messages fetched"] > work["groups"] > work["groups that came later"], work
+    assert work["kernels"] > 0, work
     persistent = [] if flavour == "openmpi" else ["MPI_Neighbor_alltoallw_init"]
     for name in ["MPI_Neighbor_alltoallw", *persistent]:
         ways = calls[name]["device memory"]

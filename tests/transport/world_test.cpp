@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <sys/select.h>
+#include <map>
 #include <numeric>
 #include <random>
 #include <set>
@@ -186,10 +187,68 @@ TEST(SharedMemory, OperationsAreBounded) {
   const auto world = World::join({job, 0, 2}, std::uint64_t{16} << 30, 1 << 20);
   meet(*world, child);
   world->rendezvous.avoid(1, host_lengths.of(5));
-  std::set<std::int64_t> seen;
-  while (const auto out = world->rendezvous.offer(1, 20000, 7)) EXPECT_TRUE(seen.insert(out->length()).second);
-  EXPECT_EQ(seen.size(), slots - 1u);
+  // Data in a GPU's memory, which need no room here.
+  std::map<std::int64_t, std::uint32_t> seen;
+  std::uint32_t operations = 0;
+  while (const auto out = world->rendezvous.offer(1, 20000, 7, true)) {
+    ++seen[out->length()], ++operations;
+    // Half of the lengths, and the avoided one, are not shared as long as there are others.
+    if (operations < length_count / 2) {
+      EXPECT_EQ(seen.size(), operations);
+    }
+  }
+  EXPECT_EQ(seen.size(), length_count - 1u);
+  EXPECT_EQ(operations, slots - rows);
   EXPECT_FALSE(seen.contains(host_lengths.of(5)));
+  say(child.to(), '.');
+}
+
+// The receiver sees lengths, and is to tell sizes and take each operation once.
+TEST(SharedMemory, ThousandsOfOperationsOfTwoSizes) {
+  const auto job = new_job();
+  constexpr std::uint32_t count = 3000;
+  const auto size_of = [](std::uint32_t i) { return std::int64_t{20000} + 8 * (i % 2); };
+  Child child(job, [&](World& w, int from, int to) {
+    be_met(w, from);
+    bool right = true;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const auto ticket = hear<Ticket>(from);
+      const auto length = host_lengths.of(ticket.slot);
+      right = right && w.rendezvous.expects(length) && w.rendezvous.size_of(0, length, 7) == size_of(i);
+      // If several tickets have the length, nobody can tell which of them the MPI has truncated.
+      right = right && (i != 0 || !w.rendezvous.truncated(0, length, 7));
+      const auto in = w.rendezvous.recognise(ticket, length);
+      right = right && in && in->size() == size_of(i) && in->claim();
+      if (in) in->discard();
+      right = right && !w.rendezvous.recognise(ticket, length);
+    }
+    say(to, right);
+    return hear<char>(from) == '.' && right;
+  });
+  const auto world = World::join({job, 0, 2}, 1 << 20, 1 << 20);
+  meet(*world, child);
+  std::vector<Outgoing> operations;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto out = world->rendezvous.offer(1, size_of(i), 7, true);
+    ASSERT_TRUE(out);
+    out->ready();
+    operations.push_back(*out);
+  }
+  for (const auto& out : operations) say(child.to(), out.ticket());
+  EXPECT_TRUE(hear<bool>(child.from()));
+  for (const auto& out : operations) EXPECT_TRUE(out.await(std::chrono::seconds(0), [] {}));
+  // Offers look from time to time which operations are over. In the end all slots are free again,
+  // and one row is enough for the next operations.
+  for (std::uint32_t i = 0; i < count; ++i)
+    if (const auto out = world->rendezvous.offer(1, 20000, 7, true)) out->cancel();
+  std::set<std::uint32_t> numbers;
+  for (std::uint32_t i = 0; i < length_count; ++i) {
+    const auto out = world->rendezvous.offer(1, 20000 + 8 * i, 7, true);
+    ASSERT_TRUE(out);
+    numbers.insert(out->ticket().slot);
+  }
+  EXPECT_EQ(numbers.size(), length_count);
+  EXPECT_EQ(*numbers.rbegin(), length_count - 1);
   say(child.to(), '.');
 }
 
@@ -405,14 +464,14 @@ TEST(SharedMemory, LaterTicketsAvoidTheLengthOfAMessage) {
   say(child.to(), out->ticket());
   EXPECT_EQ(child.wait(), 0);
   std::set<std::int64_t> later;
-  for (std::uint32_t i = 0; i < 2 * slots; ++i) {
+  for (std::uint32_t i = 0; i < 2 * length_count; ++i) {
     const auto next = world->rendezvous.offer(1, size, 7);
     ASSERT_TRUE(next);
     later.insert(next->length());
     next->cancel();
   }
   EXPECT_FALSE(later.contains(out->length()));
-  EXPECT_EQ(later.size(), slots - 1u);
+  EXPECT_EQ(later.size(), length_count - 1u);
 }
 
 /// The child gets lengths of truncated messages, and tells which were surely tickets.

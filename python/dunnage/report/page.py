@@ -20,7 +20,7 @@ CLASSES = {"accelerated": "accelerated", "left alone": "alone", "can be changed"
 def page(reports: List[Report]) -> str:
     """Returns the text of the file."""
     names = ", ".join(report.name for report in reports)
-    sections = [_helped(reports), _calls(reports), _declined(reports), _ways(reports), _runs(reports)]
+    sections = [_helped(reports), _calls(reports), _declined(reports), _ways(reports), _work(reports), _runs(reports)]
     return document(tag(
         "html",
         tag("head", tag("meta", charset="utf-8"),
@@ -138,6 +138,16 @@ def _ways(reports: List[Report]) -> Optional[Element]:
     rows = [[way, *[report.ways().get(way, 0) for report in reports]] for way in ways]
     return _section("Messages in device memory, by way",
                     _table(["way", *_columns("messages", reports)], rows))
+
+
+def _work(reports: List[Report]) -> Optional[Element]:
+    kinds = list(dict.fromkeys(kind for report in reports for kind in report.work))
+    if not kinds:
+        return None
+    rows = [[kind, *[report.work.get(kind, 0) for report in reports]] for kind in kinds]
+    return _section("Work of the GPUs",
+                    _table(["what", *_columns("how often", reports)], rows,
+                           "Messages that are fetched together are one group, and share kernels if they can."))
 
 
 def _columns(what: str, reports: List[Report]) -> List[str]:

@@ -75,6 +75,7 @@ class Report:
     devices: str = ""  # why GPUs were not used
     machine: str = ""  # of rank 0; older reports do not say it
     settings: Dict[str, str] = field(default_factory=dict)  # those that differ from their defaults
+    work: Dict[str, int] = field(default_factory=dict)  # of the GPUs: messages, groups, launches
 
     def call(self, name: str) -> Optional[Call]:
         """Returns the calls of a name, or None if there were none."""
@@ -136,4 +137,5 @@ def _report(name: str, document: Dict[str, Any]) -> Report:
     ]
     settings = {setting: str(value) for setting, value in document.get("settings", {}).items()}
     return Report(name, str(document["mpi"]), int(document["ranks"]), calls, trials, str(document.get("devices", "")),
-                  str(document.get("machine", "")), settings)
+                  str(document.get("machine", "")), settings,
+                  {what: int(n) for what, n in document.get("device work", {}).items()})

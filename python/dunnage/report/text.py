@@ -47,6 +47,8 @@ def summary(report: Report) -> str:
         lines.append(f"  declined     {count} calls: {reason}{to_do}")
     for way, count in report.ways().items():
         lines.append(f"  device       {count} messages: {way}")
+    if report.work:
+        lines.append("  GPUs         " + ", ".join(f"{count} {kind}" for kind, count in report.work.items()))
     return "\n".join(lines)
 
 
@@ -65,6 +67,7 @@ def as_json(report: Report) -> Dict[str, Any]:
             for reason, count in report.declined().items()
         },
         "device memory": report.ways(),
+        "device work": report.work,
         "measured": [
             {"call": trial.call, "data": trial.data, "choice": trial.choice, "gain": trial.gain}
             for trial in [*ours, *the_mpis]

@@ -58,6 +58,7 @@ void run(CUcontext context, pack::gpu::PreparedMoves& moves) {
   auto& gpu = device::Gpu::current(driver);
   device::Borrowed lane(gpu);
   moves.launch(gpu, lane);
+  process->fetches.group(moves.messages(), false);
   for (transport::shm::Patience patience; !lane.done();) patience.wait();
 }
 

@@ -83,6 +83,7 @@ void FetchBatch::go_on() {
       for (auto& p : messages) moves.push_back(std::move(p.fetch.move));
       flights_.reserve(flights_.size() + 1);
       auto flight = std::make_unique<Flight>(Flight{{}, ScopedTransfers(context, moves)});
+      process->fetches.group(messages.size(), std::exchange(begun_, true));
       flight->messages = std::move(messages);
       flights_.push_back(std::move(flight));
     } catch (const std::exception&) {
@@ -119,6 +120,7 @@ int fetch_to_device(DeviceFetch fetch) {
   const int code = guarded([&] {
     const base::Range range("fetch into device memory", fetch.move.size);
     ScopedTransfers transfers(fetch.context, {fetch.move});
+    process->fetches.group(1, false);
     for (transport::shm::Patience patience; !transfers.done();) patience.wait();
   });
   fetch.ended();

@@ -68,6 +68,7 @@ class FetchBatch {
   std::int64_t pending_bytes_ = 0;
   std::vector<std::unique_ptr<Flight>> flights_;
   std::vector<Failure> failures_;
+  bool begun_ = false;  // a flight of this batch has begun
   FetchBatch* const outer_;
   int index_ = 0;
 };

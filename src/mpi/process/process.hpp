@@ -56,6 +56,18 @@ struct Count {
   std::array<std::atomic<std::uint64_t>, plan::gpu_ways> gpu_ways{};  // sends of device memory
 };
 
+/// What came into device memory by kernels and copies of this process. What begins at one time is a
+/// group: it shares launches where the layouts allow that. Relaxed, as Count.
+struct FetchCounts {
+  std::atomic<std::uint64_t> messages{0}, groups{0};
+  std::atomic<std::uint64_t> later{0};  // groups of data that came when an earlier group of that call had begun
+  void group(std::uint64_t of_messages, bool is_later) {
+    messages.fetch_add(of_messages, std::memory_order_relaxed);
+    groups.fetch_add(1, std::memory_order_relaxed);
+    if (is_later) later.fetch_add(1, std::memory_order_relaxed);
+  }
+};
+
 struct Process {
   NextTable next;
   NextTable below;  // the same under their PMPI names: what comes after us for who calls those
@@ -80,6 +92,7 @@ struct Process {
   std::atomic<bool> attention{false};
   std::atomic<bool> channels{false};  // there is a channel (mpi/channels), so every message is to be looked at
   std::array<Count, hook_count> counts;
+  FetchCounts fetches;
   std::atomic<std::uint64_t> tokens{0};          // tokens that have come
   std::atomic<std::uint32_t> tokens_to_self{0};  // tokens that this process has sent to itself and not received
   std::atomic<bool> sends_to_self{false};        // this process has sent a message to itself by the way `self`

@@ -13,6 +13,7 @@
 #include "base/machine.hpp"
 #include "base/write_file.hpp"
 #include "device/driver.hpp"
+#include "device/launches.hpp"
 #include "mpi/process/process.hpp"
 
 namespace dunnage::mpi {
@@ -22,6 +23,8 @@ namespace {
 // memory by their ways.
 constexpr std::size_t row = plan::reasons + 4 + plan::gpu_ways;
 using Totals = std::vector<std::uint64_t>;
+// Behind the hooks' rows: what came into device memory, and the launches of this process.
+constexpr std::size_t fetch_totals = hook_count * row;
 
 Totals local_totals() {
   Totals totals;
@@ -33,6 +36,10 @@ Totals local_totals() {
     totals.push_back(count.rings.load());
     for (const auto& messages : count.gpu_ways) totals.push_back(messages.load());
   }
+  const auto& fetches = process->fetches;
+  const auto& launches = device::launches;
+  for (const auto* one : {&fetches.messages, &fetches.groups, &fetches.later, &launches.kernels, &launches.copies})
+    totals.push_back(one->load());
   return totals;
 }
 
@@ -92,6 +99,13 @@ nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
                                 {"over", found.settled},
                                 {"seconds", times}});
   }
+  const auto* fetched = &totals[fetch_totals];
+  if (fetched[1] + fetched[3] + fetched[4] > 0)
+    report["device work"] = {{"messages fetched", fetched[0]},
+                             {"groups", fetched[1]},
+                             {"groups that came later", fetched[2]},
+                             {"kernels", fetched[3]},
+                             {"copies", fetched[4]}};
   if (const char* why = device::why_driver_is_unused()) report["devices"] = why;
   return report;
 }
@@ -118,6 +132,13 @@ std::string to_text(const nlohmann::ordered_json& report) {
     if (call.contains("device memory"))
       for (const auto& [way, n] : call["device memory"].items())
         text += fmt::format("  {:<22} {:>10} {}\n", "", n.get<std::uint64_t>(), way);
+  }
+  if (report.contains("device work")) {
+    const auto& work = report["device work"];
+    const auto n = [&](const char* key) { return work[key].get<std::uint64_t>(); };
+    text += fmt::format(
+        "  {:<22} {:>10} messages fetched in {} groups, of which {} came later; {} kernels and {} copies\n",
+        "device work", n("messages fetched"), n("groups"), n("groups that came later"), n("kernels"), n("copies"));
   }
   if (report.contains("trials")) text += "  tried on the first rank\n";
   for (const auto& trial : report.value("trials", nlohmann::ordered_json::array())) {

@@ -9,7 +9,7 @@ namespace dunnage::mpi {
 
 using transport::gpu::GpuSource;
 
-static_assert(sizeof(GpuSource) <= transport::shm::head_size);
+static_assert(sizeof(GpuSource) <= transport::shm::SlotDetails::head_size);
 static_assert(sizeof(GpuSource) + sizeof(transport::Ticket) <= static_cast<std::size_t>(transport::gpu_lengths.least));
 
 void say(GpuOffer& offer, const GpuSource& source) {

@@ -70,9 +70,9 @@ class Offers {
     if (token) {
       process->tokens_to_self.fetch_add(1, std::memory_order_relaxed);
     } else {
-      const auto slot = next_slot(lengths);
-      if (!slot) return nullptr;
-      offer->length = lengths.of(*slot);
+      const auto index = next_length(lengths);
+      if (!index) return nullptr;
+      offer->length = lengths.of(*index);
       offer->turn = next_turn_++;
       of_length(offer->length).emplace(offer->turn, offer.get());
     }
@@ -104,13 +104,13 @@ class Offers {
   }
   void avoid(std::int64_t length) {
     const std::lock_guard lock(mutex_);
-    if (transport::ticket_length(length)) avoided_[transport::gpu_lengths.has(length)].set(transport::slot_of(length));
+    if (transport::ticket_length(length)) avoided_[transport::gpu_lengths.has(length)].set(transport::index_of(length));
   }
   /// Removes the offer whose ticket of that length and tag the MPI has truncated, and returns it.
   /// Null if the message may have been an ordinary one, or another ticket.
   OfferPointer take_truncated(std::int64_t length, int tag) {
     const std::lock_guard lock(mutex_);
-    if (!transport::host_lengths.has(length) || avoided_[false].test(transport::slot_of(length))) return nullptr;
+    if (!transport::host_lengths.has(length) || avoided_[false].test(transport::index_of(length))) return nullptr;
     const auto& waiting = of_length(length);
     if (waiting.size() != 1 || waiting.begin()->second->tag != tag) return nullptr;
     return remove(by_number_.find(waiting.begin()->second->number));
@@ -119,17 +119,17 @@ class Offers {
  private:
   using Waiting = std::map<std::uint64_t, const Offer*>;  // by turn
   Waiting& of_length(std::int64_t length) {
-    return waiting_[transport::gpu_lengths.has(length)][transport::slot_of(length)];
+    return waiting_[transport::gpu_lengths.has(length)][transport::index_of(length)];
   }
   /// A length that no other offer has, as long as there is one: probes and truncated messages are
   /// then told apart.
-  std::optional<std::uint32_t> next_slot(const Lengths& lengths) {
+  std::optional<std::uint32_t> next_length(const Lengths& lengths) {
     const auto& avoided = avoided_[lengths.least == transport::gpu_lengths.least];
     for (const bool share : {false, true})
-      for (std::uint32_t tried = 0; tried < transport::slots; ++tried)
-        if (const auto slot = next_slot_++ % transport::slots;
-            !avoided.test(slot) && (share || of_length(lengths.of(slot)).empty()))
-          return slot;
+      for (std::uint32_t tried = 0; tried < transport::length_count; ++tried)
+        if (const auto index = next_length_++ % transport::length_count;
+            !avoided.test(index) && (share || of_length(lengths.of(index)).empty()))
+          return index;
     return std::nullopt;
   }
   OfferPointer remove(std::unordered_map<std::uint64_t, OfferPointer>::iterator found) {
@@ -148,9 +148,9 @@ class Offers {
   std::mutex mutex_;
   std::unordered_map<std::uint64_t, OfferPointer> by_number_;
   // By whether the length is one of gpu_lengths.
-  std::array<std::array<Waiting, transport::slots>, 2> waiting_;
-  std::array<std::bitset<transport::slots>, 2> avoided_;
-  std::uint32_t next_slot_ = 0;
+  std::array<std::array<Waiting, transport::length_count>, 2> waiting_;
+  std::array<std::bitset<transport::length_count>, 2> avoided_;
+  std::uint32_t next_length_ = 0;
   std::uint64_t next_turn_ = 0;
   std::uint64_t next_number_ = 0;
 };
@@ -174,7 +174,7 @@ class SelfSending : public transport::Sending {
       return;
     }
     const auto rank = static_cast<std::uint32_t>(process->rank);
-    const auto slot = transport::slot_of(offer_->length);
+    const auto slot = transport::index_of(offer_->length);
     const Ticket ticket{Ticket::known_magic, offer_->number, offer_->bytes, rank, rank, slot, Ticket::self, {}};
     parcel_ = announce_ticket(ticket, offer_->length, std::span<const char>());
   }

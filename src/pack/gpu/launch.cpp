@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "device/launches.hpp"
+
 namespace dunnage::pack::gpu {
 namespace {
 
@@ -31,6 +33,7 @@ void put(device::Gpu& gpu, device::Borrowed& lane, Direction direction, pack::cu
           driver.cuMemcpyAsync(static_cast<CUdeviceptr>(to), static_cast<CUdeviceptr>(from),
                                static_cast<std::size_t>(copy->size), lane->stream),
           "cuMemcpyAsync");
+    device::launches.copy();
     return;
   }
   const auto kernel = gpu.kernel(launch.id.code(), [&] { return name_of(launch.id); });
@@ -39,6 +42,7 @@ void put(device::Gpu& gpu, device::Borrowed& lane, Direction direction, pack::cu
         driver.cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1, pack::cuda::block_threads, 1, 1,
                               launch.shared, lane->stream, parameters, nullptr),
         "cuLaunchKernel");
+  device::launches.kernel();
 }
 
 std::uintptr_t address(const Described& data) { return reinterpret_cast<std::uintptr_t>(data.buffer); }
@@ -51,7 +55,7 @@ pack::cuda::MoveJob job_of(const MoveRange& range) {
 
 bool fuses(const MoveRange& range) { return pack::cuda::fuses(job_of(range)); }
 
-PreparedMoves::PreparedMoves(std::span<const MoveRange> ranges) {
+PreparedMoves::PreparedMoves(std::span<const MoveRange> ranges) : messages_(ranges.size()) {
   std::vector<pack::cuda::MoveJob> jobs;
   for (const auto& range : ranges) jobs.push_back(job_of(range));
   launches_ = pack::cuda::plan_moves(jobs);

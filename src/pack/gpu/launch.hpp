@@ -49,8 +49,10 @@ class PreparedMoves {
   explicit PreparedMoves(std::span<const MoveRange> ranges);
   /// Puts the kernels into the stream. Throws device::Error.
   void launch(device::Gpu& gpu, device::Borrowed& lane);
+  std::size_t messages() const { return messages_; }
 
  private:
+  const std::size_t messages_;
   std::vector<pack::cuda::Launch> launches_;
 };
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "device/launches.hpp"
 #include "pack/gpu/launch.hpp"
 
 namespace dunnage::pack::gpu {
@@ -176,8 +177,10 @@ class Work {
             driver_.cuMemcpyPeerAsync(to, packing() ? packeds : users, from, packing() ? users : packeds, size,
                                       lane->stream),
             "cuMemcpyPeerAsync");
+      device::launches.copy();
     } else {
       check(driver_, driver_.cuMemcpyAsync(to, from, size, lane->stream), "cuMemcpyAsync");
+      device::launches.copy();
     }
     lane.synchronize();
   }
@@ -260,6 +263,7 @@ class Work {
                 driver_.cuMemcpyAsync(packing() ? packed : staging, packing() ? staging : packed,
                                       static_cast<std::size_t>(end - begin), lane->stream),
                 "cuMemcpyAsync");
+          device::launches.copy();
         },
         [&](std::int64_t begin, std::int64_t end, char* pinned) {
           auto* user = const_cast<void*>(user_.buffer);
@@ -280,10 +284,12 @@ class Work {
         launch(lane, range, begin, end, static_cast<std::uintptr_t>(scratch));
         check(driver_, driver_.cuMemcpyPeerAsync(packed, there, scratch, here, size, lane->stream),
               "cuMemcpyPeerAsync");
+        device::launches.copy();
       } else {
         lane.busy();
         check(driver_, driver_.cuMemcpyPeerAsync(scratch, here, packed, there, size, lane->stream),
               "cuMemcpyPeerAsync");
+        device::launches.copy();
         launch(lane, range, begin, end, static_cast<std::uintptr_t>(scratch));
       }
     });
@@ -323,6 +329,7 @@ void gpu_copy(const Driver& driver, void* to, const void* from, std::size_t size
   check(driver,
         driver.cuMemcpyAsync(device_pointer(address_of(to)), device_pointer(address_of(from)), size, lane->stream),
         "cuMemcpyAsync");
+  device::launches.copy();
   lane.synchronize();
 }
 

@@ -1,5 +1,7 @@
 #include "transport/gpu/reduction.hpp"
 
+#include "device/launches.hpp"
+
 namespace dunnage::transport::gpu {
 
 std::uintptr_t GpuReduction::map(const device::Exported& allocation, std::int64_t at) {
@@ -22,6 +24,7 @@ void GpuReduction::copy(Element element, Operation operation, std::uintptr_t fro
                 driver_.cuMemcpyAsync(static_cast<CUdeviceptr>(to), static_cast<CUdeviceptr>(from),
                                       static_cast<std::size_t>(count * facts.extent), lane_->stream),
                 "cuMemcpyAsync");
+  device::launches.copy();
 }
 
 }  // namespace dunnage::transport::gpu

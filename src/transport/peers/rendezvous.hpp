@@ -52,7 +52,9 @@ class Rendezvous {
   std::optional<Incoming> truncated(std::uint32_t sender, std::int64_t length, int tag) const;
 
  private:
-  const shm::Slot* offered(std::uint32_t sender, std::int64_t length) const;
+  bool is_offered(const shm::Slot& slot, std::uint32_t number, std::int64_t length) const;
+  template <class F>
+  void for_each_offered(std::uint32_t sender, std::int64_t length, F&& f) const;
 
   const Peers& peers_;
   shm::Slots& slots_;

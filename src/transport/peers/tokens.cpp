@@ -31,7 +31,7 @@ std::optional<Incoming> Tokens::recognise(std::uint64_t token, std::int64_t leng
   for (auto sender = Token::rank(token); sender < peers_.self().ranks; sender += Token::ranks) {
     const auto* memory = peers_.memory(sender);
     if (!memory) continue;
-    const auto& slot = memory->header().slots[Token::slot(token)];
+    const auto& slot = memory->slot(Token::slot(token));
     const bool ours = slot.state.load(std::memory_order_acquire) == Slot::offered && slot.kind == Slot::token &&
                       slot.name == token && slot.receiver == peers_.self().rank && slot.size == length;
     if (!ours) continue;

@@ -23,9 +23,9 @@ class Incoming {
   /// Bytes of the data that travelled in the ticket.
   std::int64_t carried() const { return shm::carried(slot(), slot_); }
   /// What a ticket would begin with, if a token came. Returns null if a ticket came.
-  const unsigned char* head() const { return slot().kind == Slot::token ? sender_->header().heads[slot_] : nullptr; }
+  const unsigned char* head() const { return slot().kind == Slot::token ? sender_->details(slot_).head : nullptr; }
   /// The channel of the message. To be asked before claim() and discard().
-  const ChannelStamp& stamp() const { return sender_->header().stamps[slot_]; }
+  const ChannelStamp& stamp() const { return sender_->details(slot_).stamp; }
   /// Claims data in a GPU's memory: this process gets them from there, until discard(). Waits until
   /// they can be read. Returns false if the sender packs them into shared memory, from where they
   /// are to be fetched, or if it has died.
@@ -83,7 +83,7 @@ class Incoming {
   void discard() const { slot().state.store(Slot::done, std::memory_order_release); }
 
  private:
-  Slot& slot() const { return sender_->header().slots[slot_]; }
+  Slot& slot() const { return sender_->slot(slot_); }
 
   const Memory* sender_;
   std::uint32_t slot_;

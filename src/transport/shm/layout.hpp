@@ -1,5 +1,5 @@
-// What stands in a process' shared memory: a header, a mailbox for each other rank, the operations
-// that the process offers, and their data.
+// What stands in a process' shared memory: a header, the operations that the process offers, a
+// mailbox for each other rank, and the data of the operations.
 //
 // The owner of the memory writes everything, unless a comment names another writer. All processes
 // of a job run the same version of Dunnage: the name of the memory contains the version of the
@@ -72,7 +72,12 @@ struct Slot {
 };
 static_assert(sizeof(Slot) == 128);
 
-inline constexpr std::size_t head_size = 512;
+/// What stands beside the slot of data in a GPU's memory.
+struct SlotDetails {
+  static constexpr std::size_t head_size = 512;
+  unsigned char head[head_size];  // if the kind is token: what a ticket would begin with
+  ChannelStamp stamp;
+};
 
 /// The beginning of a process' shared memory.
 struct SegmentHeader {
@@ -84,10 +89,8 @@ struct SegmentHeader {
   std::uint64_t socket[2] = {};                        // a DescriptorSocket::Name
   alignas(64) std::atomic<std::uint32_t> requests{0};  // by guests: how often one of them has asked for something
   std::atomic<std::uint32_t> takes_tokens{0};          // 0 once a receive that was not looked at may meet a token
-  std::atomic<std::uint32_t> tokens{0};  // by senders: how many tokens are under way to here, or about to be
-  alignas(64) Slot slots[transport::slots];
-  unsigned char heads[transport::slots][head_size] = {};  // of operations with a token: what a ticket would begin with
-  ChannelStamp stamps[transport::slots] = {};             // of operations in a GPU's memory
+  std::atomic<std::uint32_t> tokens{0};            // by senders: how many tokens are under way to here, or about to be
+  alignas(64) std::atomic<std::uint32_t> rows{0};  // no operation is offered in this row of slots, or behind it
 };
 
 /// The sender packs data in chunks that fit the second-level cache together with the user's data.
@@ -124,9 +127,16 @@ constexpr std::int64_t place_of(const Slot& slot, std::uint64_t i, std::uint64_t
 }
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t mailboxes_begin() { return (sizeof(SegmentHeader) + page - 1) / page * page; }
+constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
+/// Nobody writes the slots before one is used, so that the kernel provides no memory for the
+/// others. A slot of zeros is free.
+constexpr std::size_t slots_begin() { return whole_pages(sizeof(SegmentHeader)); }
+constexpr std::size_t details_begin() { return slots_begin() + transport::slots * sizeof(Slot); }
+constexpr std::size_t mailboxes_begin() {
+  return whole_pages(details_begin() + transport::slots * sizeof(SlotDetails));
+}
 constexpr std::size_t data_begin(std::uint32_t ranks) {
-  return (mailboxes_begin() + ranks * sizeof(Mailbox) + page - 1) / page * page;
+  return whole_pages(mailboxes_begin() + ranks * sizeof(Mailbox));
 }
 /// Addresses for data, in bytes. The kernel provides memory only for pages that are written.
 inline constexpr std::size_t data_size = std::size_t{64} << 30;

@@ -34,6 +34,12 @@ class Memory {
   ~Memory();
 
   SegmentHeader& header() const { return *static_cast<SegmentHeader*>(base_); }
+  Slot& slot(std::uint32_t number) const {
+    return reinterpret_cast<Slot*>(static_cast<char*>(base_) + slots_begin())[number];
+  }
+  SlotDetails& details(std::uint32_t number) const {
+    return reinterpret_cast<SlotDetails*>(static_cast<char*>(base_) + details_begin())[number];
+  }
   /// The mailbox in which that rank asks the owner of this memory.
   Mailbox& mailbox(std::uint32_t rank) const {
     return reinterpret_cast<Mailbox*>(static_cast<char*>(base_) + mailboxes_begin())[rank];

@@ -123,7 +123,7 @@ class Outgoing {
 
  private:
   friend class Slots;
-  Slot& slot() const { return own_->header().slots[slot_]; }
+  Slot& slot() const { return own_->slot(slot_); }
 
   /// Whether chunk `i` fits the ring, or soon will.
   template <class LetGoOn>

@@ -1,8 +1,6 @@
 // The operations that this process offers, each in one slot of its own shared memory.
 #pragma once
 
-#include <array>
-#include <bitset>
 #include <memory>
 #include <optional>
 #include <random>
@@ -11,6 +9,7 @@
 
 #include "transport/shm/outgoing.hpp"
 #include "transport/shm/regions.hpp"
+#include "transport/shm/slot_numbers.hpp"
 
 namespace dunnage::transport::shm {
 
@@ -18,7 +17,7 @@ namespace dunnage::transport::shm {
 class Slots {
  public:
   /// `own`: this process' memory. `room`: its regions.
-  Slots(const Memory& own, Room& room) : own_(own), room_(room), avoided_(own.header().ranks) {}
+  Slots(const Memory& own, Room& room) : own_(own), room_(room), numbers_(own.header().ranks) {}
 
   /// An operation to be offered.
   struct Offer {
@@ -49,22 +48,20 @@ class Slots {
 
  private:
   struct Offered {
-    std::uint32_t slot;
-    const Memory* receiver;
+    const Memory* receiver = nullptr;
     Region region;
     std::shared_ptr<const void> keeps;
   };
-  Slot& slot(std::uint32_t index) const { return own_.header().slots[index]; }
   std::optional<std::uint64_t> nonce();
-  std::optional<std::uint32_t> free_slot(std::uint32_t receiver, Slot::Kind kind);
-  bool free_if_done(Offered& offered);
+  bool free_if_done(std::uint32_t number);
   void free_done();
 
   const Memory& own_;
-  Room& room_;                                                               // its mutex guards everything below
-  std::vector<std::unique_ptr<std::array<std::bitset<slots>, 2>>> avoided_;  // by receiver, and by Slot::Kind
-  std::vector<Offered> offered_;
-  std::uint32_t next_slot_ = 0;
+  Room& room_;  // its mutex guards everything below
+  SlotNumbers numbers_;
+  std::vector<Offered> offered_;       // by the slot's number
+  std::vector<std::uint32_t> active_;  // the numbers of slots that are in use
+  std::size_t looks_ = 0;              // how many slots free_done() may look at
   std::uint64_t next_serial_ = 1;
   std::optional<std::mt19937_64> nonces_;  // to ask the kernel for each nonce would take as long as sending the message
 };

@@ -128,6 +128,45 @@ void short_messages(const Pair& p) {
       }
 }
 
+// More messages under way than there are lengths of tickets. Most are probed, and so must tell
+// their size, and they are received in another order than they were sent.
+void many_under_way(const Pair& p) {
+  constexpr int messages = 700;
+  const int sizes[] = {60, 700, 1500, 3000};  // by token, by short and by long ticket
+  contract().section("many under way");
+  std::vector<std::unique_ptr<Side>> sides;
+  for (int i = 0; i < 20; ++i)
+    sides.push_back(std::make_unique<Side>((p.sends ? strided : blocks)(sizes[i % 4]), "many", Kind::device));
+  const auto tag_of = [](int k) { return 100 + k % 7; };
+  if (p.sends) {
+    std::vector<void*> filled_with;
+    for (std::size_t i = 0; i < sides.size(); ++i) filled_with.push_back(sides[i]->fill(unsigned(i)));
+    std::vector<MPI_Request> requests(messages);
+    for (int k = 0; k < messages; ++k)
+      check_ok(MPI_Isend(filled_with[std::size_t(k % 20)], 1, sides[std::size_t(k % 20)]->region.type, p.peer,
+                         tag_of(k), world, &requests[std::size_t(k)]),
+               "many under way, Isend");
+    give_token(p.peer);
+    check_ok(MPI_Waitall(messages, requests.data(), MPI_STATUSES_IGNORE), "many under way, Waitall");
+    return;
+  }
+  take_token(p.peer);
+  for (int first = 6; first >= 0; --first)  // tag by tag
+    for (int k = first; k < messages; k += 7) {
+      auto& side = *sides[std::size_t(k % 20)];
+      MPI_Status status;
+      int count = 0;
+      if (k % 3 != 0) {
+        check_ok(MPI_Probe(p.peer, tag_of(k), world, &status), "many under way, Probe");
+        check_ok(MPI_Get_count(&status, MPI_DOUBLE, &count), "many under way, Get_count");
+        check_equal(count, sizes[k % 4], "many under way, size by probe");
+      }
+      check_ok(MPI_Recv(side.poison(), 1, side.region.type, p.peer, tag_of(k), world, &status), "many under way, Recv");
+      check_status(status, p.peer, tag_of(k), side.region, "many under way");
+      side.expect(doubles(sizes[k % 4], unsigned(k % 20), true), "many under way");
+    }
+}
+
 enum class Order {
   irecv_send_wait,
   isend_recv_wait,
@@ -476,6 +515,7 @@ CONTRACT_PROGRAM(direct) {
     calls_about_others(p);
     new_buffers(p);
     windows(p);
+    many_under_way(p);
     other_ends(p);
     tokens_among_others(p);
   }
