@@ -320,6 +320,15 @@ def test_calls_of_the_mpi(passes, program, ranks, flavour):
     passes(flavour, f"contract_{program}", ranks=ranks)
 
 
+@pytest.mark.parametrize("memory", ["device", "pool", "mixed"])
+@pytest.mark.parametrize("flavour, ranks", [(f, n) for f in ("openmpi", "mpich") for n in (1, 2, 3, 4)])
+def test_windows_in_two_copies(passes, flavour, ranks, memory):
+    """The MPI's window is a copy in host memory."""
+    if (flavour, ranks) == ("openmpi", 1):
+        pytest.skip("Open MPI 4.1 makes no windows of one rank")
+    passes(flavour, "contract_gpu_windows", memory, ranks=ranks, limit=120, DUNNAGE_COLLECTIVES="off")
+
+
 NEIGHBOUR_KINDS = ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")
 
 
