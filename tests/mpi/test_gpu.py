@@ -320,13 +320,53 @@ def test_calls_of_the_mpi(passes, program, ranks, flavour):
     passes(flavour, f"contract_{program}", ranks=ranks)
 
 
+# Open MPI 4.1 makes no windows of one rank.
+WINDOW_RANKS = [("openmpi", n) for n in (2, 3, 4)] + [("mpich", n) for n in (1, 2, 3, 4)]
+WINDOW_CALLS = ("Put", "Get", "Accumulate", "Get_accumulate", "Fetch_and_op", "Compare_and_swap", "Rput", "Rget")
+IN_WINDOWS = "direct, in a window: the origin's GPU reads and writes the target's memory"
+
+
+@pytest.mark.parametrize("flavour, ranks", WINDOW_RANKS)
+def test_windows(passes, flavour, ranks, tmp_path):
+    """No operation is the MPI's."""
+    report = tmp_path / "report.json"
+    passes(
+        flavour,
+        "contract_gpu_windows",
+        "device",
+        ranks=ranks,
+        limit=150,
+        DUNNAGE_COLLECTIVES="on",
+        CONTRACT_OUR_WINDOWS="1",
+        DUNNAGE_REPORT=str(report),
+    )
+    calls = json.loads(report.read_text())["calls"]
+    for name in WINDOW_CALLS:
+        call = calls[f"MPI_{name}"]
+        assert call["device memory"][IN_WINDOWS] > 0, call
+        assert "device memory, packed by the MPI in host memory" not in call["declined"], call
+
+
 @pytest.mark.parametrize("memory", ["device", "pool", "mixed"])
-@pytest.mark.parametrize("flavour, ranks", [(f, n) for f in ("openmpi", "mpich") for n in (1, 2, 3, 4)])
+@pytest.mark.parametrize("flavour, ranks", WINDOW_RANKS)
 def test_windows_in_two_copies(passes, flavour, ranks, memory):
     """The MPI's window is a copy in host memory."""
-    if (flavour, ranks) == ("openmpi", 1):
-        pytest.skip("Open MPI 4.1 makes no windows of one rank")
-    passes(flavour, "contract_gpu_windows", memory, ranks=ranks, limit=120, DUNNAGE_COLLECTIVES="off")
+    passes(flavour, "contract_gpu_windows", memory, ranks=ranks, limit=150, DUNNAGE_COLLECTIVES="off")
+
+
+@pytest.mark.parametrize("memory", ["pool", "mixed"])
+@pytest.mark.parametrize("flavour, ranks", WINDOW_RANKS)
+def test_windows_of_several_kinds(passes, flavour, ranks, memory):
+    """Operations on some ranks' memory are the MPI's, on that of others they are not."""
+    passes(flavour, "contract_gpu_windows", memory, ranks=ranks, limit=150, DUNNAGE_COLLECTIVES="on")
+
+
+UNREACHED = [{"DUNNAGE_GPU_PATH": "staged"}, {"DUNNAGE_TICKETS": "off"}, {"DUNNAGE_DEVICE_ARENA": "0"}]
+
+
+@pytest.mark.parametrize("settings", UNREACHED)
+def test_windows_that_others_do_not_reach(passes, settings):
+    passes("mpich", "contract_gpu_windows", "device", ranks=2, limit=150, DUNNAGE_COLLECTIVES="on", **settings)
 
 
 NEIGHBOUR_KINDS = ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")
