@@ -900,7 +900,7 @@ void failures(const Setting& setting) {
       }
 }
 
-CONTRACT_PROGRAM(gpu_windows) {
+CONTRACT_PROGRAM(windows) {
   Contract contract("gpu_windows", &argc, &argv);
   const std::string mode = argc > 1 ? argv[1] : "device";
   const std::string which = argc > 2 ? argv[2] : "";
