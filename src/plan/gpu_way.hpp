@@ -43,6 +43,7 @@ struct GpuSizes {
   row(direct_reduced, "direct, reduced: each rank's GPU reads the data of all ranks") \
   row(direct_reduced_in_parts, \
       "direct, reduced in parts: each rank's GPU reduces a part, and reads the parts of the others") \
+  row(direct_window, "direct, in a window: the origin's GPU reads and writes the target's memory") \
   row(self, "self: one copy or one kernel from layout to layout") \
   row(shared_forced, "rings in shared memory: by DUNNAGE_GPU_PATH=staged or the model file") \
   row(shared_unread, "rings in shared memory: the receiver cannot read this GPU, or has not tried yet") \

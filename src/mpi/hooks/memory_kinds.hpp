@@ -6,12 +6,13 @@
 #pragma once
 
 #include "mpi/hooks/gpu_support.hpp"
+#include "mpi/windows/make.hpp"
 
 namespace dunnage::mpi {
 
 /// Adds the kinds to an info that the MPI has made.
 void add_memory_kinds(MPI_Info info);
-/// Whether a window's program may still attach memory, which must be host memory.
+/// Whether a window's program may still attach memory.
 bool takes_more_memory(MPI_Win win);
 
 template <class Fn, class Object>
@@ -22,7 +23,7 @@ int object_info(Hook, Fn next, Object object, MPI_Info* used) {
 }
 template <class Fn>
 int window_info(Hook hook, Fn next, MPI_Win win, MPI_Info* used) {
-  if (takes_more_memory(win) && !process->mpi_knows_gpus()) return next(win, used);
+  if (takes_more_memory(win) && !process->mpi_knows_gpus() && !attaches_device_memory(win)) return next(win, used);
   return object_info(hook, next, win, used);
 }
 

@@ -196,6 +196,36 @@ std::optional<memory::Buffer> on_gpu(const void* buffer, std::int64_t count, MPI
   return memory::Buffer(std::make_shared<const OnGpuByMpi>(*driver, user, *extent, place, quirk));
 }
 
+std::optional<Extent> placed_on_gpu(const device::Driver& driver, const Elements& user, device::Place place,
+                                    memory::Buffer& buffer) {
+  const auto* known = known_type(user.type);
+  std::shared_ptr<const pack::gpu::GpuRecipe> recipe;
+  std::shared_ptr<const pack::Program> program;
+  if (user.count > 0 && known && known->reason() == Reason::accelerated) {
+    recipe = known->recipe(user.count);
+    program = known->program(user.count);
+  } else if (user.count > 0 && !known && user.type != MPI_DATATYPE_NULL) {  // committed where nobody saw it
+    try {
+      const auto layout = type::layout_of(*decode(user.type));
+      recipe = std::make_shared<const pack::gpu::GpuRecipe>(layout, user.count);
+      program = std::make_shared<const pack::Program>(layout, user.count);
+    } catch (const type::SpecError&) {  // the MPI's own functions serve
+    }
+  }
+  const auto extent = extent_of(user, known, recipe.get());
+  if (!extent) return std::nullopt;
+  place.address = reinterpret_cast<std::uintptr_t>(user.byte(extent->first));
+  if (recipe)
+    buffer = memory::Buffer(std::make_shared<const OnGpu>(driver, user, std::move(recipe), std::move(program), place));
+  else if (known && known->reason() == Reason::contiguous)
+    buffer =
+        memory::Buffer(std::make_shared<const OnGpu>(driver, user, contiguous_recipe(extent->size), nullptr, place));
+  else
+    buffer = memory::Buffer(std::make_shared<const OnGpuByMpi>(driver, user, *extent, place,
+                                                               known && known->reason() == Reason::library_quirk));
+  return extent;
+}
+
 bool contiguous_on_gpu(const memory::Buffer& buffer) {
   const auto* data = buffer.device();
   return data && data->recipe->recipe.contiguous(0, buffer.size());

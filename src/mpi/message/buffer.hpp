@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "memory/landing.hpp"
+#include "mpi/message/elements.hpp"
 #include "mpi/process/failure.hpp"
 #include "mpi/process/types.hpp"
 
@@ -13,6 +14,10 @@ namespace dunnage::mpi {
 /// The data in a GPU's memory. Nothing if they are in host memory or there is no driver. Covers
 /// datatypes that only the MPI packs. Throws device::Error, std::bad_alloc, type::SpecError.
 std::optional<memory::Buffer> on_gpu(const void* buffer, std::int64_t count, MPI_Datatype type, const KnownType* known);
+/// Makes `buffer` of data in device memory at `place`, which may be mapped memory of another
+/// process. Returns where its bytes are, or nothing if there are none. Throws what on_gpu() throws.
+std::optional<Extent> placed_on_gpu(const device::Driver& driver, const Elements& user, device::Place place,
+                                    memory::Buffer& buffer);
 /// Whether data in a GPU's memory lie in one piece.
 bool contiguous_on_gpu(const memory::Buffer& buffer);
 /// Whether an address is in the memory of a device for which this installation has no kernels. Such

@@ -115,6 +115,18 @@ void see_gpu(const void* address) {
       });
 }
 
+void see_current_gpu() try {
+  const auto* driver = device::driver();
+  CUcontext current = nullptr;
+  if (gpu_use().seen.load(std::memory_order_acquire) || !driver || driver->cuCtxGetCurrent(&current) != CUDA_SUCCESS ||
+      !current)
+    return;
+  const device::Scope scope(*driver, current);
+  if (const auto block = take_block(*driver, sizeof(std::uint64_t)))
+    see_gpu(reinterpret_cast<const void*>(block->address));
+} catch (const std::exception&) {  // then no other rank's memory is reached
+}
+
 void forget_gpu_use() {
   if (const auto* driver = device::driver()) device::unpin_all(*driver);
   device::all_passed().clear();

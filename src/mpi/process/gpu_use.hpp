@@ -28,6 +28,9 @@ GpuUse& gpu_use();
 /// The program uses device memory, of which this is an address: from now on announcements of data
 /// in device memory may come. Thread-safe.
 void see_gpu(const void* address);
+/// Likewise for a program that has a context and may use device memory of other ranks. Needs some
+/// memory of the arena.
+void see_current_gpu();
 /// Whether such announcements may come. Costs one load.
 inline bool gpu_announcements() {
   return process->tickets_from.load(std::memory_order_relaxed) <= transport::gpu_lengths.least;

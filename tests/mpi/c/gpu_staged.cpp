@@ -273,35 +273,8 @@ void every_synchronization() {
   MPI_Win_free(&win);
 }
 
-// A window that some could not make is freed at the end, when those take part that were not given
-// it.
-MPI_Win theirs = MPI_WIN_NULL;
-int free_theirs(MPI_Comm, int, void*, void*) {
-  if (theirs != MPI_WIN_NULL) MPI_Win_free(&theirs);
-  return MPI_SUCCESS;
-}
-
 void refused() {
   const Array<int> memory(std::size_t(64));
-  static std::vector<int> host(64);
-  for (const bool everyone : {true, false}) {
-    contract().section("a window on device memory");
-    const bool mine = everyone || me() == 0;
-    MPI_Win win;
-    const int rc = MPI_Win_create(mine ? memory.at() : host.data(), 256, 4, MPI_INFO_NULL, world, &win);
-    mine ? check_error(rc, MPI_ERR_BUFFER, "a window on device memory") : check_ok(rc, "a window on device memory");
-    if (!mine) theirs = win;
-    if (!mine) continue;
-    check(win == MPI_WIN_NULL, "a window on device memory, its handle");
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length;
-    MPI_Error_string(rc, text, &length);
-    check(std::string(text).find("MPI_Win_create takes host memory only") != std::string::npos,
-          "a window on device memory, the text", text);
-  }
-  int keyval;
-  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_theirs, &keyval, nullptr);
-  MPI_Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);  // deleted when MPI_Finalize begins
   contract().section("device memory attached to a window");
   MPI_Win win;
   if (MPI_Win_create_dynamic(MPI_INFO_NULL, world, &win) == MPI_SUCCESS) {
