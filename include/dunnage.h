@@ -1,6 +1,6 @@
 /* Triggered communication: streams of a GPU start and wait for messages, without the host.
-   docs/guide/triggered.md shows how to use it, docs/reference/api.md describes every call. A program
-   is linked with -ldunnage-api, and runs with and without Dunnage preloaded. */
+   docs/guide/triggered.md shows how to use it, docs/reference/api.md describes every call. A
+   program is linked with -ldunnage-api, and runs with and without Dunnage preloaded. */
 #ifndef DUNNAGE_H
 #define DUNNAGE_H
 

@@ -10,8 +10,8 @@ std::shared_ptr<GraphExec> instantiate(const Graph& graph, const std::shared_ptr
   auto made = std::make_shared<GraphExec>();
   made->owner = context->id;
   made->nodes = graph.nodes;
-  // A node continues the branch of the first node before it that nothing continues yet. A graph that
-  // was captured in one stream is thus one branch.
+  // A node continues the branch of the first node before it that nothing continues yet. A graph
+  // that was captured in one stream is thus one branch.
   constexpr auto none = ~std::size_t{0};
   std::vector<std::size_t> end{none};  // the last node of each branch
   for (std::size_t node = 0; node < made->nodes.size(); ++node) {

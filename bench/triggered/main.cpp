@@ -3,8 +3,8 @@
 // (include/dunnage.h), and by a graph of 20 legs that was captured from such a stream.
 //
 // bench_triggered [ROUNDS]. DUNNAGE_TRIGGER says how streams wait. Each rank uses the device of its
-// number, as far as there are some. Writes one JSON object per line. Every way's bytes are verified.
-// Exit status 0: done; 1: wrong bytes; 3: no GPU.
+// number, as far as there are some. Writes one JSON object per line. The bytes of every way are
+// verified. Exit status 0: done; 1: wrong bytes; 3: no GPU.
 #include <mpi.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Exchanges whose messages streams start and wait for: what DNG_Match makes, and what the calls that
-// enqueue put into a stream.
+// Exchanges whose messages streams start and wait for: what DNG_Match makes, and what the calls
+// that enqueue put into a stream.
 //
 // Of each exchange, the sender's stream makes its number, the epoch, the value of a slot in the
 // receiver's device memory. The receiver's stream waits for the slots of all its senders, moves all
