@@ -70,3 +70,10 @@ def test_blocking_launches_are_refused():
 def test_a_rank_that_ends_releases_the_streams_of_others(way, settings):
     done = run("mpich", 2, way, "dies", launcher=["-disable-auto-cleanup"], **settings)
     assert "survived 0" in done.output and not done.failures, done
+
+
+@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
+def test_the_example(launch, flavour):
+    settings = simulated(flavour, DUNNAGE_PARTITIONED="on")
+    done = launch(flavour, "stream_ring", 100, ranks=3, mode="dunnage", **settings)
+    assert done.code == 0 and "100 steps, 0 wrong" in done.output, done
