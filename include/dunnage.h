@@ -22,7 +22,7 @@ typedef struct DNG_Queue_s* DNG_Queue;
 #define DNG_QUEUE_NULL ((DNG_Queue)0)
 
 /* Which way an exchange takes. */
-#define DNG_WAY_MPI 0               /* the host waits for the stream, and the MPI does the messages */
+#define DNG_WAY_MPI 0               /* the host waits, and the MPI does the messages */
 #define DNG_WAY_MEMORY_OPERATIONS 1 /* streams wait by memory operations */
 #define DNG_WAY_KERNELS 2           /* kernels wait */
 
@@ -43,7 +43,7 @@ int DNG_Queue_free(DNG_Queue* queue);
 
 /* Starts an exchange when the stream gets there. What the stream has written before is sent. */
 int DNG_Start_enqueue(DNG_Exchange exchange, DNG_Queue queue);
-/* Work that is put into the stream later finds the received data, and may overwrite what was sent. */
+/* Work behind it in the stream finds the received data, and may overwrite what was sent. */
 int DNG_Wait_enqueue(DNG_Exchange exchange, DNG_Queue queue);
 
 /* Which way the exchange takes (DNG_WAY_*), and why. The text lives as long as the exchange. Either
