@@ -1,8 +1,9 @@
 # What `make install` puts where. The tool finds the other parts from its own place
 # (src/tool/paths.hpp), so the installed folder may be moved.
 #
-#   bin/dunnage
-#   lib/libdunnage.so -> libdunnage.so.0  lib/dunnage/{backends and what they need}  lib/cmake/dunnage  lib/pkgconfig
+#   bin/dunnage  include/dunnage.h
+#   lib/libdunnage.so -> libdunnage.so.0  lib/libdunnage-api.so -> libdunnage-api.so.0
+#   lib/dunnage/{backends and what they need}  lib/cmake/dunnage  lib/pkgconfig
 #   libexec/dunnage/mpi/<flavour>/{benchmark programs}  libexec/dunnage/two-hosts.sh
 #   share/dunnage/{python,experiments}
 include(CMakePackageConfigHelpers)
@@ -35,6 +36,17 @@ foreach(target IN LISTS shim_targets)
     install(TARGETS ${target} LIBRARY DESTINATION lib)
   endif()
 endforeach()
+
+# What programs of include/dunnage.h are linked with.
+install(FILES include/dunnage.h DESTINATION include)
+link_as_installed(dunnage-api)
+install(TARGETS dunnage-api LIBRARY DESTINATION lib)
+foreach(family IN LISTS DUNNAGE_FAMILIES)
+  link_as_installed(dunnage-api-${family})
+  install(TARGETS dunnage-api-${family} LIBRARY DESTINATION lib/dunnage)
+endforeach()
+configure_file(cmake/dunnage-api.pc.in "${CMAKE_BINARY_DIR}/dunnage-api.pc" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/dunnage-api.pc" DESTINATION lib/pkgconfig)
 
 # Benchmark programs, one per MPI they were built for.
 if(DUNNAGE_BENCH)

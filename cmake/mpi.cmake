@@ -164,5 +164,9 @@ function(dunnage_mpi_program name)
     target_link_libraries(${name}_${mpi} PRIVATE mpi::${mpi} ${program_LIBS})
     set_target_properties(${name}_${mpi} PROPERTIES
       OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/mpi/${mpi}")
+    if("dunnage-api" IN_LIST program_LIBS)
+      # From the build folder, and from where it is installed.
+      set_target_properties(${name}_${mpi} PROPERTIES INSTALL_RPATH "$ORIGIN/../../lib;$ORIGIN/../../../../lib")
+    endif()
   endforeach()
 endfunction()

@@ -37,7 +37,7 @@ def load(path):
 
 
 def enumerator(value):
-    return "automatic" if value == "auto" else value  # `auto` is a keyword
+    return "automatic" if value == "auto" else value.replace("-", "_")  # `auto` is a keyword
 
 
 def cpp_type(s):

@@ -48,10 +48,10 @@ void forbid_while_captured(Stream& stream) {
 
 void check_valid(const Capture& capture) { require(capture.valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED); }
 
-void record(Stream& stream) {
+void record(Stream& stream, std::function<void()> run) {
   auto& capture = *stream.capture;
   check_valid(capture);
-  capture.nodes.push_back(std::exchange(stream.frontier, {}));
+  capture.nodes.push_back({std::exchange(stream.frontier, {}), std::move(run)});
   stream.frontier = {capture.nodes.size() - 1};
 }
 
@@ -83,7 +83,7 @@ bool joined(const Capture& capture) {
     open.pop_back();
     if (before[node]) continue;
     before[node] = true;
-    open.insert(open.end(), capture.nodes[node].begin(), capture.nodes[node].end());
+    open.insert(open.end(), capture.nodes[node].after.begin(), capture.nodes[node].after.end());
   }
   for (const auto& weak : capture.streams)
     if (const auto stream = weak.lock())

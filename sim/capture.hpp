@@ -1,7 +1,8 @@
-// Captures of streams into graphs. Captured work does not run, and graphs cannot be launched. The
+// Captures of streams into graphs. Captured work does not run before the graph is launched. The
 // simulator models what CUDA forbids during a capture.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -11,6 +12,12 @@
 
 namespace dunnage::sim {
 
+// A piece of captured work.
+struct Node {
+  std::vector<std::size_t> after;  // the nodes before it
+  std::function<void()> run;
+};
+
 struct Capture {
   unsigned long long owner = 0;  // id of the context
   CUstreamCaptureMode mode{};
@@ -19,10 +26,8 @@ struct Capture {
   std::vector<std::weak_ptr<Stream>> streams;
   bool valid = true;
   bool ended = false;
-  std::vector<std::vector<std::size_t>> nodes;  // for each node, the nodes before it
+  std::vector<Node> nodes;
 };
-
-struct Graph {};
 
 // For calls that CUDA calls potentially unsafe. If a capture is in progress that concerns this
 // thread, the call throws, and the capture becomes invalid.
@@ -35,7 +40,7 @@ void forbid_legacy_in_captures(const Context& context);
 void forbid_while_captured(Stream& stream);
 
 void check_valid(const Capture& capture);
-void record(Stream& stream);
+void record(Stream& stream, std::function<void()> run);
 
 // A stream waits for a captured event, or a captured stream waits for an event without capture.
 void join(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>& capture,

@@ -23,6 +23,7 @@ struct Capture;
 struct Context;
 struct Event;
 struct Graph;
+struct GraphExec;
 struct Physical;
 struct Stream;
 
@@ -56,6 +57,7 @@ struct Driver {
   Table<CUmodule, Module> modules;
   Table<CUfunction, Function> functions;
   Table<CUgraph, Graph> graphs;
+  Table<CUgraphExec, GraphExec> executables;
 };
 
 // Created by the first use. Never destroyed, because streams may still run when the program ends.

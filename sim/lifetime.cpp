@@ -3,6 +3,7 @@
 #include "sim/capture.hpp"
 #include "sim/device.hpp"
 #include "sim/event.hpp"
+#include "sim/graph.hpp"
 #include "sim/memory.hpp"
 #include "sim/stream.hpp"
 #include "sim/work.hpp"
@@ -49,6 +50,7 @@ void destroy(const std::shared_ptr<Context>& context, std::unique_lock<std::mute
   d.events.erase_if(owned);
   d.modules.erase_if(owned);
   d.functions.erase_if(owned);
+  d.executables.erase_if(owned);
   for (auto at = d.allocations.begin(); at != d.allocations.end();) {
     const auto allocation = (at++)->second;
     if (allocation->owner == context->id) release(*allocation);

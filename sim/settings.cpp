@@ -26,6 +26,7 @@ Settings Settings::from_environment() {
   s.memory = std::clamp(number("DUNNAGE_SIM_MEMORY", s.memory), page, std::uint64_t{1} << 40) / page * page;
   s.delay = number("DUNNAGE_SIM_DELAY", s.delay);
   s.seed = number("DUNNAGE_SIM_SEED", s.seed);
+  s.mps = number("DUNNAGE_SIM_MPS", 0) != 0;
   s.reachable = number("DUNNAGE_SIM_REACHABLE", 0) != 0;
   return s;
 }

@@ -33,6 +33,12 @@ struct NoDevice : std::runtime_error {
   X(cuStreamCreate)               \
   X(cuStreamDestroy)              \
   X(cuStreamSynchronize)          \
+  X(cuStreamBeginCapture)         \
+  X(cuStreamEndCapture)           \
+  X(cuGraphInstantiate)           \
+  X(cuGraphLaunch)                \
+  X(cuGraphExecDestroy)           \
+  X(cuGraphDestroy)               \
   X(cuMemAlloc)                   \
   X(cuMemFree)                    \
   X(cuMemGetInfo)                 \

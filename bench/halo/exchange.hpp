@@ -73,6 +73,8 @@ std::unique_ptr<Exchange> make_partitioned(Domain& domain);
 #endif
 enum class Packing { kernel_each, one_kernel, message_a_peer };
 std::unique_ptr<Exchange> make_packed(Domain& domain, Mover& mover, Packing packing);
+/// By a stream, or by a graph. Null if the cells are in host memory, or if there can be no graph.
+std::unique_ptr<Exchange> make_triggered(Domain& domain, Mover& mover, bool graph);
 std::unique_ptr<Exchange> make_direct(Domain& domain, Mover& mover);
 
 }  // namespace bench::halo

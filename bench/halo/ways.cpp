@@ -5,6 +5,8 @@ namespace bench::halo {
 std::vector<Way> ways() {
   std::vector<Way> all = {
       {"direct", [](Domain& d, Mover& m, const Order&) { return make_direct(d, m); }},
+      {"stream", [](Domain& d, Mover& m, const Order&) { return make_triggered(d, m, false); }},
+      {"graph", [](Domain& d, Mover& m, const Order&) { return make_triggered(d, m, true); }},
       {"isend", [](Domain& d, Mover&, const Order& o) { return make_isend(d, o); }},
       {"persistent", [](Domain& d, Mover&, const Order& o) { return make_persistent(d, o); }},
       {"implicit", [](Domain& d, Mover&, const Order& o) { return make_implicit(d, o); }},

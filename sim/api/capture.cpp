@@ -1,10 +1,11 @@
-// Captures of streams, and the graphs that they become.
+// Captures of streams. graph.cpp has the graphs that they become.
 #include <memory>
 #include <thread>
 
 #include "sim/api/call.hpp"
 #include "sim/capture.hpp"
 #include "sim/context.hpp"
+#include "sim/graph.hpp"
 #include "sim/stream.hpp"
 
 using namespace dunnage::sim;
@@ -39,7 +40,7 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
     end_capture(*capture);
     check_valid(*capture);
     require(complete, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
-    *graph = driver().graphs.add(std::make_shared<Graph>());
+    *graph = driver().graphs.add(std::make_shared<Graph>(Graph{capture->owner, capture->nodes}));
   });
 }
 
@@ -62,12 +63,5 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
     require(wanted >= CU_STREAM_CAPTURE_MODE_GLOBAL && wanted <= CU_STREAM_CAPTURE_MODE_RELAXED,
             CUDA_ERROR_INVALID_VALUE);
     *mode = exchange_thread_mode(wanted);
-  });
-}
-
-CUresult cuGraphDestroy(CUgraph graph) {
-  return call({"cuGraphDestroy", Class::other, Needs::driver}, [&](Call&) {
-    require(driver().graphs.find(graph) != nullptr, CUDA_ERROR_INVALID_VALUE);
-    driver().graphs.erase(graph);
   });
 }

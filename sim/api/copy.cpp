@@ -17,10 +17,11 @@ std::shared_ptr<Work> put_copy(const std::shared_ptr<Stream>& stream, const Plac
   return put(stream, [=] { std::memmove(to.bytes, from.bytes, bytes); });
 }
 
-// Pageable memory is read before the call returns. The bytes reach the device later.
+// Pageable memory is read before the call returns. The bytes reach the device later. A graph reads
+// the memory each time that it is launched.
 std::shared_ptr<Work> put_staged_copy(const std::shared_ptr<Stream>& stream, const Place& to, const Place& from,
                                       std::size_t bytes) {
-  if (stream->capture) return put(stream, nullptr);
+  if (stream->capture) return put_copy(stream, to, from, bytes);
   const auto staged = std::make_shared<std::vector<char>>(from.bytes, from.bytes + bytes);
   return put(stream, [=] { std::memcpy(to.bytes, staged->data(), bytes); });
 }

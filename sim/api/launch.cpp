@@ -92,6 +92,11 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
   });
 }
 
+// Functions are always loaded. Only that the call is made can be seen.
+CUresult cuFuncLoad(CUfunction handle) {
+  return call({"cuFuncLoad"}, [&](Call& c) { function_of(c, handle); });
+}
+
 CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
   return call({"cuFuncSetAttribute"}, [&](Call& c) {
     const auto function = function_of(c, handle);

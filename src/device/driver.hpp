@@ -59,7 +59,12 @@ namespace dunnage::device {
   X(cuMemAddressFree)                     \
   X(cuMemMap)                             \
   X(cuMemUnmap)                           \
-  X(cuMemSetAccess)
+  X(cuMemSetAccess)                       \
+  X(cuDeviceGetAttribute)                 \
+  X(cuFuncLoad)                           \
+  X(cuStreamIsCapturing)                  \
+  X(cuStreamWriteValue64)                 \
+  X(cuStreamBatchMemOp)
 
 struct Driver {
 #define DUNNAGE_MEMBER(function) decltype(&::function) function = nullptr;

@@ -64,7 +64,7 @@ void Gpu::release() {
   module_ = nullptr;
 }
 
-void Gpu::load() {
+void Gpu::load_module() {
   if (driver_.simulated) return check(driver_, driver_.cuModuleLoadData(&module_, "simulated"), "cuModuleLoadData");
   const auto path = kernels_file(folder());
   std::ifstream file(path, std::ios::binary);
@@ -77,12 +77,16 @@ void Gpu::load() {
 CUfunction Gpu::kernel(std::uint32_t code, const std::function<std::string()>& name) {
   if (auto* known = kernels_[code].load(std::memory_order_acquire)) return known;
   const std::lock_guard lock(mutex_);
-  if (!module_) load();
+  if (!module_) load_module();
   CUfunction function = nullptr;
   const auto text = name();
   check(driver_, driver_.cuModuleGetFunction(&function, module_, text.c_str()), ("kernel " + text).c_str());
   kernels_[code].store(function, std::memory_order_release);
   return function;
+}
+
+void Gpu::load(CUfunction kernel) {
+  if (driver_.cuFuncLoad) check(driver_, driver_.cuFuncLoad(kernel), "cuFuncLoad");
 }
 
 CUdeviceptr Gpu::constants(std::uint64_t id, const std::weak_ptr<const void>& owner, std::size_t size,

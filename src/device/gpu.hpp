@@ -45,6 +45,10 @@ class Gpu {
   /// Throws Error.
   CUfunction kernel(std::uint32_t code, const std::function<std::string()>& name);
 
+  /// Loads a kernel now. The driver otherwise may do that at its first launch, and then waits for
+  /// the kernels that run. Throws Error.
+  void load(CUfunction kernel);
+
   /// The device address of constants. `id` identifies them. The first call uploads the bytes that
   /// `make(address)` returns. They are freed some time after `owner` has expired. Throws Error.
   CUdeviceptr constants(std::uint64_t id, const std::weak_ptr<const void>& owner, std::size_t size,
@@ -59,7 +63,7 @@ class Gpu {
 
  private:
   explicit Gpu(const Driver& driver) : driver_(driver), pinned_(driver), arena_(std::make_shared<Arena>(driver)) {}
-  void load();
+  void load_module();
   void release();
   void drop(const Lane& lane);
 

@@ -32,6 +32,7 @@
 #include "mpi/partitioned/call.hpp"
 #include "mpi/partitioned/partitions.hpp"
 #include "mpi/reductions/reduction.hpp"
+#include "mpi/triggered/call.hpp"
 #include "mpi/windows/update.hpp"
 #include "plan/machine_model.hpp"
 #include "shim/caller.hpp"

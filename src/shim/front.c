@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "shim/backend.h"
+#include "shim/family.h"
 
 __attribute__((visibility("default"))) const char dunnage_version[] = DUNNAGE_VERSION;
 
@@ -101,20 +102,6 @@ __attribute__((format(printf, 1, 2))) static void complain(const char* format, .
   fprintf(stderr, "dunnage: %s; calls are passed through\n", line);
 }
 
-/* Returns the ABI family of an MPI, which is the name of its backend, or NULL if it is unknown. A
-   library with the standard's ABI is recognised by its file name, whoever made it. The other
-   libraries are recognised by their maker. */
-static const char* family_of(void* function, const char* version) {
-  Dl_info owner;
-  if (dladdr(function, &owner) && owner.dli_fname) {
-    const char* slash = strrchr(owner.dli_fname, '/');
-    if (strncmp(slash ? slash + 1 : owner.dli_fname, "libmpi_abi.", 11) == 0) return "abi";
-  }
-  if (strstr(version, "Open MPI")) return "openmpi";
-  if (strstr(version, "MPICH") || strstr(version, "Intel(R) MPI") || strstr(version, "MVAPICH")) return "mpich";
-  return NULL;
-}
-
 static void* const* load_backend(void) {
   int (*library_version)(char*, int*);
   *(void**)&library_version = next("PMPI_Get_library_version");
@@ -129,7 +116,7 @@ static void* const* load_backend(void) {
   char version[8192 + 1] = "";
   int length = 0;
   library_version(version, &length);
-  const char* family = family_of(*(void**)&library_version, version);
+  const char* family = dunnage_family_of(*(void**)&library_version, version);
   if (!family) {
     version[strcspn(version, "\n")] = '\0';
     complain("unknown MPI '%.80s', of neither the Open MPI, the MPICH nor the standard ABI", version);

@@ -39,6 +39,12 @@ std::vector<Fact> FACTS() {
       MEMBER(CUmemAllocationProp, allocFlags.compressionType)
       MEMBER(CUmemAllocationProp, allocFlags.gpuDirectRDMACapable)
       MEMBER(CUmemAllocationProp, allocFlags.usage) MEMBER(CUmemAllocationProp, allocFlags.reserved)
+#define VALUE(type) \
+  MEMBER(CUstreamBatchMemOpParams, type.operation) MEMBER(CUstreamBatchMemOpParams, type.address) \
+  MEMBER(CUstreamBatchMemOpParams, type.value) MEMBER(CUstreamBatchMemOpParams, type.value64) \
+  MEMBER(CUstreamBatchMemOpParams, type.flags) MEMBER(CUstreamBatchMemOpParams, type.alias)
+      VALUE(waitValue) VALUE(writeValue) MEMBER(CUstreamBatchMemOpParams, flushRemoteWrites.flags)
+      MEMBER(CUstreamBatchMemOpParams, memoryBarrier.flags)
 #define BOX(type) \
   MEMBER(type, srcXInBytes) MEMBER(type, srcY) MEMBER(type, srcMemoryType) MEMBER(type, srcHost) \
   MEMBER(type, srcDevice) MEMBER(type, srcArray) MEMBER(type, srcPitch) MEMBER(type, dstXInBytes) \

@@ -8,6 +8,7 @@
 
 #include "mpi/message/attach.hpp"
 #include "mpi/message/handle.hpp"
+#include "mpi/message/persistent.hpp"
 #include "mpi/message/progress.hpp"
 #include "mpi/message/unfinished.hpp"
 #include "mpi/process/arrivals.hpp"
@@ -486,6 +487,7 @@ int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* 
   progress_orphans();
   std::unique_ptr<Request> operation;
   if (request) {
+    forget_persistent(*request);
     const auto alone = no_progress();
     operation.reset(process->requests.erase(key_of(*request)));
   }

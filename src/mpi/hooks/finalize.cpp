@@ -15,6 +15,7 @@
 #include "mpi/process/private_world.hpp"
 #include "mpi/process/report.hpp"
 #include "mpi/process/types.hpp"
+#include "mpi/process/watchdog.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -39,6 +40,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
   static std::atomic<bool> over{false};  // a tool behind us may call this hook again
   if (!over.exchange(true)) {
     stop_progress_thread();
+    stop_watchdog();
     finish_sends();
     finish_orphans();
     finish_windows();

@@ -4,6 +4,7 @@
 
 #include "mpi/copies/staged_call.hpp"
 #include "mpi/hooks/blocking.hpp"
+#include "mpi/message/persistent.hpp"
 
 namespace dunnage::mpi {
 
@@ -59,16 +60,18 @@ int matched_ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
 template <class Fn, class Count>
 int send_init(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
-  return init_send({hook, buf, count, datatype, dest, tag, comm, most_of<Count>}, request,
-                   [&](const void* b, std::int64_t n, MPI_Datatype t) {
-                     return next(b, static_cast<Count>(n), t, dest, tag, comm, request);
-                   });
+  const int rc = init_send({hook, buf, count, datatype, dest, tag, comm, most_of<Count>}, request,
+                           [&](const void* b, std::int64_t n, MPI_Datatype t) {
+                             return next(b, static_cast<Count>(n), t, dest, tag, comm, request);
+                           });
+  return note_persistent(rc, true, buf, count, datatype, dest, tag, comm, request);
 }
 
 template <class Fn, class Count>
 int receive_init(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                  MPI_Request* request) {
-  return ireceive_by_way(hook, next, buf, count, datatype, source, tag, comm, request, true);
+  const int rc = ireceive_by_way(hook, next, buf, count, datatype, source, tag, comm, request, true);
+  return note_persistent(rc, false, buf, count, datatype, source, tag, comm, request);
 }
 
 /// MPICH 4.0 does not fill the status of MPI_Isendrecv.

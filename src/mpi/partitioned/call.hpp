@@ -14,7 +14,7 @@ namespace dunnage::mpi {
 class PartitionedInit {
  public:
   /// Whether any may be ours. One load.
-  static bool possible() { return private_world() != MPI_COMM_NULL; }
+  static bool possible() { return private_world_serves_partitioned(); }
   PartitionedInit(const PartitionedInit&) = delete;
   PartitionedInit& operator=(const PartitionedInit&) = delete;
   /// Whether it has been done, and its result.

@@ -1,5 +1,7 @@
 #include "mpi/process/private_world.hpp"
 
+#include <dlfcn.h>
+
 #include <array>
 #include <map>
 #include <mutex>
@@ -13,22 +15,28 @@ namespace {
 MPI_Comm duplicate = MPI_COMM_NULL;
 int most = 0;  // the largest tag
 
-/// Nothing that may differ between ranks is asked. Partitioned messages are what it is for.
-bool wanted() {
-  const auto how = process->settings.partitioned;
-  return how != base::Partitioned::off && (how == base::Partitioned::on || process->everyone || process->alone) &&
-         process->own.Psend_init && process->own.Precv_init;
+bool serves_partitioned = false;
+
+/// Whether ranks surely agree. Nothing that may differ between ranks is asked.
+bool all_agree() {
+  return process->everyone || process->alone || process->settings.partitioned == base::Partitioned::on;
 }
 
-/// Whether partitioned messages gain by that. Collective, and the same on all ranks. Open MPI takes
-/// partitions of strided types from the wrong places, and no MPI takes device memory. Otherwise the
-/// MPI is faster if all partitions become ready together.
-bool gains() {
-  if (process->settings.partitioned == base::Partitioned::on || process->library.kind == plan::Library::Kind::open_mpi)
-    return true;
-  const int here = device::driver() != nullptr;
-  int somewhere = 0;
-  return process->own.Allreduce(&here, &somewhere, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS && somewhere;
+/// Whether this process may want it. Partitioned messages gain on Open MPI, which takes partitions
+/// of strided types from the wrong places, and on device memory, which no MPI takes. Otherwise the
+/// MPI is faster if all partitions become ready together. Exchanges that streams start are for
+/// programs that are linked with dunnage-api.
+struct Wants {
+  int partitioned = 0, triggered = 0;
+};
+Wants wanted_here() {
+  const auto how = process->settings.partitioned;
+  Wants wants;
+  const bool possible = how != base::Partitioned::off && process->own.Psend_init && process->own.Precv_init;
+  wants.partitioned = possible && (how == base::Partitioned::on || device::driver() ||
+                                   process->library.kind == plan::Library::Kind::open_mpi);
+  wants.triggered = dlsym(RTLD_DEFAULT, "DNG_api_version") != nullptr;
+  return wants;
 }
 
 /// By the ranks that messages go to. Never destroyed: requests may outlive other statics.
@@ -46,9 +54,16 @@ Pools& pools() {
 MPI_Comm private_world() { return duplicate; }
 int largest_tag() { return most; }
 
+bool private_world_serves_partitioned() { return serves_partitioned; }
+int match_tag() { return most + 1; }
+
 void make_private_world() {
-  if (!wanted() || !gains()) return;
+  if (!all_agree()) return;
   const auto& own = process->own;
+  const auto here_wanted = wanted_here();
+  Wants somewhere;
+  if (own.Allreduce(&here_wanted, &somewhere, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS) return;
+  if (!somewhere.partitioned && !somewhere.triggered) return;
   void* value = nullptr;
   int there = 0, everywhere = 0;
   MPI_Comm fresh = MPI_COMM_NULL;
@@ -56,8 +71,9 @@ void make_private_world() {
                    own.Comm_dup(MPI_COMM_WORLD, &fresh) == MPI_SUCCESS &&
                    own.Comm_set_errhandler(fresh, MPI_ERRORS_RETURN) == MPI_SUCCESS;
   if (own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && everywhere) {
-    most = *static_cast<int*>(value);
+    most = *static_cast<int*>(value) - 1;
     duplicate = fresh;
+    serves_partitioned = somewhere.partitioned != 0;
   } else if (fresh != MPI_COMM_NULL) {
     own.Comm_free(&fresh);
   }

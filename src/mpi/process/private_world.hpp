@@ -14,10 +14,15 @@ void make_private_world();
 /// In MPI_Finalize.
 void free_private_world();
 
+/// Whether it serves partitioned messages: only if they gain by that.
+bool private_world_serves_partitioned();
+
 /// The tag of messages by which two ranks introduce their operations.
 inline constexpr int introduction_tag = 0;
-/// The largest tag.
+/// The largest tag of partitioned messages.
 int largest_tag();
+/// The tag of messages by which ranks match exchanges (mpi/triggered). It is larger.
+int match_tag();
 
 /// Consecutive tags for messages from this rank to another, which nobody else uses as long as this
 /// object lives. Movable. Thread-safe.

@@ -1,6 +1,8 @@
 #include "pack/cuda/emulated.hpp"
 
+#include <chrono>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "pack/cuda/fused_move.hpp"
@@ -8,6 +10,7 @@
 #include "pack/cuda/move.hpp"
 #include "pack/cuda/reduce.hpp"
 #include "pack/cuda/rows.hpp"
+#include "pack/cuda/signal.hpp"
 #include "pack/cuda/tile.hpp"
 #include "pack/cuda/tree.hpp"
 
@@ -196,7 +199,37 @@ DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
 DUNNAGE_REDUCE_KERNELS(REDUCE)
 #undef REDUCE
 
-constexpr EmulatedKernel all[] = {
+void reach(Signal& s, Translate translate) {
+  reach(s.epoch, translate);
+  reach(s.puts_at, translate);
+  reach(s.wait, translate);
+}
+/// Others may need the processor to write what is waited for.
+void rest() { std::this_thread::sleep_for(std::chrono::microseconds(10)); }
+
+void signal(const void* parameter, u64, u32, Translate translate) {
+  auto s = copied<Signal>(parameter);
+  reach(s, translate);
+  const auto epoch = *s.epoch += s.advance;
+  tell(s, epoch, 0, 1, [&](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); });
+  wait_for(s, epoch, 0, 1, rest);
+}
+
+void exchange_n8(const void* parameter, u64, u32, Translate translate) {
+  auto e = copied<SmallExchange>(parameter);
+  reach(e.before, translate);
+  reach(e.after, translate);
+  for (auto& entry : e.moves.entry) reach(entry.from.user, translate), reach(entry.to.user, translate);
+  const auto epoch = *e.before.epoch;
+  wait_for(e.before, epoch, 0, 1, rest);
+  for (u32 block = 0; block < e.blocks; ++block)
+    for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_pack>(e.moves, block, thread);
+  tell(e.after, epoch, 0, 1, [&](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); });
+  wait_for(e.after, epoch, 0, 1, rest);
+}
+
+constexpr EmulatedKernel all[] = {{"signal", sizeof(Signal), signal},
+                                  {"exchange_n8", sizeof(SmallExchange), exchange_n8},
 #define ENTRY(function, ...) {#function, sizeof(__VA_ARGS__), function},
 #define DENSE(direction, W, V, D, T, I) ENTRY(dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I, Dense<u##I>)
 #define ROWS(direction, L, D, T, I) ENTRY(rows_##direction##_l##L##_d##D##_t##T##_i##I, Rows<u##I>)
@@ -207,9 +240,10 @@ constexpr EmulatedKernel all[] = {
 #define MOVE(W, D, I) ENTRY(move_w##W##_d##D##_i##I, Move<u##I>)
 #define MOVES(N) ENTRY(moves_n##N, Fused<N, FusedMove>)
 #define REDUCE(name, ...) ENTRY(reduce_##name, Reduction)
-    DUNNAGE_DENSE_KERNELS(DENSE) DUNNAGE_ROWS_KERNELS(ROWS) DUNNAGE_TILE_KERNELS(TILE) DUNNAGE_PARTS_KERNELS(PARTS)
-        DUNNAGE_TREE_KERNELS(TREE) DUNNAGE_FUSED_KERNELS(FUSED) DUNNAGE_MOVE_KERNELS(MOVE)
-            DUNNAGE_FUSED_MOVE_KERNELS(MOVES) DUNNAGE_REDUCE_KERNELS(REDUCE)};
+                                  DUNNAGE_DENSE_KERNELS(DENSE) DUNNAGE_ROWS_KERNELS(ROWS) DUNNAGE_TILE_KERNELS(TILE)
+                                      DUNNAGE_PARTS_KERNELS(PARTS) DUNNAGE_TREE_KERNELS(TREE)
+                                          DUNNAGE_FUSED_KERNELS(FUSED) DUNNAGE_MOVE_KERNELS(MOVE)
+                                              DUNNAGE_FUSED_MOVE_KERNELS(MOVES) DUNNAGE_REDUCE_KERNELS(REDUCE)};
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include "pack/cuda/move.hpp"
 #include "pack/cuda/reduce.hpp"
 #include "pack/cuda/rows.hpp"
+#include "pack/cuda/signal.hpp"
 #include "pack/cuda/tile.hpp"
 #include "pack/cuda/tree.hpp"
 
@@ -104,3 +105,31 @@ DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
 #define REDUCE(name, ...) \
   KERNEL reduce_##name(const __grid_constant__ Reduction a) { reduce<__VA_ARGS__>(a, item<u64>()); }
 DUNNAGE_REDUCE_KERNELS(REDUCE)
+
+namespace {
+struct OnDevice {
+  __device__ std::uint64_t* operator()(u64 slot) const { return reinterpret_cast<std::uint64_t*>(slot); }
+};
+struct NoRest {
+  __device__ void operator()() const {}
+};
+}  // namespace
+
+// One warp. All threads have read the epoch before one of them advances it.
+extern "C" __global__ void __launch_bounds__(32) signal(const __grid_constant__ Signal s) {
+  const std::uint64_t epoch = *s.epoch + s.advance;
+  __syncwarp();
+  if (s.advance && threadIdx.x == 0) *s.epoch = epoch;
+  tell(s, epoch, threadIdx.x, signal_threads, OnDevice());
+  wait_for(s, epoch, threadIdx.x, signal_threads, NoRest());
+}
+
+KERNEL exchange_n8(const __grid_constant__ SmallExchange e) {
+  const std::uint64_t epoch = *e.before.epoch;
+  wait_for(e.before, epoch, threadIdx.x, block_threads, NoRest());
+  __syncthreads();
+  for (u32 block = 0; block < e.blocks; ++block) run_fused<is_pack>(e.moves, block, threadIdx.x);
+  __syncthreads();
+  tell(e.after, epoch, threadIdx.x, block_threads, OnDevice());
+  wait_for(e.after, epoch, threadIdx.x, block_threads, NoRest());
+}

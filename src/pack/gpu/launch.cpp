@@ -25,24 +25,7 @@ pack::cuda::Job job_of(device::Gpu& gpu, device::Borrowed& lane, const Range& ra
 }
 
 void put(device::Gpu& gpu, device::Borrowed& lane, Direction direction, pack::cuda::Launch& launch) {
-  const auto& driver = gpu.driver();
-  if (const auto* copy = std::get_if<pack::cuda::Copy>(&launch.parameters)) {
-    const auto to = direction == Direction::pack ? copy->packed : copy->user,
-               from = direction == Direction::pack ? copy->user : copy->packed;
-    check(driver,
-          driver.cuMemcpyAsync(static_cast<CUdeviceptr>(to), static_cast<CUdeviceptr>(from),
-                               static_cast<std::size_t>(copy->size), lane->stream),
-          "cuMemcpyAsync");
-    device::launches.copy();
-    return;
-  }
-  const auto kernel = gpu.kernel(launch.id.code(), [&] { return name_of(launch.id); });
-  void* parameters[] = {launch.address()};
-  check(driver,
-        driver.cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1, pack::cuda::block_threads, 1, 1,
-                              launch.shared, lane->stream, parameters, nullptr),
-        "cuLaunchKernel");
-  device::launches.kernel();
+  pack::gpu::put(gpu, lane->stream, direction, launch);
 }
 
 std::uintptr_t address(const Described& data) { return reinterpret_cast<std::uintptr_t>(data.buffer); }
@@ -52,6 +35,38 @@ pack::cuda::MoveJob job_of(const MoveRange& range) {
 }
 
 }  // namespace
+
+void put(device::Gpu& gpu, CUstream stream, Direction direction, pack::cuda::Launch& launch) {
+  const auto& driver = gpu.driver();
+  if (const auto* copy = std::get_if<pack::cuda::Copy>(&launch.parameters)) {
+    const auto to = direction == Direction::pack ? copy->packed : copy->user,
+               from = direction == Direction::pack ? copy->user : copy->packed;
+    check(driver,
+          driver.cuMemcpyAsync(static_cast<CUdeviceptr>(to), static_cast<CUdeviceptr>(from),
+                               static_cast<std::size_t>(copy->size), stream),
+          "cuMemcpyAsync");
+    device::launches.copy();
+    return;
+  }
+  const auto kernel = gpu.kernel(launch.id.code(), [&] { return name_of(launch.id); });
+  void* parameters[] = {launch.address()};
+  check(driver,
+        driver.cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1, pack::cuda::block_threads, 1, 1,
+                              launch.shared, stream, parameters, nullptr),
+        "cuLaunchKernel");
+  device::launches.kernel();
+}
+
+void prepare(device::Gpu& gpu, const pack::cuda::Launch& launch) {
+  if (std::holds_alternative<pack::cuda::Copy>(launch.parameters)) return;
+  gpu.load(gpu.kernel(launch.id.code(), [&] { return name_of(launch.id); }));
+}
+
+std::vector<pack::cuda::Launch> plan(device::Gpu& gpu, device::Borrowed& lane, std::span<const Range> ranges) {
+  std::vector<pack::cuda::Job> jobs;
+  for (const auto& range : ranges) jobs.push_back(job_of(gpu, lane, range));
+  return jobs.empty() ? std::vector<pack::cuda::Launch>() : pack::cuda::plan(ranges[0].direction, jobs);
+}
 
 bool fuses(const MoveRange& range) { return pack::cuda::fuses(job_of(range)); }
 

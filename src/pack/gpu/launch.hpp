@@ -27,6 +27,14 @@ struct Range {
 void launch(device::Gpu& gpu, device::Borrowed& lane, std::span<const Range> ranges);
 inline void launch(device::Gpu& gpu, device::Borrowed& lane, const Range& range) { launch(gpu, lane, {&range, 1}); }
 
+/// The launches of ranges, which all have one direction, to be put into a stream by put(). The
+/// constants that they read are uploaded by the lane. Throws device::Error.
+std::vector<pack::cuda::Launch> plan(device::Gpu& gpu, device::Borrowed& lane, std::span<const Range> ranges);
+/// Puts a launch into a stream of the current context. Throws device::Error.
+void put(device::Gpu& gpu, CUstream stream, Direction direction, pack::cuda::Launch& launch);
+/// Loads the kernel of a launch, so that put() does not. Throws device::Error.
+void prepare(device::Gpu& gpu, const pack::cuda::Launch& launch);
+
 /// One message from buffer to buffer, both of which the device reaches. `size`: packed bytes.
 struct MoveRange {
   const Described& from;

@@ -1,0 +1,68 @@
+#include "mpi/message/persistent.hpp"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "mpi/message/buffer.hpp"
+#include "mpi/process/communicators.hpp"
+#include "mpi/process/private_world.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+struct Messages {
+  std::mutex mutex;
+  std::unordered_map<std::uint64_t, PersistentMessage> by_request;
+};
+Messages& messages() {
+  static auto* all = new Messages;  // never destroyed, because destructors that run at exit may still call us
+  return *all;
+}
+
+/// Fills in what is only needed of data in device memory.
+void describe(PersistentMessage& message, const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm) {
+  message.world_peer = world_rank(comm, message.peer);
+  if (const auto* origin = origin_of(comm)) message.comm = origin->lineage();
+  MPI_Count size = 0;
+  message.nothing = count == 0 || (process->own.Type_size_x(type, &size) == MPI_SUCCESS && size == 0);
+  if (message.nothing) {
+    message.on_device = true;
+    return;
+  }
+  if (auto data = on_gpu(buffer, count, type, known_type(type))) message.buffer = std::move(*data);
+  message.on_device = message.buffer.device() != nullptr;
+}
+
+}  // namespace
+
+int note_persistent(int rc, bool sends, const void* buffer, std::int64_t count, MPI_Datatype type, int peer, int tag,
+                    MPI_Comm comm, const MPI_Request* request) {
+  if (rc != MPI_SUCCESS || private_world() == MPI_COMM_NULL) return rc;
+  guarded([&] {
+    PersistentMessage message;
+    message.sends = sends;
+    message.peer = peer;
+    message.tag = tag;
+    if (peer >= 0) describe(message, buffer, count, type, comm);
+    auto& all = messages();
+    const std::lock_guard lock(all.mutex);
+    all.by_request.insert_or_assign(key_of(*request), std::move(message));
+  });
+  return rc;
+}
+
+void forget_persistent(MPI_Request request) {
+  if (private_world() == MPI_COMM_NULL) return;
+  auto& all = messages();
+  const std::lock_guard lock(all.mutex);
+  all.by_request.erase(key_of(request));
+}
+
+std::optional<PersistentMessage> persistent_message(MPI_Request request) {
+  auto& all = messages();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.by_request.find(key_of(request));
+  return found == all.by_request.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,242 @@
+#include "mpi/triggered/exchange.hpp"
+
+#include <algorithm>
+
+#include "mpi/hooks/completion.hpp"
+#include "mpi/hooks/nonblocking.hpp"
+#include "mpi/process/failure.hpp"
+#include "pack/gpu/signal.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+using pack::cuda::Signal;
+
+int failure(CUresult code, const std::string& text) { return code_of(device::Error(code, text)); }
+
+CUstreamBatchMemOpParams write_of(std::uintptr_t slot, std::uint64_t value) {
+  CUstreamBatchMemOpParams all{};
+  all.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  all.writeValue.address = slot;
+  all.writeValue.value64 = value;
+  all.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
+  return all;
+}
+CUstreamBatchMemOpParams wait_of(std::uintptr_t slot, std::uint64_t value) {
+  CUstreamBatchMemOpParams all{};
+  all.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;
+  all.waitValue.address = slot;
+  all.waitValue.value64 = value;
+  all.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
+  return all;
+}
+
+/// Whether a stream is captured. Of the legacy default stream the driver may not tell.
+bool captured(const device::Driver& driver, CUstream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver.cuStreamIsCapturing && driver.cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+}  // namespace
+
+Exchange::~Exchange() { unwatch(*this); }
+
+int Exchange::error() const {
+  if (!poisoned_) return MPI_SUCCESS;
+  return failure(CUDA_ERROR_UNKNOWN, fmt::format("rank {} of MPI_COMM_WORLD has ended, or has given up the exchange: "
+                                                 "free the exchange, and the communicators with that rank",
+                                                 lost_.load()));
+}
+
+int Exchange::check_stream(const Queue& queue) const {
+  if (direct() && queue.context != context)
+    return failure(CUDA_ERROR_INVALID_CONTEXT,
+                   "the queue's stream is of another CUDA context than the buffers of the exchange");
+  const auto* driver = device::driver();
+  if (!driver || !captured(*driver, queue.stream)) return MPI_SUCCESS;
+  if (!mpi_requests.empty())
+    return failure(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                   "the stream is captured, but messages of the exchange go through the MPI: " + reason);
+  if (how == TriggerWay::memory_operations)
+    return failure(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                   "the stream is captured, but the exchange goes by memory operations, which have the number of an "
+                   "exchange in them: " +
+                       reason);
+  return MPI_SUCCESS;
+}
+
+/// All writes, and then all waits, of one point of an exchange.
+void Exchange::write_and_wait(CUstream stream, const std::vector<std::uintptr_t>& targets, std::uintptr_t first,
+                              std::size_t count) {
+  std::vector<CUstreamBatchMemOpParams> operations;
+  for (const auto target : targets) operations.push_back(write_of(target, epoch_));
+  for (std::size_t i = 0; i < count; ++i) operations.push_back(wait_of(first + i * pack::cuda::slot_stride, epoch_));
+  constexpr std::size_t most = 128;  // the driver takes 256
+  const auto& driver = gpu->driver();
+  for (std::size_t i = 0; i < operations.size(); i += most)
+    device::check(driver,
+                  driver.cuStreamBatchMemOp(stream, static_cast<unsigned>(std::min(most, operations.size() - i)),
+                                            operations.data() + i, 0),
+                  "cuStreamBatchMemOp");
+}
+
+void Exchange::put_ready(CUstream stream) {
+  packs.put(*gpu, stream);
+  ++epoch_;
+  if (how == TriggerWay::kernels) return pack::gpu::put(*gpu, stream, tell_ready);
+  write_and_wait(stream, ready_targets, 0, 0);
+}
+
+void Exchange::pull(CUstream stream, bool finish) {
+  pulled_ = true;
+  if (how == TriggerWay::kernels) {
+    auto after = tell_done;
+    if (finish) after.wait = wait_done.wait, after.waits = wait_done.waits;
+    if (auto all = moves.small(wait_ready, after)) {
+      if (all->blocks + wait_ready.waits + after.puts + after.waits > 0) pack::gpu::put(*gpu, stream, *all);
+      return;
+    }
+    if (wait_ready.waits) pack::gpu::put(*gpu, stream, wait_ready);
+    moves.put(*gpu, stream);
+    if (after.puts + after.waits > 0) pack::gpu::put(*gpu, stream, after);
+    return;
+  }
+  write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(wait_ready.wait), wait_ready.waits);
+  moves.put(*gpu, stream);
+  write_and_wait(stream, done_targets, reinterpret_cast<std::uintptr_t>(wait_done.wait), finish ? wait_done.waits : 0);
+}
+
+void Exchange::finish(CUstream stream) {
+  if (how == TriggerWay::kernels) {
+    if (wait_done.waits) pack::gpu::put(*gpu, stream, wait_done);
+  } else {
+    write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(wait_done.wait), wait_done.waits);
+  }
+}
+
+int Exchange::start(Queue& queue) {
+  if (poisoned_) return error();
+  if (active()) return MPI_ERR_REQUEST;
+  if (const int code = check_stream(queue); code != MPI_SUCCESS) return code;
+  const auto* driver = device::driver();
+  const int code = guarded([&] {
+    if (!direct()) return;
+    const device::Scope scope(*driver, context);
+    put_ready(queue.stream);
+  });
+  if (code != MPI_SUCCESS) return code;
+  used_ = true;
+  if (!mpi_requests.empty()) {
+    const int waited = guarded([&] {
+      if (!driver) return;
+      const device::Scope scope(*driver, queue.context);
+      device::check(*driver, driver->cuStreamSynchronize(queue.stream), "cuStreamSynchronize");
+    });
+    if (waited != MPI_SUCCESS) return waited;
+    const int started = mpi::startall(Hook::MPI_Startall, process->next.MPI_Startall,
+                                      static_cast<int>(mpi_requests.size()), mpi_requests.data());
+    if (started != MPI_SUCCESS) return started;
+  }
+  queue_ = &queue;
+  last_stream_ = queue.stream;
+  pulled_ = !direct();
+  if (direct()) queue.started.push_back(this);
+  return MPI_SUCCESS;
+}
+
+int Exchange::wait(Queue& queue) {
+  if (queue_ != &queue) return MPI_ERR_REQUEST;
+  if (const int code = check_stream(queue); code != MPI_SUCCESS) return code;
+  int code = guarded([&] {
+    if (!direct()) return;
+    const device::Scope scope(*device::driver(), context);
+    if (pulled_) return finish(queue.stream);
+    // In the order of their starts, which all ranks have in common: otherwise two ranks could wait
+    // for each other.
+    while (!pulled_) {
+      auto* const first = queue.started.front();
+      queue.started.erase(queue.started.begin());
+      first->pull(queue.stream, first == this);
+    }
+  });
+  queue_ = nullptr;
+  if (!mpi_requests.empty()) {
+    const int waited = mpi::waitall(Hook::MPI_Waitall, process->next.MPI_Waitall, static_cast<int>(mpi_requests.size()),
+                                    mpi_requests.data(), MPI_STATUSES_IGNORE);
+    if (code == MPI_SUCCESS) code = waited;
+  }
+  return poisoned_ ? error() : code;
+}
+
+int Exchange::close() {
+  if (active() && !poisoned_) return MPI_ERR_REQUEST;
+  if (active()) std::erase(queue_->started, this);
+  if (direct() && used_)
+    guarded([&] {
+      const auto& driver = *device::driver();
+      const device::Scope scope(driver, context);
+      device::check(driver, driver.cuStreamSynchronize(last_stream_), "cuStreamSynchronize");
+    });
+  unwatch(*this);
+  if (process->world)
+    for (const auto& peer : peers)
+      if (peer.own_board.data) process->world->publications.end(peer.own_board);
+  if (!process->world)
+    for (auto& peer : peers) (void)peer.board.release();  // the peer's memory is no longer mapped
+  guarded([&] {
+    if (!direct()) return;
+    const device::Scope scope(*device::driver(), context);
+    lane.reset();
+    imports.clear();
+    for (auto& peer : peers) peer.block.reset();
+    block.reset();
+    room.clear();
+  });
+  int code = MPI_SUCCESS;
+  for (auto& request : requests) {
+    if (request == MPI_REQUEST_NULL) continue;
+    const int freed = mpi::request_free(Hook::MPI_Request_free, process->next.MPI_Request_free, &request);
+    if (code == MPI_SUCCESS) code = freed;
+  }
+  return code;
+}
+
+bool Exchange::forsaken() {
+  for (const auto& peer : peers) {
+    const auto* memory = process->world->peers.memory(static_cast<std::uint32_t>(peer.world_rank));
+    const bool gave_up =
+        peer.board && reinterpret_cast<const Board*>(peer.board->data())->poisoned.load(std::memory_order_acquire) != 0;
+    if (memory && memory->alive() && !gave_up) continue;
+    int none = -1;
+    lost_.compare_exchange_strong(none, peer.world_rank);
+    return true;
+  }
+  return poisoned_;
+}
+
+void Exchange::poison() {
+  const bool first = !poisoned_.exchange(true);
+  if (first)
+    for (const auto& peer : peers)
+      if (peer.own_board.data)
+        reinterpret_cast<Board*>(peer.own_board.data)->poisoned.store(1, std::memory_order_release);
+  // Each time, because a peer that has not heard of it yet may have written a slot since.
+  guarded([&] {
+    const auto& driver = gpu->driver();
+    const device::Scope scope(driver, context);
+    for (std::size_t i = 0; i < slots; ++i) {
+      const auto slot = static_cast<CUdeviceptr>(first_slot + i * pack::cuda::slot_stride);
+      const auto by_operation = driver.cuStreamWriteValue64
+                                    ? driver.cuStreamWriteValue64((*lane)->stream, slot, error_epoch, 0)
+                                    : CUDA_ERROR_NOT_SUPPORTED;
+      if (by_operation == CUDA_SUCCESS) continue;
+      device::check(
+          driver,
+          driver.cuMemcpyAsync(slot, reinterpret_cast<CUdeviceptr>(&error_epoch), sizeof error_epoch, (*lane)->stream),
+          "cuMemcpyAsync");
+    }
+  });
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,116 @@
+// Exchanges whose messages streams start and wait for: what DNG_Match makes, and what the calls
+// that enqueue put into a stream.
+//
+// Of each exchange, the sender's stream makes its number, the epoch, the value of a slot in the
+// receiver's device memory. The receiver's stream waits for the slots of all its senders, moves all
+// data from their memory, and tells them by slots in theirs. The sender's stream waits for those.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/gpu.hpp"
+#include "mpi/process/process.hpp"
+#include "mpi/process/watchdog.hpp"
+#include "pack/gpu/prepared.hpp"
+#include "transport/shm/publications.hpp"
+
+namespace dunnage::mpi {
+
+/// The values of DNG_WAY_*.
+enum class TriggerWay { mpi, memory_operations, kernels };
+
+/// Greater than all epochs, so that it ends all waits.
+inline constexpr std::uint64_t error_epoch = std::uint64_t{1} << 62;
+
+/// Plain shared memory, which one rank writes and another reads.
+struct Board {
+  std::atomic<std::uint32_t> poisoned{0};  // the writer gives the exchange up
+};
+
+/// A rank with which an exchange has messages that go directly.
+struct TriggerPeer {
+  int world_rank = -1;
+  std::shared_ptr<const device::Import> block;
+  transport::shm::Publications::Published own_board{};
+  std::unique_ptr<transport::shm::Reading> board;  // of the peer
+};
+
+class Exchange;
+
+/// A stream of the program's. Not thread-safe.
+struct Queue {
+  CUstream stream = nullptr;
+  CUcontext context = nullptr;
+  std::vector<Exchange*> started;  // whose data have not been moved yet, in the order of their starts
+};
+
+/// Not thread-safe, but for what the watchdog uses.
+class Exchange : public Watched {
+ public:
+  Exchange() = default;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+  ~Exchange() override;
+
+  /// Each returns an MPI error code and calls no handler.
+  int start(Queue& queue);
+  int wait(Queue& queue);
+  /// Waits until nothing of it is under way, and frees the requests.
+  int close();
+
+  TriggerWay way() const { return mpi_requests.empty() ? how : TriggerWay::mpi; }
+  const char* why() const { return reason.c_str(); }
+  /// The error of an exchange that another rank's end has broken, else MPI_SUCCESS.
+  int error() const;
+  bool active() const { return queue_ != nullptr; }
+
+  // For the watchdog, in its thread:
+  /// Whether a peer is gone, or has given the exchange up.
+  bool forsaken() override;
+  /// Ends all waits of this exchange, now and from now on, and tells the peers.
+  void poison() override;
+
+  // Made by match(), and constant afterwards:
+  std::vector<MPI_Request> requests;      // all that do not go directly, and those that do
+  std::vector<MPI_Request> mpi_requests;  // those that the MPI does
+  TriggerWay how = TriggerWay::mpi;       // of those that go directly
+  std::string reason;
+  std::vector<TriggerPeer> peers;  // with messages that go directly
+  device::Gpu* gpu = nullptr;      // null if no message goes directly
+  CUcontext context = nullptr;
+  std::shared_ptr<const device::Arena::Block> block;              // this rank's slots, and tables of slots of others
+  std::vector<std::shared_ptr<const device::Arena::Block>> room;  // packed copies and scratch memory
+  std::vector<std::shared_ptr<const device::Import>> imports;
+  std::unique_ptr<device::Borrowed> lane;  // the watchdog's
+  pack::gpu::Prepared packs, moves;
+  pack::cuda::Signal tell_ready, wait_ready, tell_done, wait_done;
+  std::vector<std::uintptr_t> ready_targets, done_targets;  // slots of others
+  std::size_t slots = 0;                                    // of this rank
+  std::uintptr_t first_slot = 0;
+
+ private:
+  bool direct() const { return gpu != nullptr; }
+  int check_stream(const Queue& queue) const;
+  void put_ready(CUstream stream);
+  /// Moves the data in the stream. `finish`: waits there for this rank's receivers too.
+  void pull(CUstream stream, bool finish);
+  void finish(CUstream stream);
+  void write_and_wait(CUstream stream, const std::vector<std::uintptr_t>& targets, std::uintptr_t slots,
+                      std::size_t count);
+
+  Queue* queue_ = nullptr;  // since it was started
+  CUstream last_stream_ = nullptr;
+  bool used_ = false, pulled_ = false;
+  std::uint64_t epoch_ = 0;  // by memory operations
+  std::atomic<bool> poisoned_{false};
+  std::atomic<int> lost_{-1};  // the rank that was lost first
+};
+
+/// Makes an exchange of persistent requests, together with the ranks with which they communicate.
+/// Returns an MPI error code and calls no handler. The requests then belong to the exchange.
+int match(int count, MPI_Request* requests, std::unique_ptr<Exchange>& exchange);
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,43 @@
+#include "pack/gpu/signal.hpp"
+
+#include "pack/cuda/kernel_id.hpp"
+
+namespace dunnage::pack::gpu {
+namespace {
+
+using pack::cuda::KernelId;
+
+// KernelId::code() gives no such numbers: a plain copy has no kernel.
+constexpr std::uint32_t signal_code = 1u << 12, exchange_code = signal_code | 1u << 4;
+static_assert(exchange_code < KernelId::codes && KernelId::codes <= device::Gpu::most_kernels);
+
+CUfunction signal_kernel(device::Gpu& gpu) {
+  return gpu.kernel(signal_code, [] { return std::string("signal"); });
+}
+CUfunction exchange_kernel(device::Gpu& gpu) {
+  return gpu.kernel(exchange_code, [] { return std::string("exchange_n8"); });
+}
+
+void launch(device::Gpu& gpu, CUfunction kernel, std::uint32_t threads, CUstream stream, void* parameter) {
+  void* parameters[] = {parameter};
+  device::check(gpu.driver(),
+                gpu.driver().cuLaunchKernel(kernel, 1, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr),
+                "cuLaunchKernel");
+}
+
+}  // namespace
+
+void prepare_signals(device::Gpu& gpu) {
+  gpu.load(signal_kernel(gpu));
+  gpu.load(exchange_kernel(gpu));
+}
+
+void put(device::Gpu& gpu, CUstream stream, pack::cuda::Signal signal) {
+  launch(gpu, signal_kernel(gpu), pack::cuda::signal_threads, stream, &signal);
+}
+
+void put(device::Gpu& gpu, CUstream stream, pack::cuda::SmallExchange& exchange) {
+  launch(gpu, exchange_kernel(gpu), pack::cuda::block_threads, stream, &exchange);
+}
+
+}  // namespace dunnage::pack::gpu

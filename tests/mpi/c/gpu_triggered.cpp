@@ -1,0 +1,462 @@
+// Exchanges that streams start and wait for (include/dunnage.h). The program is right whichever way
+// an exchange takes, and without Dunnage.
+//
+// gpu_triggered WAY [dies]: WAY is the way that exchanges in device memory must take: kernels,
+// memory-operations, mpi, or any. With `dies`, the last rank ends in the middle.
+#include <unistd.h>
+
+#include <dlfcn.h>
+
+#include <chrono>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "cuda_memory.hpp"
+#include "dunnage.h"
+
+namespace gpu_triggered_contract {
+
+using Clock = std::chrono::steady_clock;
+
+CUdeviceptr at(const void* address) { return reinterpret_cast<CUdeviceptr>(address); }
+
+/// A layout of ints: the offset of each int, in ints.
+struct Layout {
+  std::vector<int> offsets;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  int span = 0;
+};
+
+Layout layout_of(int kind, int n) {
+  Layout made;
+  std::vector<int> offsets;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  switch (kind) {
+    case 0:  // contiguous
+      for (int i = 0; i < n; ++i) offsets.push_back(i);
+      MPI_Type_contiguous(n, MPI_INT, &type);
+      break;
+    case 1:  // blocks of 4
+      for (int i = 0; i < n; ++i) offsets.push_back(i / 4 * 9 + i % 4);
+      MPI_Type_vector(n / 4, 4, 9, MPI_INT, &type);
+      break;
+    case 2: {  // an irregular list
+      std::mt19937 random(static_cast<unsigned>(n));
+      for (int i = 0, place = 3; i < n; ++i, place += 1 + static_cast<int>(random() % 3)) offsets.push_back(place);
+      MPI_Type_create_indexed_block(n, 1, offsets.data(), MPI_INT, &type);
+      break;
+    }
+    case 3: {  // columns: a transpose
+      const int rows = n / 8;
+      MPI_Datatype column, resized;
+      for (int i = 0; i < n; ++i) offsets.push_back(i % rows * 8 + i / rows);
+      MPI_Type_vector(rows, 1, 8, MPI_INT, &column);
+      MPI_Type_create_resized(column, 0, sizeof(int), &resized);
+      MPI_Type_contiguous(8, resized, &type);
+      MPI_Type_free(&column);
+      MPI_Type_free(&resized);
+      break;
+    }
+    default: {  // two vectors of different shapes
+      const int half = n / 2, apart = half * 3 + 5;
+      MPI_Datatype parts[2];
+      MPI_Type_vector(half, 1, 3, MPI_INT, &parts[0]);
+      MPI_Type_vector(half / 2, 2, 5, MPI_INT, &parts[1]);
+      for (int i = 0; i < half; ++i) offsets.push_back(i * 3);
+      for (int i = 0; i < half; ++i) offsets.push_back(apart + i / 2 * 5 + i % 2);
+      const int lengths[] = {1, 1};
+      const MPI_Aint places[] = {0, apart * static_cast<MPI_Aint>(sizeof(int))};
+      MPI_Type_create_struct(2, lengths, places, parts, &type);
+      for (auto& part : parts) MPI_Type_free(&part);
+    }
+  }
+  MPI_Type_commit(&type);
+  made.span = *std::max_element(offsets.begin(), offsets.end()) + 1;
+  made.offsets = std::move(offsets);
+  made.type = type;
+  return made;
+}
+
+struct Stream {
+  Stream() {
+    devices();
+    cuda(cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    check_ok(DNG_Queue_create(handle, &queue), "DNG_Queue_create");
+  }
+  ~Stream() {
+    check_ok(DNG_Queue_free(&queue), "DNG_Queue_free");
+    check(queue == DNG_QUEUE_NULL, "DNG_Queue_free clears the handle");
+    cuda(cuStreamDestroy(handle), "cuStreamDestroy");
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  void synchronize() { cuda(cuStreamSynchronize(handle), "cuStreamSynchronize"); }
+  CUstream handle{};
+  DNG_Queue queue = DNG_QUEUE_NULL;
+};
+
+/// Page-locked host memory for all rounds of an exchange.
+struct Pinned {
+  explicit Pinned(std::size_t bytes) { cuda(cuMemAllocHost(&data, bytes), "cuMemAllocHost"); }
+  ~Pinned() { cuMemFreeHost(data); }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+  int* ints() const { return static_cast<int*>(data); }
+  void* data = nullptr;
+};
+
+int expected_way = -1;  // -1: any
+bool direct() { return expected_way == DNG_WAY_KERNELS || expected_way == DNG_WAY_MEMORY_OPERATIONS; }
+
+void check_way(DNG_Exchange exchange, bool on_device) {
+  int way = -1;
+  const char* why = nullptr;
+  check_ok(DNG_Exchange_query(exchange, &way, &why), "DNG_Exchange_query");
+  check(why && *why, "a reason");
+  if (expected_way >= 0 && on_device) check(way == expected_way, "the way", std::string(why ? why : ""));
+  if (!on_device) check(way == DNG_WAY_MPI, "host memory goes by the MPI", std::string(why ? why : ""));
+}
+
+/// What must not happen once requests are matched.
+unsigned long long costly_calls() {
+  static const auto calls =
+      reinterpret_cast<unsigned long long (*)(const char*)>(dlsym(RTLD_DEFAULT, "dunnageSimCalls"));
+  unsigned long long all = 0;
+  if (calls)
+    for (const char* name :
+         {"cuMemAlloc", "cuMemAllocHost", "cuMemFree", "cuMemFreeHost", "cuModuleLoadData", "cuModuleGetFunction",
+          "cuStreamCreate", "cuStreamDestroy", "cuEventCreate", "cuIpcOpenMemHandle", "cuIpcGetMemHandle",
+          "cuStreamSynchronize", "cuCtxSynchronize", "cuLaunchHostFunc"})
+      all += calls(name);
+  return all;
+}
+
+/// One message, of which all ranks know everything.
+struct Plan {
+  int from, to, tag, n, out_kind, in_kind, count, mode;
+};
+
+constexpr int poison = -7;
+
+int value_of(const Plan& plan, int round, int i) { return ((plan.tag * 31 + plan.from) * 64 + round) * 4096 + i; }
+
+class End {
+ public:
+  End(const Plan& plan, bool sends, int rounds, Kind kind)
+      : plan_(plan),
+        sends_(sends),
+        layout_(layout_of(sends ? plan.out_kind : plan.in_kind, plan.n)),
+        ints_(static_cast<std::size_t>(layout_.span)),
+        memory_(kind, ints_ * sizeof(int)),
+        rounds_(ints_ * sizeof(int) * static_cast<std::size_t>(rounds)),
+        blank_(ints_ * sizeof(int)) {
+    std::fill_n(blank_.ints(), ints_, poison);
+    std::fill_n(rounds_.ints(), ints_ * static_cast<std::size_t>(rounds), poison);
+    if (sends_)
+      for (int round = 0; round < rounds; ++round)
+        for (int i = 0; i < plan.n; ++i)
+          rounds_.ints()[place(round, layout_.offsets[static_cast<std::size_t>(i)])] = value_of(plan, round, i);
+    memory_.write(blank_.data);
+  }
+  ~End() { MPI_Type_free(&layout_.type); }
+  End(const End&) = delete;
+  End& operator=(const End&) = delete;
+
+  MPI_Request request() {
+    MPI_Request made = MPI_REQUEST_NULL;
+    if (sends_) {
+      decltype(&MPI_Send_init) inits[] = {MPI_Send_init, MPI_Ssend_init, MPI_Send_init};
+      check_ok(inits[plan_.mode](memory_.data(), 1, layout_.type, plan_.to, plan_.tag, MPI_COMM_WORLD, &made), "init");
+    } else {
+      check_ok(MPI_Recv_init(memory_.data(), 1, layout_.type, plan_.from, plan_.tag, MPI_COMM_WORLD, &made), "init");
+    }
+    return made;
+  }
+  /// In the order of the stream: before the start, and right after the wait.
+  void before(CUstream stream, int round) {
+    if (sends_) copy(stream, at(memory_.data()), at(rounds_.ints() + place(round, 0)));
+  }
+  void after(CUstream stream, int round) {
+    if (!sends_) copy(stream, at(rounds_.ints() + place(round, 0)), at(memory_.data()));
+    copy(stream, at(memory_.data()), at(blank_.data));
+  }
+  void look(int rounds) const {
+    if (sends_) return;
+    for (int round = 0; round < rounds; ++round) {
+      std::vector<int> expected(ints_, poison);
+      for (int i = 0; i < plan_.n; ++i)
+        expected[static_cast<std::size_t>(layout_.offsets[static_cast<std::size_t>(i)])] = value_of(plan_, round, i);
+      check(std::equal(expected.begin(), expected.end(), rounds_.ints() + place(round, 0)), "the bytes",
+            "round " + std::to_string(round) + " kinds " + std::to_string(plan_.out_kind) + " " +
+                std::to_string(plan_.in_kind) + " n " + std::to_string(plan_.n));
+    }
+  }
+
+ private:
+  std::size_t place(int round, int offset) const {
+    return static_cast<std::size_t>(round) * ints_ + static_cast<std::size_t>(offset);
+  }
+  void copy(CUstream stream, CUdeviceptr to, CUdeviceptr from) const {
+    cuda(cuMemcpyAsync(to, from, ints_ * sizeof(int), stream), "cuMemcpyAsync");
+  }
+  const Plan plan_;
+  const bool sends_;
+  Layout layout_;
+  const std::size_t ints_;
+  CudaMemory memory_;
+  Pinned rounds_, blank_;
+};
+
+/// Random messages between all ranks, several rounds without a wait of the host in between.
+void random_exchanges(unsigned seed, Kind out_memory, Kind in_memory) {
+  contract().section("random exchanges");
+  std::mt19937 random(seed);
+  const auto chance = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const int ranks = contract().ranks, me = contract().rank, rounds = 40;
+  std::vector<Plan> plans;
+  for (int i = 1 + chance(3 * ranks); i >= 0; --i) {
+    const int sizes[] = {8, 64, 1024, 4096};
+    const int from = chance(ranks), to = chance(ranks);
+    plans.push_back({from, to, chance(3), sizes[chance(4)], chance(5), chance(5), 1, chance(3)});
+  }
+  // Messages with one tag are matched in the order of their requests, so they must be of one size.
+  for (auto& a : plans)
+    for (auto& b : plans)
+      if (a.from == b.from && a.to == b.to && a.tag == b.tag) b.n = a.n;
+  std::vector<std::unique_ptr<End>> ends;
+  std::vector<MPI_Request> requests;
+  for (const auto& plan : plans) {
+    if (plan.to == me) ends.push_back(std::make_unique<End>(plan, false, rounds, in_memory));
+    if (plan.to == me) requests.push_back(ends.back()->request());
+    if (plan.from == me) ends.push_back(std::make_unique<End>(plan, true, rounds, out_memory));
+    if (plan.from == me) requests.push_back(ends.back()->request());
+  }
+  {
+    Stream stream;
+    DNG_Exchange exchange = DNG_EXCHANGE_NULL;
+    check_ok(DNG_Match(static_cast<int>(requests.size()), requests.data(), &exchange), "DNG_Match");
+    for (const auto request : requests) check(request == MPI_REQUEST_NULL, "the requests are the exchange's");
+    const bool on_device = on_gpu(out_memory) && on_gpu(in_memory);
+    if (!requests.empty() && on_device) check_way(exchange, true);
+    const auto before = costly_calls();
+    for (int round = 0; round < rounds; ++round) {
+      if (chance(8) == 0 && me == chance(ranks)) usleep(static_cast<unsigned>(chance(2000)));
+      for (auto& end : ends) end->before(stream.handle, round);
+      check_ok(DNG_Start_enqueue(exchange, stream.queue), "DNG_Start_enqueue");
+      check_ok(DNG_Wait_enqueue(exchange, stream.queue), "DNG_Wait_enqueue");
+      for (auto& end : ends) end->after(stream.handle, round);
+    }
+    if (direct() && on_device) check_equal(costly_calls(), before, "no costly call once requests are matched");
+    stream.synchronize();
+    for (const auto& end : ends) end->look(rounds);
+    check_ok(DNG_Exchange_free(&exchange), "DNG_Exchange_free");
+    check(exchange == DNG_EXCHANGE_NULL, "DNG_Exchange_free clears the handle");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// A ring of ranks, each with a word that goes round.
+class Ring {
+ public:
+  Ring() : word(Kind::device, sizeof(int)), next(Kind::device, sizeof(int)) {
+    const int ranks = contract().ranks, me = contract().rank;
+    word.write(&me);
+    MPI_Request requests[2];
+    check_ok(MPI_Recv_init(next.data(), 1, MPI_INT, (me + ranks - 1) % ranks, 5, MPI_COMM_WORLD, &requests[0]), "init");
+    check_ok(MPI_Send_init(word.data(), 1, MPI_INT, (me + 1) % ranks, 5, MPI_COMM_WORLD, &requests[1]), "init");
+    check_ok(DNG_Match(2, requests, &exchange), "DNG_Match");
+    check_way(exchange, true);
+  }
+  void step() {
+    check_ok(DNG_Start_enqueue(exchange, stream.queue), "start");
+    check_ok(DNG_Wait_enqueue(exchange, stream.queue), "wait");
+    cuda(cuMemcpyAsync(at(word.data()), at(next.data()), sizeof(int), stream.handle), "cuMemcpyAsync");
+  }
+  void look(int steps, const char* what) {
+    stream.synchronize();
+    int got = 0;
+    const auto bytes = word.read();
+    std::memcpy(&got, bytes.data(), sizeof got);
+    const int ranks = contract().ranks;
+    check_equal(got, ((contract().rank - steps) % ranks + ranks) % ranks, what);
+  }
+
+  CudaMemory word, next;
+  Stream stream;
+  DNG_Exchange exchange = DNG_EXCHANGE_NULL;
+};
+
+void many_small_ones(int steps) {
+  contract().section("many small ones");
+  Ring ring;
+  for (int step = 1; step <= steps; ++step) {
+    ring.step();
+    if (step % 500 == 0) ring.look(step, "after many steps");
+  }
+  check_ok(DNG_Exchange_free(&ring.exchange), "free");
+}
+
+/// A graph of two steps, launched again and again; then steps without a graph.
+void graphs(int launches) {
+  contract().section("graphs");
+  Ring ring;
+  int steps = 0;
+  CUgraph graph{};
+  CUgraphExec made{};
+  ring.step();
+  ring.look(++steps, "before the capture");
+  cuda(cuStreamBeginCapture(ring.stream.handle, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
+  const int code = DNG_Start_enqueue(ring.exchange, ring.stream.queue);
+  if (expected_way == DNG_WAY_KERNELS) check_ok(code, "captured");
+  if (code == MPI_SUCCESS) {
+    check_ok(DNG_Wait_enqueue(ring.exchange, ring.stream.queue), "wait");
+    cuda(cuMemcpyAsync(at(ring.word.data()), at(ring.next.data()), sizeof(int), ring.stream.handle), "cuMemcpyAsync");
+    ring.step();
+  } else {
+    check(expected_way != DNG_WAY_KERNELS, "an error says that it cannot be captured");
+  }
+  cuda(cuStreamEndCapture(ring.stream.handle, &graph), "cuStreamEndCapture");
+  if (code == MPI_SUCCESS) {
+    cuda(cuGraphInstantiate(&made, graph, 0), "cuGraphInstantiate");
+    for (int launch = 1; launch <= launches; ++launch) {
+      cuda(cuGraphLaunch(made, ring.stream.handle), "cuGraphLaunch");
+      steps += 2;
+      if (launch % 1000 == 0) ring.look(steps, "after launches of a graph");
+    }
+    ring.look(steps, "after all launches");
+    cuda(cuGraphExecDestroy(made), "cuGraphExecDestroy");
+  }
+  cuda(cuGraphDestroy(graph), "cuGraphDestroy");
+  ring.step();
+  ring.look(++steps, "a step without the graph");
+  check_ok(DNG_Exchange_free(&ring.exchange), "free");
+}
+
+/// A thousand exchanges are enqueued, and the host sleeps.
+void host_asleep() {
+  if (!direct()) return;
+  contract().section("the host sleeps");
+  Ring ring;
+  for (int step = 0; step < 1000; ++step) ring.step();
+  MPI_Barrier(MPI_COMM_WORLD);
+  usleep(300000);
+  ring.look(1000, "a thousand exchanges without the host");
+  check_ok(DNG_Exchange_free(&ring.exchange), "free");
+}
+
+/// Two exchanges in one queue, waited for in another order than started.
+void two_at_once() {
+  contract().section("two at once");
+  Ring a;
+  const int ranks = contract().ranks, me = contract().rank;
+  CudaMemory out(Kind::device, 256), in(Kind::device, 256);
+  std::vector<unsigned char> bytes(256, static_cast<unsigned char>(me + 1));
+  out.write(bytes.data());
+  MPI_Request requests[2];
+  MPI_Recv_init(in.data(), 256, MPI_BYTE, (me + 1) % ranks, 6, MPI_COMM_WORLD, &requests[0]);
+  MPI_Send_init(out.data(), 256, MPI_BYTE, (me + ranks - 1) % ranks, 6, MPI_COMM_WORLD, &requests[1]);
+  DNG_Exchange b = DNG_EXCHANGE_NULL;
+  check_ok(DNG_Match(2, requests, &b), "DNG_Match");
+  for (int round = 0; round < 50; ++round) {
+    check_ok(DNG_Start_enqueue(a.exchange, a.stream.queue), "start");
+    check_ok(DNG_Start_enqueue(b, a.stream.queue), "start");
+    const bool first = (round + me) % 2 == 0;
+    check_ok(DNG_Wait_enqueue(first ? a.exchange : b, a.stream.queue), "wait");
+    check_ok(DNG_Wait_enqueue(first ? b : a.exchange, a.stream.queue), "wait");
+    cuda(cuMemcpyAsync(at(a.word.data()), at(a.next.data()), sizeof(int), a.stream.handle), "cuMemcpyAsync");
+  }
+  a.look(50, "both orders");
+  check(in.read() == std::vector<unsigned char>(256, static_cast<unsigned char>((me + 1) % ranks + 1)), "the other");
+  check_ok(DNG_Exchange_free(&a.exchange), "free");
+  check_ok(DNG_Exchange_free(&b), "free");
+}
+
+void wrong_use() {
+  contract().section("wrong use");
+  Ring ring;
+  check(DNG_Wait_enqueue(ring.exchange, ring.stream.queue) != MPI_SUCCESS, "a wait without a start");
+  check_ok(DNG_Start_enqueue(ring.exchange, ring.stream.queue), "start");
+  check(DNG_Start_enqueue(ring.exchange, ring.stream.queue) != MPI_SUCCESS, "two starts");
+  check(DNG_Exchange_free(&ring.exchange) != MPI_SUCCESS, "freed while under way");
+  check_ok(DNG_Wait_enqueue(ring.exchange, ring.stream.queue), "wait");
+  check(DNG_Start_enqueue(DNG_EXCHANGE_NULL, ring.stream.queue) != MPI_SUCCESS, "no exchange");
+  check(DNG_Start_enqueue(ring.exchange, DNG_QUEUE_NULL) != MPI_SUCCESS, "no queue");
+  check(DNG_Match(-1, nullptr, nullptr) != MPI_SUCCESS, "no requests");
+  int code = -1;
+  check_ok(DNG_Exchange_error(ring.exchange, &code), "DNG_Exchange_error");
+  check_equal(code, MPI_SUCCESS, "no error");
+  check_ok(DNG_Exchange_free(&ring.exchange), "free");
+  DNG_Exchange none = DNG_EXCHANGE_NULL;
+  check_ok(DNG_Match(0, nullptr, &none), "an exchange of nothing");
+  check_ok(DNG_Start_enqueue(none, ring.stream.queue), "start nothing");
+  check_ok(DNG_Wait_enqueue(none, ring.stream.queue), "wait for nothing");
+  check_ok(DNG_Exchange_free(&none), "free");
+}
+
+/// The last rank ends. The others' streams go on, and the next call tells.
+int somebody_dies() {
+  Ring ring;
+  for (int step = 0; step < 10; ++step) ring.step();
+  ring.look(10, "before");
+  const bool last = contract().rank == contract().ranks - 1;
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (last) _exit(0);
+  const auto begin = Clock::now();
+  ring.step();
+  cuStreamSynchronize(ring.stream.handle);
+  const auto spent = std::chrono::duration<double>(Clock::now() - begin).count();
+  check(spent < 10, "the stream is released in time", std::to_string(spent));
+  int code = MPI_SUCCESS;
+  for (int look = 0; look < 100 && code == MPI_SUCCESS; ++look) {
+    usleep(20000);
+    DNG_Exchange_error(ring.exchange, &code);
+  }
+  check(code != MPI_SUCCESS, "an error tells of it");
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  check(std::strstr(text, "rank") != nullptr, "it names the rank", text);
+  check(DNG_Start_enqueue(ring.exchange, ring.stream.queue) != MPI_SUCCESS, "the exchange stays broken");
+  check(DNG_Start_enqueue(ring.exchange, ring.stream.queue) != MPI_SUCCESS, "and does so");
+  DNG_Exchange_free(&ring.exchange);
+  std::printf("survived %d\n", contract().rank);
+  std::fflush(stdout);
+  _exit(0);
+}
+
+CONTRACT_PROGRAM(gpu_triggered) {
+  Contract c("gpu_triggered", &argc, &argv);
+  const std::string way = argc > 1 ? argv[1] : "any";
+  expected_way = way == "kernels"             ? DNG_WAY_KERNELS
+                 : way == "memory-operations" ? DNG_WAY_MEMORY_OPERATIONS
+                 : way == "mpi"               ? DNG_WAY_MPI
+                                              : -1;
+  // Each rank its own device, as far as there are some.
+  int count = 0;
+  cuda(cuInit(0), "cuInit");
+  cuda(cuDeviceGetCount(&count), "cuDeviceGetCount");
+  if (!std::getenv("CONTRACT_SHARED_DEVICE")) {
+    CUcontext context{};
+    devices();
+    cuda(cuDevicePrimaryCtxRetain(&context, c.rank % count), "cuDevicePrimaryCtxRetain");
+    cuda(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  }
+  check_equal(DNG_api_version(), DNG_API_VERSION, "the version");
+  if (argc > 2 && std::string(argv[2]) == "dies") return somebody_dies();
+  const char* seed = std::getenv("CONTRACT_SEED");
+  const unsigned first = seed ? static_cast<unsigned>(std::atoi(seed)) : 1;
+  for (unsigned i = 0; i < 12; ++i) random_exchanges(first + i, Kind::device, Kind::device);
+  random_exchanges(first + 100, Kind::pool, Kind::device);
+  random_exchanges(first + 101, Kind::device, Kind::pool);
+  random_exchanges(first + 102, Kind::host, Kind::device);
+  many_small_ones(2000);
+  two_at_once();
+  host_asleep();
+  graphs(10000);
+  wrong_use();
+  return c.finish();
+}
+
+}  // namespace gpu_triggered_contract

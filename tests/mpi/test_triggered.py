@@ -1,0 +1,79 @@
+"""Exchanges that streams start and wait for (include/dunnage.h), on the simulated device."""
+
+import pytest
+
+from conftest import PRELOAD, execute  # noqa: F401
+from installed import BUILD, MPIS, command, yielding
+from test_gpu import simulated
+
+# Which way the exchanges must take, and the settings that lead there.
+KERNELS = ("kernels", {})
+OPERATIONS = ("memory-operations", {"DUNNAGE_TRIGGER": "memory-operations"})
+BY_MPI = ("mpi", {"DUNNAGE_TRIGGER": "mpi"})
+
+
+def run(flavour, ranks, way, *arguments, preload=True, launcher=(), **variables):
+    """Runs the contract program, and returns what it says."""
+    mpi = MPIS.get(flavour)
+    program = BUILD / "mpi" / (mpi.programs if mpi else "") / "contracts_triggered"
+    if not mpi or not program.exists():
+        pytest.skip(f"no {flavour} here, or not built for it")
+    settings = {
+        **simulated(flavour, DUNNAGE_SIM_DELAY="5", DUNNAGE_SIM_DEVICES="4", **variables),
+        **({"LD_PRELOAD": str(PRELOAD), "DUNNAGE_PARTITIONED": "on"} if preload else {}),
+    }
+    words = command(mpi, ranks, yielding(mpi, settings))
+    words = [words[0], *launcher, *words[1:]]
+    return execute([*words, program, "gpu_triggered", way, *map(str, arguments)], 200)
+
+
+def right(done):
+    assert done.finished and done.code == 0 and not done.failures, done
+
+
+@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_kernels(flavour, ranks):
+    right(run(flavour, ranks, *KERNELS[:1], **KERNELS[1]))
+
+
+@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_memory_operations(flavour, ranks):
+    right(run(flavour, ranks, OPERATIONS[0], **OPERATIONS[1]))
+
+
+@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
+def test_by_the_mpi(flavour):
+    right(run(flavour, 2, BY_MPI[0], **BY_MPI[1]))
+
+
+@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
+def test_without_dunnage(flavour):
+    """The MPIs of the test machines know no GPUs, but here they reach device memory."""
+    right(run(flavour, 2, "mpi", preload=False, DUNNAGE_SIM_REACHABLE="1"))
+
+
+def test_ranks_that_share_a_gpu_do_not_poll():
+    right(run("mpich", 2, "memory-operations", DUNNAGE_TRIGGER="kernels", CONTRACT_SHARED_DEVICE="1"))
+
+
+def test_ranks_that_share_a_gpu_by_mps_poll():
+    right(run("mpich", 2, "kernels", CONTRACT_SHARED_DEVICE="1", DUNNAGE_SIM_MPS="1"))
+
+
+def test_blocking_launches_are_refused():
+    right(run("mpich", 2, "mpi", CUDA_LAUNCH_BLOCKING="1"))
+
+
+@pytest.mark.parametrize("way, settings", [KERNELS, OPERATIONS])
+def test_a_rank_that_ends_releases_the_streams_of_others(way, settings):
+    done = run("mpich", 2, way, "dies", launcher=["-disable-auto-cleanup"], **settings)
+    assert "survived 0" in done.output and not done.failures, done
+
+
+@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
+def test_the_example(launch, flavour):
+    settings = simulated(flavour, DUNNAGE_PARTITIONED="on")
+    done = launch(flavour, "stream_ring", 100, ranks=3, mode="dunnage", **settings)
+    assert done.code == 0 and "100 steps, 0 wrong" in done.output, done
