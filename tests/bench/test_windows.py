@@ -59,12 +59,13 @@ int MPI_Get(void* a, int n, MPI_Datatype t, int to, MPI_Aint d, int m, MPI_Datat
   got = a;
   return PMPI_Get(a, n, t, to, d, m, u, w);
 }
-int MPI_Win_unlock(int rank, MPI_Win w) {
-  int rc = PMPI_Win_unlock(rank, w);
+static int damage(int rc) {
   if (got) got[0] += 1;
   got = 0;
   return rc;
 }
+int MPI_Win_unlock(int rank, MPI_Win w) { return damage(PMPI_Win_unlock(rank, w)); }
+int MPI_Win_fence(int assertion, MPI_Win w) { return damage(PMPI_Win_fence(assertion, w)); }
 int MPI_Put(const void* a, int n, MPI_Datatype t, int to, MPI_Aint d, int m, MPI_Datatype u, MPI_Win w) {
   double number = -1;
   return PMPI_Put(&number, 1, MPI_DOUBLE, to, d, 1, MPI_DOUBLE, w);
@@ -74,5 +75,4 @@ int MPI_Put(const void* a, int n, MPI_Datatype t, int to, MPI_Aint d, int m, MPI
     run, results = run_bench("openmpi", 2, "--memory", "host", preload=[library])
     assert run.returncode == 1
     wrong = {one["operation"] for one in results if not one["verified"]}
-    assert "get, lock" in wrong and {"put, fence", "put, lock", "put, post and start"} <= wrong
-    assert not wrong & {"message", "accumulate, fence"}
+    assert wrong == {name for name in OPERATIONS if name.startswith(("put", "get"))}
