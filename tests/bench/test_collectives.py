@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from installed import BUILD, MPIS, command, environment  # noqa: E402
 
 OPERATIONS = {"alltoall", "alltoall, pieces of 128", "alltoallw", "alltoallv, one peer", "allgather", "gather",
-              "scatter", "allreduce", "allreduce in place", "reduce", "reduce_scatter_block", "scan"}
+              "scatter", "allreduce", "iallreduce", "allreduce in place", "reduce", "reduce_scatter_block", "scan"}
 
 
 def run_bench(flavour, ranks, *arguments, preload=(), **variables):
