@@ -21,21 +21,4 @@ for launch in $(seq "$launches"); do
     done
   done
 done
-python3 - "$out/collectives.jsonl" <<'PYTHON' | tee "$out/collectives.txt"
-import collections, json, statistics, sys
-times, limits, right = collections.defaultdict(list), collections.defaultdict(list), collections.defaultdict(bool)
-for line in open(sys.argv[1]):
-    r = json.loads(line)
-    if r["record"] != "result":
-        continue
-    key = r["ranks"], r["operation"], r["bytes"], r["library"]
-    right[key] = r["verified"] and right.get(key, True)
-    times[key].append(r["seconds"]["median"] * 1e6)
-    limits[key].append(r["limit"] * 1e6)
-print("microseconds, median of launches (least to most)")
-print(f"{'ranks':>5} {'operation':24}{'bytes':>10} {'library':8}{'median':>11}{'one copy':>10}  range, bytes")
-for key in sorted(times):
-    v = times[key]
-    print(f"{key[0]:5} {key[1]:24}{key[2]:10} {key[3]:8}{statistics.median(v):11.1f}"
-          f"{statistics.median(limits[key]):10.1f}  {min(v):.1f} to {max(v):.1f}, {'right' if right[key] else 'WRONG'}")
-PYTHON
+python3 "$root/scripts/gpu/medians.py" "$out/collectives.jsonl" | tee "$out/collectives.txt"

@@ -25,7 +25,7 @@ std::atomic<int> windows{0};
 std::atomic<bool> ending{false};  // communicators of ours are left to MPI_Finalize: while it runs, none can be freed
 
 Attribute<BcastGroup> groups;
-std::atomic<std::uint64_t> ended{0};  // groups: what a thread remembers of one may be of these
+std::atomic<std::uint64_t> groups_ended{0};  // groups: what a thread remembers of one may be of these
 
 bool all_of_this_world(MPI_Comm comm, int ranks) {
   for (int rank = 0; rank < ranks; ++rank)
@@ -45,7 +45,7 @@ void try_to(F&& f) {
 }  // namespace
 
 BcastGroup::~BcastGroup() {
-  ended.fetch_add(1, std::memory_order_release);
+  groups_ended.fetch_add(1, std::memory_order_release);
   gone->store(true, std::memory_order_relaxed);
   if (counted) windows.fetch_sub(1, std::memory_order_relaxed);
   if (between != MPI_COMM_NULL && !ending.load(std::memory_order_relaxed)) process->own.Comm_free(&between);
@@ -69,7 +69,7 @@ BcastGroup* bcast_group(MPI_Comm comm) {
     BcastGroup* group = nullptr;
   };
   thread_local Last last;
-  const auto ended_now = ended.load(std::memory_order_acquire);
+  const auto ended_now = groups_ended.load(std::memory_order_acquire);
   if (last.group && last.comm == comm && last.ended == ended_now) return last.group;
   BcastGroup* found = nullptr;
   if (!groups.find(comm, found)) return nullptr;

@@ -10,12 +10,12 @@
 namespace dunnage::mpi {
 namespace {
 
-struct Messages {
+struct PersistentMessages {
   std::mutex mutex;
   std::unordered_map<std::uint64_t, PersistentMessage> by_request;
 };
-Messages& messages() {
-  static auto* all = new Messages;  // never destroyed, because destructors that run at exit may still call us
+PersistentMessages& messages() {
+  static auto* all = new PersistentMessages;  // never destroyed, because destructors that run at exit may still call us
   return *all;
 }
 

@@ -56,7 +56,7 @@ struct Message {
 };
 
 /// This rank's view of a peer.
-struct Side {
+struct MatchSide {
   std::vector<Message> sends, receives;
   std::vector<char> out, in;
   Opening opening_out;
@@ -87,8 +87,8 @@ bool take(const std::vector<char>& from, std::size_t& at, T& value) {
 }
 
 /// Sends some bytes to each peer and receives some from each.
-int exchange_bytes(std::map<int, Side>& sides, const std::function<std::span<char>(Side&)>& out,
-                   const std::function<std::span<char>(Side&)>& in) {
+int exchange_bytes(std::map<int, MatchSide>& sides, const std::function<std::span<char>(MatchSide&)>& out,
+                   const std::function<std::span<char>(MatchSide&)>& in) {
   const auto& own = process->own;
   std::vector<MPI_Request> requests;
   requests.reserve(2 * sides.size());
@@ -202,8 +202,8 @@ class Match {
     prepared_ = objection_.empty();
   }
 
-  std::vector<Side*> all_lists() {
-    std::vector<Side*> all{&own_};
+  std::vector<MatchSide*> all_lists() {
+    std::vector<MatchSide*> all{&own_};
     for (auto& [rank, side] : sides_) all.push_back(&side);
     return all;
   }
@@ -281,7 +281,7 @@ class Match {
     return there;
   }
 
-  void tell_about(const device::Driver& driver, device::Gpu&, int rank, Side& side) {
+  void tell_about(const device::Driver& driver, device::Gpu&, int rank, MatchSide& side) {
     const auto place = static_cast<std::size_t>(std::distance(sides_.begin(), sides_.find(rank)));
     side.peer.world_rank = rank;
     if (!process->world->peers.near(static_cast<std::uint32_t>(rank)))
@@ -326,12 +326,13 @@ class Match {
       side.out_size = side.out.size();
     }
     int code = exchange_bytes(
-        sides_, [](Side& side) { return bytes_of(side.out_size); }, [](Side& side) { return bytes_of(side.in_size); });
+        sides_, [](MatchSide& side) { return bytes_of(side.out_size); },
+        [](MatchSide& side) { return bytes_of(side.in_size); });
     if (code != MPI_SUCCESS) return code;
     for (auto& [rank, side] : sides_) side.in.resize(side.in_size);
     code = exchange_bytes(
-        sides_, [](Side& side) { return std::span<char>(side.out); },
-        [](Side& side) { return std::span<char>(side.in); });
+        sides_, [](MatchSide& side) { return std::span<char>(side.out); },
+        [](MatchSide& side) { return std::span<char>(side.in); });
     if (code != MPI_SUCCESS) return code;
     for (auto& [rank, side] : sides_) {
       if (guarded([&] { judge(rank, side); }) != MPI_SUCCESS) side.objection = "its memory could not be mapped";
@@ -339,10 +340,11 @@ class Match {
       side.answer.has_board = side.peer.board != nullptr;
     }
     return exchange_bytes(
-        sides_, [](Side& side) { return bytes_of(side.answer); }, [](Side& side) { return bytes_of(side.answered); });
+        sides_, [](MatchSide& side) { return bytes_of(side.answer); },
+        [](MatchSide& side) { return bytes_of(side.answered); });
   }
 
-  bool parse(Side& side) const {
+  bool parse(MatchSide& side) const {
     std::size_t at = 0;
     if (!mpi::take(side.in, at, side.opening) || side.opening.version != Opening().version) return false;
     side.told_sends.resize(std::min<std::size_t>(side.opening.sends, side.in.size() / sizeof(SendTold)));
@@ -356,7 +358,7 @@ class Match {
   }
 
   /// Finds out whether this rank can have the messages with a peer directly. If not, says why.
-  void judge(int rank, Side& side) {
+  void judge(int rank, MatchSide& side) {
     if (!side.objection.empty()) return;
     const bool understood = parse(side);
     if (understood && side.opening.usable)
@@ -389,7 +391,7 @@ class Match {
     return own.comm == comm && own.comm != Lineage{} && own.tag == tag;
   }
   /// The peer's receives, which are matched in the order of their requests.
-  void match_sends(Side& side) const {
+  void match_sends(MatchSide& side) const {
     std::vector<bool> taken(side.told_receives.size());
     for (const auto& send : side.sends) {
       const auto size = send.what.buffer ? send.what.buffer.size() : 0;
@@ -404,7 +406,7 @@ class Match {
       if (side.told_receives[i].capacity < size) return void(side.objection = "has too small a buffer");
     }
   }
-  void match_receives(const device::Driver& driver, Side& side) const {
+  void match_receives(const device::Driver& driver, MatchSide& side) const {
     std::vector<bool> taken(side.told_sends.size());
     for (const auto& receive : side.receives) {
       std::size_t i = 0;
@@ -428,7 +430,7 @@ class Match {
   void leave_all_to_mpi() {
     for (std::size_t i = 0; i < count_; ++i) by_mpi_.insert(i);
   }
-  void leave_to_mpi(const Side& side) {
+  void leave_to_mpi(const MatchSide& side) {
     for (const auto* messages : {&side.sends, &side.receives})
       for (const auto& message : *messages) by_mpi_.insert(message.request);
   }
@@ -591,9 +593,9 @@ class Match {
   const std::size_t count_;
   MPI_Request* const requests_;
   std::unique_ptr<Exchange> made_;
-  std::map<int, Side> sides_;  // by ranks of MPI_COMM_WORLD
-  Side own_;                   // messages of this rank to itself
-  std::vector<Side*> peers_;   // with which messages go directly
+  std::map<int, MatchSide> sides_;  // by ranks of MPI_COMM_WORLD
+  MatchSide own_;                   // messages of this rank to itself
+  std::vector<MatchSide*> peers_;   // with which messages go directly
   std::set<std::size_t> by_mpi_;
   std::string reason_;     // why messages go as they do
   std::string objection_;  // why this rank can have no direct messages

@@ -181,7 +181,7 @@ Staged stage(const SendCall& call, const std::optional<Outbound>& message) {
 }
 
 /// The announcement as a message of the MPI's, begun.
-int start(const Sending& sending, const SendCall& call, bool blocking, MPI_Request* request) {
+int start_send(const Sending& sending, const SendCall& call, bool blocking, MPI_Request* request) {
   const Shown shown(sending.parcel());
   const auto& own = process->own;
   const auto begin = sending.synchronous(blocking) || mode_of(call.hook) == Mode::synchronous ? own.Issend : own.Isend;
@@ -323,7 +323,7 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
   Start begin_announced(std::unique_ptr<Sending> sending, int& code) {
     const Accelerated counted(call_.hook, sending->bytes(), true);
     MPI_Request begun = MPI_REQUEST_NULL;
-    code = mpi::start(*sending, call_, false, &begun);
+    code = start_send(*sending, call_, false, &begun);
     if (code != MPI_SUCCESS) return Start::done;  // the MPI has called the error handler
     moved_ = sending->move(true, Travels(begun));
     sending_ = std::move(sending);
@@ -373,7 +373,7 @@ int send(const SendCall& call, Carry carry) {
   if (const auto sending = message ? announce(call.hook, *message) : nullptr) {
     const Accelerated counted(call.hook, sending->bytes(), true);
     MPI_Request request = MPI_REQUEST_NULL;
-    if (const int rc = start(*sending, call, true, &request); rc != MPI_SUCCESS) return rc;
+    if (const int rc = start_send(*sending, call, true, &request); rc != MPI_SUCCESS) return rc;
     const int moved = sending->move(true, Travels(request));
     const int rc = process->own.Wait(&request, MPI_STATUS_IGNORE);
     // Whatever the MPI says, the receiver may be reading.
@@ -417,7 +417,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   const auto message = buffered ? std::nullopt : outbound(call, &stamp);
   if (auto sending = message ? announce(call.hook, *message) : nullptr) {
     const Accelerated counted(call.hook, sending->bytes(), true);
-    if (const int rc = start(*sending, call, false, request); rc != MPI_SUCCESS) return rc;
+    if (const int rc = start_send(*sending, call, false, request); rc != MPI_SUCCESS) return rc;
     const int moved = sending->move(true, Travels(*request));
     // An MPI may give one handle to all sends that are complete when they begin, so such a send can
     // have no entry in the table of requests. MPICH does for messages to oneself.

@@ -30,6 +30,8 @@ struct Described {
   std::shared_ptr<const GpuRecipe> recipe;
   const pack::Program* program;
   device::Place place;  // the place of the first byte of the packed stream
+
+  std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(buffer); }
 };
 
 }  // namespace dunnage::pack::gpu

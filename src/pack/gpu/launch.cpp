@@ -28,10 +28,8 @@ void put(device::Gpu& gpu, device::Borrowed& lane, Direction direction, pack::cu
   pack::gpu::put(gpu, lane->stream, direction, launch);
 }
 
-std::uintptr_t address(const Described& data) { return reinterpret_cast<std::uintptr_t>(data.buffer); }
-
 pack::cuda::MoveJob job_of(const MoveRange& range) {
-  return {&range.from.recipe->recipe, address(range.from), &range.to.recipe->recipe, address(range.to), range.size};
+  return {&range.from.recipe->recipe, range.from.address(), &range.to.recipe->recipe, range.to.address(), range.size};
 }
 
 }  // namespace
@@ -135,7 +133,7 @@ Together& together(std::list<Together>& all, std::span<const MoveRange> ranges, 
   std::vector<Together::Key> keys;
   keys.reserve(ranges.size());
   for (const auto& range : ranges)
-    keys.push_back({range.from.recipe->id, range.to.recipe->id, address(range.from), address(range.to), range.size});
+    keys.push_back({range.from.recipe->id, range.to.recipe->id, range.from.address(), range.to.address(), range.size});
   const auto found = std::find_if(all.begin(), all.end(), [&](const Together& one) { return one.keys == keys; });
   if (found != all.end()) {
     all.splice(all.begin(), all, found);
@@ -166,7 +164,7 @@ void launch_reduction(device::Gpu& gpu, device::Borrowed& lane, pack::cuda::Elem
 }
 
 bool launch_move(device::Gpu& gpu, device::Borrowed& lane, const Described& from, const Described& to) {
-  auto launch = pack::cuda::plan_move(from.recipe->recipe, address(from), to.recipe->recipe, address(to), 0,
+  auto launch = pack::cuda::plan_move(from.recipe->recipe, from.address(), to.recipe->recipe, to.address(), 0,
                                       from.recipe->recipe.size());
   if (!launch) return false;
   lane.busy();

@@ -3,12 +3,10 @@
 namespace dunnage::pack::gpu {
 namespace {
 
-std::uintptr_t address(const Described& data) { return reinterpret_cast<std::uintptr_t>(data.buffer); }
-
 std::optional<pack::cuda::Launch> single(const MoveRange& range) {
   const auto& from = range.from.recipe->recipe;
   if (from.size() != range.size) return std::nullopt;
-  return pack::cuda::plan_move(from, address(range.from), range.to.recipe->recipe, address(range.to), 0, range.size);
+  return pack::cuda::plan_move(from, range.from.address(), range.to.recipe->recipe, range.to.address(), 0, range.size);
 }
 
 bool one_side_contiguous(const MoveRange& range) {
@@ -49,20 +47,20 @@ Prepared::Prepared(device::Gpu& gpu, std::span<const MoveRange> ranges, CUdevice
     recipes_.push_back(range.to.recipe);
     const auto &from = range.from.recipe->recipe, &to = range.to.recipe->recipe;
     if (fuses(range)) {
-      together.push_back({&from, address(range.from), &to, address(range.to), range.size});
+      together.push_back({&from, range.from.address(), &to, range.to.address(), range.size});
     } else if (const auto first = from.contiguous(0, range.size)) {
-      unpacks.push_back({Direction::unpack, range.to.recipe, address(range.to),
-                         address(range.from) + static_cast<std::uintptr_t>(*first), 0, range.size});
+      unpacks.push_back({Direction::unpack, range.to.recipe, range.to.address(),
+                         range.from.address() + static_cast<std::uintptr_t>(*first), 0, range.size});
     } else if (const auto at = to.contiguous(0, range.size)) {
-      packs.push_back({Direction::pack, range.from.recipe, address(range.from),
-                       address(range.to) + static_cast<std::uintptr_t>(*at), 0, range.size});
+      packs.push_back({Direction::pack, range.from.recipe, range.from.address(),
+                       range.to.address() + static_cast<std::uintptr_t>(*at), 0, range.size});
     } else if (auto launch = single(range)) {
       alone.push_back(std::move(*launch));
     } else {
       const auto between = static_cast<std::uintptr_t>(scratch);
       scratch += static_cast<CUdeviceptr>(aligned(range.size));
-      packs.push_back({Direction::pack, range.from.recipe, address(range.from), between, 0, range.size});
-      later.push_back({Direction::unpack, range.to.recipe, address(range.to), between, 0, range.size});
+      packs.push_back({Direction::pack, range.from.recipe, range.from.address(), between, 0, range.size});
+      later.push_back({Direction::unpack, range.to.recipe, range.to.address(), between, 0, range.size});
     }
   }
   if (!together.empty()) add(gpu, Direction::pack, pack::cuda::plan_moves(together));
