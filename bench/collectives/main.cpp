@@ -9,13 +9,12 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstring>
 #include <iostream>
 #include <optional>
 
 #include "collectives/operations.hpp"
 #include "collectives/reductions.hpp"
+#include "collectives/slowest.hpp"
 #include "common/command_line.hpp"
 #include "common/record.hpp"
 #include "common/statistics.hpp"
@@ -29,21 +28,6 @@ struct Options {
   std::string memory = "device", only;
   int each = 20;
 };
-
-/// Seconds of each call on the slowest rank.
-template <class Call>
-std::vector<double> measured(int calls, Call&& call) {
-  std::vector<double> here, slowest(static_cast<std::size_t>(calls));
-  for (int i = 0; i < calls + 2; ++i) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const auto start = std::chrono::steady_clock::now();
-    call();
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    if (i >= 2) here.push_back(spent.count());
-  }
-  MPI_Reduce(here.data(), slowest.data(), calls, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  return slowest;
-}
 
 /// Fills both buffers, calls, and looks at every byte.
 bool right(const Operation& operation, Blocks& from, Blocks& to, int rank, int ranks) {
@@ -64,15 +48,6 @@ bool right(const Reduction& reduction, Doubles& from, Doubles& to, int rank, int
   reduction.in_place ? to.fill(rank) : to.poison();
   reduction.call(from.at(), to.at(), count);
   return to.holds(reduction, rank, count);
-}
-
-void copy(const Place& from, const Place& to, std::int64_t bytes, const Stream* stream) {
-  if (!stream) {
-    std::memcpy(to.at, from.at, static_cast<std::size_t>(bytes));
-    return;
-  }
-  BENCH_CU(cuMemcpyDtoDAsync, to.device(), from.device(), static_cast<std::size_t>(bytes), stream->get());
-  stream->wait();
 }
 
 /// Calls of an operation that move so many bytes each.

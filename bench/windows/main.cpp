@@ -6,12 +6,10 @@
 // 0: done; 1: wrong bytes; 3: device memory was asked for and there is no GPU.
 #include <mpi.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstring>
 #include <iostream>
 #include <optional>
 
+#include "collectives/slowest.hpp"
 #include "common/command_line.hpp"
 #include "common/record.hpp"
 #include "common/statistics.hpp"
@@ -20,6 +18,9 @@
 
 namespace bench::windows {
 namespace {
+
+using collectives::copy;
+using collectives::measured;
 
 struct Options {
   std::vector<std::int64_t> bytes{8, 1024, 65536, 1048576, 16777216};
@@ -71,30 +72,6 @@ bool right(const Operation& operation, const Side& side) {
   MPI_Win_unlock(side.rank, side.window);
   const bool local = became(side.is_origin() ? operation.local : Becomes::itself, side.local, origins);
   return exposed && local;
-}
-
-/// Seconds of each call on the slowest rank.
-template <class Call>
-std::vector<double> measured(int calls, Call&& call) {
-  std::vector<double> here, slowest(static_cast<std::size_t>(calls));
-  for (int i = 0; i < calls + 3; ++i) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const auto start = std::chrono::steady_clock::now();
-    call();
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    if (i >= 3) here.push_back(spent.count());
-  }
-  MPI_Reduce(here.data(), slowest.data(), calls, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-  return slowest;
-}
-
-void copy(const Place& from, const Place& to, std::int64_t bytes, const Stream* stream) {
-  if (!stream) {
-    std::memcpy(to.at, from.at, static_cast<std::size_t>(bytes));
-    return;
-  }
-  BENCH_CU(cuMemcpyDtoDAsync, to.device(), from.device(), static_cast<std::size_t>(bytes), stream->get());
-  stream->wait();
 }
 
 /// Returns whether all bytes were right.

@@ -64,3 +64,23 @@ begin_with_build() { # COMMAND
   [ -z "$driver" ] || export LD_LIBRARY_PATH=$driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   describe_machine "$1" > "$out/machine.txt"
 }
+
+# Runs a benchmark of the folder mpi/openmpi with Dunnage, LAUNCHES times on each number of RANKS,
+# and makes a table. If BEFORE names another libdunnage.so, that one takes turns. All ranks are
+# known to have Dunnage. begin_with_build comes first. Writes NAME.jsonl and NAME.txt to `out`.
+run_in_turns() { # NAME PROGRAM OPTIONS...
+  local name=$1 program=$2 launch ranks library which
+  shift 2
+  : > "$out/$name.jsonl"
+  for launch in $(seq "$launches"); do
+    for ranks in ${RANKS:-1 2}; do
+      for library in "$build/lib/libdunnage.so" ${BEFORE:+"$BEFORE"}; do
+        [ "$library" = "${BEFORE:-}" ] && which=before || which=now
+        mpirun --oversubscribe -n "$ranks" env LD_PRELOAD="$library" DUNNAGE_COLLECTIVES=on \
+          "$build/mpi/openmpi/$program" --memory device "$@" |
+          sed "s/^{/{\"library\":\"$which\",\"launch\":$launch,/" >> "$out/$name.jsonl"
+      done
+    done
+  done
+  python3 "$root/scripts/gpu/medians.py" "$out/$name.jsonl" | tee "$out/$name.txt"
+}

@@ -1,7 +1,6 @@
 """bench_collectives: every operation's bytes are verified, in host memory and on the simulated
 device."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,23 +8,15 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from installed import BUILD, MPIS, command, environment  # noqa: E402
+from bench_runs import run_program  # noqa: E402
+from installed import BUILD, MPIS  # noqa: E402
 
 OPERATIONS = {"alltoall", "alltoall, pieces of 128", "alltoallw", "alltoallv, one peer", "allgather",
               "allreduce", "allreduce in place", "reduce", "reduce_scatter_block", "scan"}
 
 
-def run_bench(flavour, ranks, *arguments, preload=(), **variables):
-    """Returns the finished process and its results."""
-    if flavour not in MPIS:
-        pytest.skip(f"no {flavour}")
-    ranks_have = {"LD_PRELOAD": ":".join(map(str, preload)), **variables} if preload else variables
-    words = command(MPIS[flavour], ranks, ranks_have)
-    program = BUILD / "mpi" / flavour / "bench_collectives"
-    run = subprocess.run([*words, str(program), "--bytes", "8,5120,65536", "--each", "3", *arguments],
-                         env=environment(), capture_output=True, text=True, timeout=120, check=False)
-    lines = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
-    return run, [line for line in lines if line["record"] == "result"]
+def run_bench(*arguments, **variables):
+    return run_program("bench_collectives", *arguments, **variables)
 
 
 @pytest.mark.parametrize("flavour, ranks", [("openmpi", 2), ("mpich", 3)])
