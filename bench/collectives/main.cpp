@@ -1,9 +1,9 @@
-// MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw, MPI_Allgather and reductions: the time of the slowest
-// rank.
+// MPI_Alltoall, MPI_Alltoallv, MPI_Alltoallw, MPI_Allgather, MPI_Gather, MPI_Scatter and
+// reductions: the time of the slowest rank.
 //
 // `bytes` are those that one rank has for another, or that each rank has to be reduced. The limit
-// is one copy of what the busiest rank receives, or of one rank's data to be reduced: by the GPU's
-// copy engine within one GPU, or by memcpy. Every operation's bytes are verified. Writes one JSON
+// is one copy of what the busiest rank receives or sends, or of one rank's data to be reduced: by
+// the GPU's copy engine within one GPU, or by memcpy. Every operation's bytes are verified. Writes one JSON
 // object per line. Exit status 0: done; 1: wrong bytes; 3: device memory was asked for and there is
 // no GPU.
 #include <mpi.h>
@@ -122,7 +122,7 @@ bool run(const Options& options, const Gpu* gpu) {
 int main(int argc, char** argv) {
   using namespace bench;
   collectives::Options options;
-  CommandLine line("MPI_Alltoall, MPI_Allgather and their kin, and reductions");
+  CommandLine line("MPI_Alltoall, MPI_Allgather, MPI_Gather, MPI_Scatter and their kin, and reductions");
   line.numbers("--bytes", options.bytes,
                "bytes that one rank has for another, or to be reduced: less than 128, or a multiple of it");
   line.text("--memory", options.memory, "where the data are", {"device", "host"});

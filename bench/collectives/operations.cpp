@@ -3,6 +3,8 @@
 namespace bench::collectives {
 namespace {
 
+constexpr int root = 0;  // so a rank's first block is that of the root
+
 unsigned of_pair(int from, int to) { return static_cast<unsigned>(1 + from * 1000 + to); }
 
 void alltoall(Blocks& from, Blocks& to) {
@@ -11,6 +13,14 @@ void alltoall(Blocks& from, Blocks& to) {
 
 void allgather(Blocks& from, Blocks& to) {
   MPI_Allgather(from.at(), 1, from.type(), to.at(), 1, to.type(), MPI_COMM_WORLD);
+}
+
+void gather(Blocks& from, Blocks& to) {
+  MPI_Gather(from.at(), 1, from.type(), to.at(), 1, to.type(), root, MPI_COMM_WORLD);
+}
+
+void scatter(Blocks& from, Blocks& to) {
+  MPI_Scatter(from.at(), 1, from.type(), to.at(), 1, to.type(), root, MPI_COMM_WORLD);
 }
 
 /// By places in bytes.
@@ -49,7 +59,9 @@ std::vector<Operation> operations(int rank, int ranks) {
           {"alltoall, pieces of 128", true, alltoall, of_pair},
           alltoallw(ranks),
           sparse(rank, ranks),
-          {"allgather", false, allgather, [](int from, int) { return of_pair(from, 0); }}};
+          {"allgather", false, allgather, [](int from, int) { return of_pair(from, 0); }},
+          {"gather", false, gather, [](int from, int to) { return to == root ? of_pair(from, 0) : untouched; }},
+          {"scatter", false, scatter, [](int from, int to) { return from == root ? of_pair(from, to) : untouched; }}};
 }
 
 }  // namespace bench::collectives

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# scripts/gpu/collectives.sh [OPTIONS OF bench_collectives]: Alltoall, Allgather and reductions in
-# the memory of GPUs, with Dunnage. If BEFORE names another libdunnage.so, that one takes turns.
+# scripts/gpu/collectives.sh [OPTIONS OF bench_collectives]: Alltoall, Allgather, Gather, Scatter
+# and reductions in the memory of GPUs, with Dunnage. If BEFORE names another libdunnage.so, that
+# one takes turns.
 # Uses a build in build/, or BUILD. RANKS: the numbers of ranks (default: "1 2"). The collectives
 # are Dunnage's (DUNNAGE_COLLECTIVES=on).
 #

@@ -10,15 +10,17 @@
 
 namespace dunnage::mpi {
 
-/// What is kept with a communicator for these collectives. All ranks have the same, but for `hood`.
+/// What is kept with a communicator for these collectives. All ranks have the same, but for the
+/// neighbourhoods.
 struct AllRanks {
   struct Kind {
     unsigned calls = 0;  // that may wait for all ranks
     bool ours = false;
   };
-  Neighbourhood hood;
-  unsigned calls = 0;  // before `gpus`
-  bool gpus = false;   // a rank has loaded the driver
+  Neighbourhood hood;                               // of collectives without a root
+  std::map<int, Neighbourhood> to_root, from_root;  // by the root, and sharing the messages of `hood`
+  unsigned calls = 0;                               // before `gpus`
+  bool gpus = false;                                // a rank has loaded the driver
   std::map<std::uint64_t, Kind> kinds;
 };
 
@@ -42,21 +44,38 @@ AllRanks* all_ranks_of(MPI_Comm comm) {
   return all_ranks.put(comm, std::move(fresh));
 }
 
+/// Of a collective with a root: this rank and the root are neighbours.
+Neighbourhood& star_of(AllRanks& all, MPI_Comm comm, Hook hook, int root) {
+  const bool to_root = gathers(hook);
+  const auto [place, fresh] = (to_root ? all.to_root : all.from_root).try_emplace(root);
+  auto& star = place->second;
+  if (fresh) {
+    star.possible = true;
+    star.operations = all.hood.operations;
+    (to_root ? star.targets : star.sources).push_back({root, 0});
+    const auto& self = all.hood.targets[all.hood.loops.front().target];
+    if (self.peer == root) (to_root ? star.sources : star.targets) = all.hood.targets;
+    pair_loops(comm, star);
+  }
+  star.messages = all.hood.messages;
+  return star;
+}
+
+/// Null if the call is not ours. Then all ranks get null.
+Neighbourhood* hood_of(AllRanks* all, MPI_Comm comm, Hook hook, const AllKind& kind) {
+  if (!all || !all->hood.possible) return nullptr;
+  if (!kind.has_root()) return &all->hood;
+  const auto ranks = static_cast<int>(all->hood.targets.size());
+  return kind.root >= 0 && kind.root < ranks ? &star_of(*all, comm, hook, kind.root) : nullptr;
+}
+
 }  // namespace
 
-AllCall::AllCall(Hook hook, MPI_Comm comm, std::uint64_t kind)
-    : AllCall(hook, comm, kind, kind == no_kind ? nullptr : all_ranks_of(comm)) {}
+AllCall::AllCall(Hook hook, MPI_Comm comm, const AllKind& kind)
+    : AllCall(hook, comm, kind, kind.collective == AllKind::Collective::none ? nullptr : all_ranks_of(comm)) {}
 
-AllCall::AllCall(Hook hook, MPI_Comm comm, std::uint64_t kind, AllRanks* all)
-    : ExchangeCall(hook, comm, all && all->hood.possible ? &all->hood : nullptr), all_(all), kind_(kind) {}
-
-std::uint64_t AllCall::kind(Collective collective, std::int64_t count, MPI_Datatype type) {
-  MPI_Count size = 0;
-  if (type != MPI_DATATYPE_NULL && process->own.Type_size_x(type, &size) != MPI_SUCCESS) size = 0;
-  const auto bytes = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
-  constexpr std::uint64_t more_than_widths = 128;
-  return static_cast<std::uint64_t>(collective) * more_than_widths + static_cast<std::uint64_t>(std::bit_width(bytes));
-}
+AllCall::AllCall(Hook hook, MPI_Comm comm, const AllKind& kind, AllRanks* all)
+    : ExchangeCall(hook, comm, hood_of(all, comm, hook, kind)), all_(all), kind_(kind.number()) {}
 
 Turn AllCall::next_turn() {
   if (!all_->gpus) return std::has_single_bit(++all_->calls) ? Turn::asked : Turn::theirs;
@@ -71,7 +90,8 @@ bool AllCall::asked(const Edges& edges) {
   if (process->own.Allreduce(here, somewhere, 2, MPI_INT, MPI_MAX, comm()) != MPI_SUCCESS) return false;
   all_->gpus = all_->gpus || somewhere[0];
   auto& ours = all_->kinds[kind_].ours;
-  ours = somewhere[1] && (hood()->messages || make_message_comm(*hood(), comm()));
+  ours = somewhere[1] && (all_->hood.messages || make_message_comm(all_->hood, comm()));
+  hood()->messages = all_->hood.messages;
   return ours;
 }
 

@@ -1,11 +1,13 @@
-// MPI_Alltoall, MPI_Allgather and their kin by Dunnage's own messages: all ranks of a communicator
-// are neighbours of each other, and of themselves.
+// MPI_Alltoall, MPI_Allgather, MPI_Gather, MPI_Scatter and their kin by Dunnage's own messages: all
+// ranks of a communicator are neighbours of each other and of themselves, or of the root.
 //
 // In host memory the MPIs have better algorithms. So a collective is ours only if one of the ranks
 // has device memory in it, which the ranks find out together for each kind and size of collective.
 #pragma once
 
+#include "mpi/neighbours/all_kinds.hpp"
 #include "mpi/neighbours/call.hpp"
+#include "mpi/neighbours/star_edges.hpp"
 
 namespace dunnage::mpi {
 
@@ -21,22 +23,11 @@ class AllCall : public ExchangeCall {
   }
 
  protected:
-  AllCall(Hook hook, MPI_Comm comm, std::uint64_t kind);
-  /// What all ranks know of a call, as a number: which collective it is, and the size if all ranks
-  /// know it. `sendbuf` may be MPI_IN_PLACE.
-  template <class... Args>
-  static std::uint64_t kind_of(Hook hook, const void* sendbuf, const Args&... args) {
-    using Types = std::tuple<Args...>;
-    if (sendbuf == MPI_IN_PLACE && !gathers(hook)) return no_kind;
-    const auto arguments = std::tie(args...);
-    if constexpr (std::is_pointer_v<std::tuple_element_t<0, Types>>)
-      return kind(std::is_same_v<std::tuple_element_t<2, Types>, MPI_Datatype> ? Collective::alltoallv
-                                                                               : Collective::alltoallw);
-    else if constexpr (std::is_pointer_v<std::tuple_element_t<3, Types>>)
-      return kind(Collective::allgatherv);
-    else
-      return kind(gathers(hook) ? Collective::allgather : Collective::alltoall, std::get<3>(arguments),
-                  std::get<4>(arguments));
+  AllCall(Hook hook, MPI_Comm comm, const AllKind& kind);
+  /// The kind of a call, of whose arguments the first `n` describe the buffers.
+  template <std::size_t n, class... Args>
+  static AllKind kind(Hook hook, const Args&... args) {
+    return with_first<n>(std::tie(args...), [&](auto... data) { return kind_of(hook, data...); });
   }
   /// In a collective that may wait for all ranks: whether it is ours.
   template <class MakeEdges>
@@ -50,22 +41,20 @@ class AllCall : public ExchangeCall {
   bool agreed_before() const;
 
  private:
-  static constexpr std::uint64_t no_kind = ~std::uint64_t{0};
-  enum class Collective : std::uint64_t { alltoall, alltoallv, alltoallw, allgather, allgatherv };
-  static std::uint64_t kind(Collective collective, std::int64_t count = 0, MPI_Datatype type = MPI_DATATYPE_NULL);
-  AllCall(Hook hook, MPI_Comm comm, std::uint64_t kind, AllRanks* all);
+  AllCall(Hook hook, MPI_Comm comm, const AllKind& kind, AllRanks* all);
   Turn next_turn();
   bool asked(const Edges& edges);
 
   AllRanks* const all_;
-  const std::uint64_t kind_;
+  const std::uint64_t kind_;  // AllKind::number()
 };
 
 /// A blocking call. The last argument is the communicator.
 class AllExchange : public AllCall {
  public:
   template <class... Args>
-  explicit AllExchange(Hook hook, Args... args) : AllCall(hook, comm_of<0>(args...), kind_of(hook, args...)) {
+  explicit AllExchange(Hook hook, Args... args)
+      : AllCall(hook, comm_of<0>(args...), kind<sizeof...(args) - 1>(hook, args...)) {
     if (const auto data = agreed([&] { return edges<sizeof...(args) - 1>(std::tie(args...)); })) exchange(*data);
   }
 };
@@ -76,7 +65,7 @@ class NonblockingAllExchange : public AllCall {
  public:
   template <class... Args>
   explicit NonblockingAllExchange(Hook hook, Args... args)
-      : AllCall(hook, comm_of<1>(args...), kind_of(hook, args...)) {
+      : AllCall(hook, comm_of<1>(args...), kind<sizeof...(args) - 2>(hook, args...)) {
     const auto all = std::tie(args...);
     if (agreed_before()) begin(edges<sizeof...(args) - 2>(all), std::get<sizeof...(args) - 1>(all));
   }
@@ -86,7 +75,8 @@ class NonblockingAllExchange : public AllCall {
 class PersistentAllExchange : public AllCall {
  public:
   template <class... Args>
-  explicit PersistentAllExchange(Hook hook, Args... args) : AllCall(hook, comm_of<2>(args...), kind_of(hook, args...)) {
+  explicit PersistentAllExchange(Hook hook, Args... args)
+      : AllCall(hook, comm_of<2>(args...), kind<sizeof...(args) - 3>(hook, args...)) {
     const auto all = std::tie(args...);
     if (const auto data = agreed([&] { return edges<sizeof...(args) - 3>(all); }))
       init(*data, std::get<sizeof...(args) - 1>(all));

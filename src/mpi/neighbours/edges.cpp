@@ -27,7 +27,19 @@ bool gathers(Hook hook) {
     case Hook::MPI_Iallgatherv:
     case Hook::MPI_Iallgatherv_c:
     case Hook::MPI_Allgatherv_init:
-    case Hook::MPI_Allgatherv_init_c: return true;
+    case Hook::MPI_Allgatherv_init_c:
+    case Hook::MPI_Gather:
+    case Hook::MPI_Gather_c:
+    case Hook::MPI_Igather:
+    case Hook::MPI_Igather_c:
+    case Hook::MPI_Gather_init:
+    case Hook::MPI_Gather_init_c:
+    case Hook::MPI_Gatherv:
+    case Hook::MPI_Gatherv_c:
+    case Hook::MPI_Igatherv:
+    case Hook::MPI_Igatherv_c:
+    case Hook::MPI_Gatherv_init:
+    case Hook::MPI_Gatherv_init_c: return true;
     default: return false;
   }
 }

@@ -31,7 +31,7 @@ Edges edges_by(const Neighbourhood& hood, Out&& out, In&& in) {
   return edges;
 }
 
-/// Whether a rank sends its data to all others alike.
+/// Whether a rank sends its data to all others alike, or to the root only.
 bool gathers(Hook hook);
 
 /// The data of this rank are in their place in the receive buffer, so nothing goes to itself.

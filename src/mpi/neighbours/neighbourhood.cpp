@@ -117,8 +117,8 @@ Neighbourhood::~Neighbourhood() { orphaned->store(true, std::memory_order_relaxe
 
 int Neighbourhood::next_tags() {
   constexpr int least_tag_ub = 32767;  // MPI 4.1, section 9.1.2
-  operations = operations < least_tag_ub / tags - 1 ? operations + 1 : 1;
-  return operations * tags;
+  *operations = *operations < least_tag_ub / tags - 1 ? *operations + 1 : 1;
+  return *operations * tags;
 }
 
 Neighbourhood* neighbourhood(MPI_Comm comm) {

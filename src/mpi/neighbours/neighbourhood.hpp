@@ -60,9 +60,11 @@ struct Neighbourhood {
   /// Of the last blocking or nonblocking collective, which most often comes again.
   std::shared_ptr<LocalMoves> last_moves;
   unsigned calls = 0;  // until there are `messages`
-  /// How many different tags the edges have, on all ranks alike once they have agreed; and how many
-  /// persistent operations have been made.
-  int tags = 1, operations = 0;
+  /// How many different tags the edges have, on all ranks alike once they have agreed.
+  int tags = 1;
+  /// How many persistent operations have been made. Neighbourhoods share the number if they share
+  /// the communicator for the messages; each edge then has one tag.
+  std::shared_ptr<int> operations = std::make_shared<int>(0);
 
   ~Neighbourhood();
   /// What is added to the tags of the next persistent operation. Such operations match in the order
