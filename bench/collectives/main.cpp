@@ -3,9 +3,9 @@
 //
 // `bytes` are those that one rank has for another, or that each rank has to be reduced. The limit
 // is one copy of what the busiest rank receives or sends, or of one rank's data to be reduced: by
-// the GPU's copy engine within one GPU, or by memcpy. Every operation's bytes are verified. Writes one JSON
-// object per line. Exit status 0: done; 1: wrong bytes; 3: device memory was asked for and there is
-// no GPU.
+// the GPU's copy engine within one GPU, or by memcpy. Every operation's bytes are verified. Writes
+// one JSON object per line. Exit status 0: done; 1: wrong bytes; 3: device memory was asked for and
+// there is no GPU.
 #include <mpi.h>
 
 #include <algorithm>
@@ -44,6 +44,8 @@ bool right(const Operation& operation, Blocks& from, Blocks& to, int rank, int r
 
 /// Likewise of a sum.
 bool right(const Reduction& reduction, Doubles& from, Doubles& to, int rank, int count) {
+  constexpr int calls_before = 8;  // then the ranks also know which GPU reads which
+  for (int i = 0; i < calls_before && reduction.before; ++i) reduction.before(from.at(), to.at(), count);
   from.fill(rank);
   reduction.in_place ? to.fill(rank) : to.poison();
   reduction.call(from.at(), to.at(), count);

@@ -17,14 +17,21 @@ double sum(int ranks, int i) {
 
 int everything(int, int count) { return count; }
 
+void allreduce(double* from, double* to, int n) { MPI_Allreduce(from, to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }
+
+void iallreduce(double* from, double* to, int n) {
+  MPI_Request request;
+  MPI_Iallreduce(from, to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 }  // namespace
 
 std::vector<Reduction> reductions(int ranks) {
   const auto total = [ranks](int, int i, int) { return sum(ranks, i); };
   return {
-      {"allreduce",
-       [](double* from, double* to, int n) { MPI_Allreduce(from, to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); }, false,
-       total, everything},
+      {"allreduce", allreduce, false, total, everything},
+      {"iallreduce", iallreduce, false, total, everything, allreduce},
       {"allreduce in place",
        [](double*, double* to, int n) { MPI_Allreduce(MPI_IN_PLACE, to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); },
        true, total, everything},

@@ -11,13 +11,15 @@ namespace bench::collectives {
 
 /// `call(from, to, count)` reduces `count` doubles of each rank. Element i of rank r's data is
 /// value_of(r, i). `result(rank, i, count)` is what element i of the result must be.
-/// `results(rank, count)` is how many elements the rank gets.
+/// `results(rank, count)` is how many elements the rank gets. `before`, if there is one, is the
+/// blocking call in which Dunnage's ranks agree about the nonblocking one.
 struct Reduction {
   std::string name;
   std::function<void(double* from, double* to, int count)> call;
   bool in_place;  // the data are in the buffer of the result
   std::function<double(int rank, int i, int count)> result;
   std::function<int(int rank, int count)> results;
+  std::function<void(double* from, double* to, int count)> before = nullptr;
 };
 
 /// Sums of these are exact.

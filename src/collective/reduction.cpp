@@ -12,7 +12,7 @@ constexpr std::int64_t bytes_in_a_step = 2 << 20;
 /// Whether all ranks read all data. If not, each reads its part of them, and then the others' parts
 /// of the result.
 bool at_once(const ReductionShape& shape) {
-  if (shape.ranks == 1) return true;
+  if (shape.ranks == 1 || shape.copied) return true;
   if (shape.any_in_place) return false;  // a result would overwrite what others still read
   const std::int64_t others = shape.ranks - 1, bytes = shape.total * shape.element;
   return others * bytes - 2 * others * (bytes / shape.ranks) <= bytes_in_a_step;
@@ -43,16 +43,16 @@ ReductionPlan plan_reduction(const ReductionShape& shape) {
       break;
     case ReductionKind::reduce_scatter:
       plan.own = {shape.begin, shape.count};
-      plan.apart = shape.in_place && shape.ranks > 1;
+      plan.apart = shape.in_place && !shape.copied && shape.ranks > 1;
       break;
     case ReductionKind::scan:
       plan.sources = shape.rank + 1;
-      plan.apart = shape.in_place && shape.ranks > 1;
+      plan.apart = shape.in_place && !shape.copied && shape.ranks > 1;
       break;
     case ReductionKind::exscan:
       plan.sources = shape.rank;
       if (shape.rank == 0) plan.own = {};
-      plan.apart = shape.in_place && shape.rank > 0;
+      plan.apart = shape.in_place && !shape.copied && shape.rank > 0;
       break;
   }
   return plan;

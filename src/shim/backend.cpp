@@ -29,6 +29,7 @@
 #include "mpi/hooks/pack.hpp"
 #include "mpi/neighbours/all.hpp"
 #include "mpi/neighbours/exchange.hpp"
+#include "mpi/nonblocking_reductions/calls.hpp"
 #include "mpi/partitioned/call.hpp"
 #include "mpi/partitioned/partitions.hpp"
 #include "mpi/reductions/reduction.hpp"

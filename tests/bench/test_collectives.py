@@ -12,7 +12,7 @@ from bench_runs import run_program  # noqa: E402
 from installed import BUILD, MPIS  # noqa: E402
 
 OPERATIONS = {"alltoall", "alltoall, pieces of 128", "alltoallw", "alltoallv, one peer", "allgather", "gather",
-              "scatter", "allreduce", "allreduce in place", "reduce", "reduce_scatter_block", "scan"}
+              "scatter", "allreduce", "iallreduce", "allreduce in place", "reduce", "reduce_scatter_block", "scan"}
 
 
 def run_bench(*arguments, **variables):

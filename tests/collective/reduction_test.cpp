@@ -66,6 +66,18 @@ TEST(ReductionPlan, InPlaceAllRanksTakeParts) {
   EXPECT_FALSE(plan_reduction(s).apart);
 }
 
+TEST(ReductionPlan, CopiesAreReducedAtOnceAndInPlace) {
+  for (const auto kind : {ReductionKind::allreduce, ReductionKind::scan, ReductionKind::exscan}) {
+    auto s = shape(kind, 2, 4, 8 << 20);
+    s.in_place = s.any_in_place = s.copied = true;
+    const auto plan = plan_reduction(s);
+    EXPECT_FALSE(plan.gathers);
+    EXPECT_FALSE(plan.apart);
+    EXPECT_EQ(plan.own, (ReductionPart{0, 8 << 20}));
+    EXPECT_EQ(plan.sources, kind == ReductionKind::allreduce ? 4u : kind == ReductionKind::scan ? 3u : 2u);
+  }
+}
+
 TEST(ReductionPlan, ARankAloneTakesItsOwn) {
   auto s = shape(ReductionKind::allreduce, 0, 1, 5);
   s.in_place = s.any_in_place = true;

@@ -436,8 +436,8 @@ def test_collectives_of_all_ranks_are_ours(passes, flavour, ranks, tmp_path):
     "flavour, ranks", [(f, n) for f in ("openmpi", "mpich") for n in (1, 2, 3, 4)] + [("mpich5", 3)]
 )
 def test_collectives_with_a_root(passes, flavour, ranks, tmp_path):
-    """All roots, layouts, counts and kinds of memory, late ranks, several at once, and data that are
-    too long."""
+    """All roots, layouts, counts and kinds of memory, late ranks, several at once, and data that
+    are too long."""
     report = tmp_path / "report.json"
     settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_REPORT": str(report)}
     passes(flavour, "contract_gpu_roots", ranks=ranks, limit=150, **settings)
@@ -536,6 +536,47 @@ def test_reductions_left_to_the_mpi(passes, settings, tmp_path):
     # On MPI_COMM_SELF nobody else has to read anything.
     assert IN_PARTS not in ways_of_call, ways_of_call
     assert ways_of_call.get(BY_KERNELS, 0) == 0 or settings["DUNNAGE_COLLECTIVES"] == "on"
+
+
+@pytest.mark.parametrize(
+    "flavour, ranks", [("openmpi", n) for n in (1, 2, 3, 4)] + [("mpich", 1), ("mpich", 2), ("mpich5", 2)]
+)
+def test_reductions_under_way(passes, flavour, ranks, tmp_path):
+    """Nonblocking and persistent ones, bit for bit, in every kind of memory, several at once, and
+    while other ranks are in a call of the MPI."""
+    report = tmp_path / "report.json"
+    settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_REPORT": str(report)}
+    passes(flavour, "contract_gpu_reductions", "under_way", ranks=ranks, limit=150, **settings)
+    calls = json.loads(report.read_text())["calls"]
+    names = [f"MPI_I{name.lower()}" for name in REDUCTIONS]
+    if flavour != "openmpi":
+        names += [f"MPI_{name}_init" for name in REDUCTIONS]
+    for name in names:
+        call = calls.get(name, {})
+        # A rank alone sends no messages, and the MPI does nothing.
+        assert ranks == 1 or call["accelerated"] > 15, (name, call)
+        assert "device memory, packed by the MPI in host memory" not in call.get("declined", {}), (name, call)
+
+
+def test_reductions_under_way_without_an_arena(passes):
+    """Data that find no room are reduced on the host, to the same bits."""
+    settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_DEVICE_ARENA": "2M"}
+    passes("openmpi", "contract_gpu_reductions", "under_way", ranks=3, **settings)
+
+
+UNDER_WAY_FAULTS = ["cuLaunchKernel:60", "kernel:40", "cuIpcOpenMemHandle:1", "cuMemcpyAsync:30", "cuStreamQuery:90",
+                    "cuMemAlloc_v2:9"]
+
+
+@pytest.mark.parametrize("fault", UNDER_WAY_FAULTS)
+def test_faults_in_reductions_under_way(launch, fault):
+    flavour = ["openmpi", "mpich"][UNDER_WAY_FAULTS.index(fault) % 2]
+    settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_SIM_FAIL": f"{fault}:999", "CONTRACT_ERRORS_ARE_FATAL": "1"}
+    run = launch(
+        flavour, "contract_gpu_reductions", "faults", "under_way", ranks=2, mode="dunnage", limit=120,
+        **simulated(flavour, **settings)
+    )
+    assert exact_or_an_error(run), run
 
 
 REDUCTION_FAULTS = [

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "collective/reduction.hpp"
@@ -55,6 +56,12 @@ class ReductionGroup {
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(world_.size()); }
   GroupMeeting& meeting() { return *meeting_; }
+  /// Whether such reductions were Dunnage's when the ranks last asked. Waits for nobody.
+  bool was_ours(collective::ReductionKind kind, std::int64_t count) {
+    return possible_ && gpus_ && count > 0 && kind_of(kind, count).ours;
+  }
+  /// True the first time, and false after that.
+  bool first_time() { return !std::exchange(done_before_, true); }
 
   /// Whether the next call is Dunnage's. It reduces `count` elements, as all ranks know.
   /// `on_device()`: whether this rank has device memory in it.
@@ -82,6 +89,7 @@ class ReductionGroup {
 
   static constexpr std::size_t kinds = 5, widths = 65;
   bool possible_ = false;
+  bool done_before_ = false;
   bool gpus_ = false;   // a rank has loaded the driver
   unsigned calls_ = 0;  // before that
   std::vector<std::uint32_t> world_;

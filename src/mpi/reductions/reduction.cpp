@@ -4,26 +4,40 @@
 
 namespace dunnage::mpi {
 
-collective::ReductionKind ReductionOfAll::kind_of(Hook hook) {
+collective::ReductionKind reduction_kind_of(Hook hook) {
   using collective::ReductionKind;
   switch (hook) {
     case Hook::MPI_Reduce_scatter_block:
-    case Hook::MPI_Reduce_scatter_block_c: return ReductionKind::reduce_scatter;
+    case Hook::MPI_Reduce_scatter_block_c:
+    case Hook::MPI_Ireduce_scatter_block:
+    case Hook::MPI_Ireduce_scatter_block_c:
+    case Hook::MPI_Reduce_scatter_block_init:
+    case Hook::MPI_Reduce_scatter_block_init_c: return ReductionKind::reduce_scatter;
     case Hook::MPI_Scan:
-    case Hook::MPI_Scan_c: return ReductionKind::scan;
+    case Hook::MPI_Scan_c:
+    case Hook::MPI_Iscan:
+    case Hook::MPI_Iscan_c:
+    case Hook::MPI_Scan_init:
+    case Hook::MPI_Scan_init_c: return ReductionKind::scan;
     case Hook::MPI_Exscan:
-    case Hook::MPI_Exscan_c: return ReductionKind::exscan;
+    case Hook::MPI_Exscan_c:
+    case Hook::MPI_Iexscan:
+    case Hook::MPI_Iexscan_c:
+    case Hook::MPI_Exscan_init:
+    case Hook::MPI_Exscan_init_c: return ReductionKind::exscan;
     default: return ReductionKind::allreduce;
   }
 }
 
+bool uses_device(const ReductionArguments& arguments, std::uint32_t rank) {
+  const bool has_result =
+      arguments.kind != collective::ReductionKind::reduce || static_cast<std::uint32_t>(arguments.root) == rank;
+  return (!arguments.in_place() && on_device(arguments.send)) || (has_result && on_device(arguments.receive));
+}
+
 void ReductionOfAll::run(ReductionGroup& group, const ReductionArguments& arguments, MPI_Comm comm) {
-  const auto uses_device = [&] {
-    const bool has_result = arguments.kind != collective::ReductionKind::reduce ||
-                            static_cast<std::uint32_t>(arguments.root) == group.rank();
-    return (!arguments.in_place() && on_device(arguments.send)) || (has_result && on_device(arguments.receive));
-  };
-  if (!group.is_ours(comm, arguments.kind, arguments.total, uses_device)) return;
+  const auto on_device = [&] { return uses_device(arguments, group.rank()); };
+  if (!group.is_ours(comm, arguments.kind, arguments.total, on_device)) return;
   if (const auto code = reduce_together(group, arguments)) code_ = raise_failure(comm, *code);
 }
 

@@ -6,6 +6,12 @@
 
 namespace dunnage::mpi {
 
+/// The kind of a call whose arguments do not tell it: of all but MPI_Reduce and MPI_Reduce_scatter.
+/// MPI_Allreduce for all other calls.
+collective::ReductionKind reduction_kind_of(Hook hook);
+/// Whether a buffer of this rank, with number `rank`, is in memory that the host must not touch.
+bool uses_device(const ReductionArguments& arguments, std::uint32_t rank);
+
 /// One blocking call. The constructor decides whether the call is Dunnage's, and does it then.
 class ReductionOfAll {
  public:
@@ -21,7 +27,7 @@ class ReductionOfAll {
   ReductionOfAll(Hook hook, const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
     auto* group = ReductionGroup::of(comm);
     if (!group || count <= 0) return;
-    ReductionArguments arguments{hook, kind_of(hook), send, receive, count, 0, 0, type, op};
+    ReductionArguments arguments{hook, reduction_kind_of(hook), send, receive, count, 0, 0, type, op};
     if (arguments.kind == collective::ReductionKind::reduce_scatter) {
       arguments.begin = std::int64_t{count} * group->rank();
       arguments.count = count;
@@ -59,7 +65,6 @@ class ReductionOfAll {
   int code() const { return *code_; }
 
  private:
-  static collective::ReductionKind kind_of(Hook hook);
   void run(ReductionGroup& group, const ReductionArguments& arguments, MPI_Comm comm);
 
   std::optional<int> code_;

@@ -172,7 +172,9 @@ Place place_of(MPI_Comm comm) {
   return place;
 }
 
+enum class Form { blocking, nonblocking, persistent };
 struct How {
+  Form form = Form::blocking;
   bool in_place = false;
   Kind kind = Kind::device;
   int misaligned = 0;     // elements
@@ -180,12 +182,58 @@ struct How {
   bool may_fail = false;  // an error is no failure of the test
 };
 
+/// Begins a nonblocking call, or makes a persistent request.
+int begin_mpi(Call call, Form form, const void* send, void* receive, int n, const int* counts, MPI_Datatype type,
+              MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
+#if MPI_VERSION >= 4
+  const auto info = MPI_INFO_NULL;
+  if (form == Form::persistent) switch (call) {
+      case Call::allreduce: return MPI_Allreduce_init(send, receive, n, type, op, comm, info, request);
+      case Call::reduce: return MPI_Reduce_init(send, receive, n, type, op, root, comm, info, request);
+      case Call::reduce_scatter_block:
+        return MPI_Reduce_scatter_block_init(send, receive, n, type, op, comm, info, request);
+      case Call::reduce_scatter: return MPI_Reduce_scatter_init(send, receive, counts, type, op, comm, info, request);
+      case Call::scan: return MPI_Scan_init(send, receive, n, type, op, comm, info, request);
+      case Call::exscan: return MPI_Exscan_init(send, receive, n, type, op, comm, info, request);
+    }
+#endif
+  (void)form;
+  switch (call) {
+    case Call::allreduce: return MPI_Iallreduce(send, receive, n, type, op, comm, request);
+    case Call::reduce: return MPI_Ireduce(send, receive, n, type, op, root, comm, request);
+    case Call::reduce_scatter_block: return MPI_Ireduce_scatter_block(send, receive, n, type, op, comm, request);
+    case Call::reduce_scatter: return MPI_Ireduce_scatter(send, receive, counts, type, op, comm, request);
+    case Call::scan: return MPI_Iscan(send, receive, n, type, op, comm, request);
+    case Call::exscan: return MPI_Iexscan(send, receive, n, type, op, comm, request);
+  }
+  return MPI_ERR_OTHER;
+}
+
+int finish(MPI_Request* request, bool by_test) {
+  if (!by_test) return MPI_Wait(request, MPI_STATUS_IGNORE);
+  int done = 0, code = MPI_SUCCESS;
+  while (!done && code == MPI_SUCCESS) code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+  return code;
+}
+
 int call_mpi(Call call, const Place& place, const How& how, Memory& in, Memory& out, int n,
              const std::vector<int>& counts, MPI_Datatype type, MPI_Op op, int root) {
   const void* send = how.in_place ? MPI_IN_PLACE : in.data();
   const auto comm = place.comm;
   if (call == Call::reduce && how.in_place && place.rank != root) send = in.data();
   void* receive = call == Call::reduce && place.rank != root ? nullptr : out.data();
+  if (how.form != Form::blocking) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = begin_mpi(call, how.form, send, receive, n, counts.data(), type, op, root, comm, &request);
+    const bool by_test = (n + place.rank) % 2 == 0;
+    if (how.form == Form::nonblocking) return code == MPI_SUCCESS ? finish(&request, by_test) : code;
+    for (int starts = how.in_place ? 1 : 3; starts > 0 && code == MPI_SUCCESS; --starts) {
+      MPI_Start(&request);
+      code = finish(&request, by_test);
+    }
+    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    return code;
+  }
 #if MPI_VERSION >= 4
   if (how.large) {
     const std::vector<MPI_Count> large(counts.begin(), counts.end());
@@ -519,6 +567,200 @@ void recovers(const Place& place) {
   check(some > 0, "a failure was told");
 }
 
+// --- nonblocking and persistent ------------------------------------------------------------------
+
+#if MPI_VERSION >= 4
+const std::vector<Form> forms = {Form::nonblocking, Form::persistent};
+#else
+const std::vector<Form> forms = {Form::nonblocking};
+#endif
+constexpr int lengths[] = {1, 37, 1000, 70001};
+const Call calls[] = {Call::allreduce,      Call::reduce, Call::reduce_scatter_block,
+                      Call::reduce_scatter, Call::scan,   Call::exscan};
+
+/// Nonblocking calls are as the last blocking ones were.
+void agree(const Place& place) {
+  for (const auto call : calls)
+    for (const int n : lengths) go<int>(call, place, MPI_INT, ops()[0], n, {}, n, "agreement");
+}
+
+template <class T>
+void forms_of_type(const Place& place, const char* type_name, MPI_Datatype type, std::vector<Op> some) {
+  int round = 0;
+  for (const auto call : calls)
+    for (const auto form : forms)
+      for (const bool in_place : {false, true})
+        for (const int n : lengths) {
+          if (n > 50000 && (call != Call::allreduce || in_place || sizeof(T) != sizeof(double))) continue;
+          if (n == 37 && in_place) continue;
+          How how;
+          how.form = form;
+          how.in_place = in_place;
+          how.misaligned = ++round % 4 == 0;
+          const auto& op = ops()[std::size_t(some[std::size_t(round) % some.size()])];
+          const std::string what = std::string(name_of(call)) + ", " + type_name + ", " + op.name + ", " +
+                                   std::to_string(n) + (in_place ? ", in place" : "") +
+                                   (form == Form::persistent ? ", persistent" : ", nonblocking");
+          contract().section(what);
+          go<T>(call, place, type, op, n, how, round, what);
+        }
+}
+
+/// Memory and lateness by chance, as above. The numbers are exact, but the MPI does no such call.
+void forms_change(const Place& place, unsigned seed) {
+  const Kind all[] = {Kind::device, Kind::device, Kind::host,   Kind::managed,
+                      Kind::pool,   Kind::pinned, Kind::mapped, Kind::device};
+  std::mt19937 random(seed);
+  const auto chance = [&](int n) { return int(random() % unsigned(n)); };
+  for (int round = 0; round < 40; ++round) {
+    const auto call = Call(chance(6));
+    const int n = lengths[chance(3)];
+    How how;
+    how.form = forms[std::size_t(chance(int(forms.size())))];
+    how.in_place = chance(3) == 0;
+    int sleep = 0;
+    for (int rank = 0; rank < place.ranks; ++rank) {
+      const auto kind = all[chance(8)];
+      const int late = chance(5) == 0 ? chance(3000) : 0, misaligned = chance(2);
+      if (rank != place.rank) continue;
+      how.kind = kind, how.misaligned = misaligned, sleep = late;
+    }
+    // The ranks ask again now and then when they make a request. One of them has device memory.
+    if (place.rank == 0) how.kind = Kind::device;
+    const std::string what = std::string("forms change, ") + name_of(call);
+    contract().section(what);
+    if (sleep) usleep(useconds_t(sleep));
+    if (round % 2)
+      go<double>(call, place, MPI_DOUBLE, ops()[std::size_t(chance(4))], n, how, round, what);
+    else
+      go<Pair<double, int>>(call, place, MPI_DOUBLE_INT, ops().back(), n, how, round, what);
+  }
+}
+
+/// One operation of several that are under way at once.
+struct UnderWay {
+  Call call;
+  int n;
+  MPI_Request request = MPI_REQUEST_NULL;
+  CudaMemory in, out;
+  UnderWay(Call call_, int n_, int ranks)
+      : call(call_),
+        n(n_),
+        in(Kind::device, std::size_t(n_) * std::size_t(ranks) * sizeof(double)),
+        out(Kind::device, std::size_t(n_) * sizeof(double)) {}
+
+  void fill(const Place& place, int round) {
+    std::vector<double> values(std::size_t(n) * std::size_t(place.ranks));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = Make<double>::value(place.rank, long(i), round);
+    in.write(values.data());
+  }
+  int begin(const Place& place, Form form) {
+    const std::vector<int> counts(std::size_t(place.ranks), n);
+    return begin_mpi(call, form, in.data(), out.data(), n, counts.data(), MPI_DOUBLE, MPI_SUM, 0, place.comm, &request);
+  }
+  void look(const Place& place, int round, const std::string& what) {
+    const int last = call == Call::scan ? place.rank + 1 : call == Call::exscan ? place.rank : place.ranks;
+    if (last == 0 || (call == Call::reduce && place.rank != 0)) return;
+    const bool scatters = call == Call::reduce_scatter || call == Call::reduce_scatter_block;
+    const auto bytes = out.read();
+    bool right = true;
+    for (int i = 0; i < n; ++i) {
+      const long at = scatters ? long(place.rank) * n + i : i;
+      double expected = Make<double>::value(0, at, round), got;
+      for (int rank = 1; rank < last; ++rank) expected += Make<double>::value(rank, at, round);
+      std::memcpy(&got, bytes.data() + std::size_t(i) * sizeof got, sizeof got);
+      right &= got == expected;
+    }
+    check(right, what + ", " + name_of(call));
+  }
+};
+
+/// In orders that differ from rank to rank. Persistent ones outlive their communicator.
+void several_under_way(const Place& world) {
+  contract().section("several under way");
+  MPI_Comm comm;
+  MPI_Comm_dup(world.comm, &comm);
+  const auto place = place_of(comm);
+  get_acquainted(place);
+  agree(place);
+  std::vector<std::unique_ptr<UnderWay>> all;
+  for (const auto call : calls)
+    for (const int n : {1000, 37}) all.push_back(std::make_unique<UnderWay>(call, n, place.ranks));
+  for (const auto form : forms) {
+    if (form == Form::persistent)
+      for (auto& one : all) check_ok(one->begin(place, form), "several under way, init");
+    for (int round = 0; round < 4; ++round) {
+      const auto what = "several under way, round " + std::to_string(round);
+      for (auto& one : all) one->fill(place, round);
+      const bool backwards = (place.rank + round) % 2;
+      std::vector<MPI_Request> requests;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (form == Form::nonblocking)
+          check_ok(all[i]->begin(place, form), what);
+        else
+          MPI_Start(&all[backwards ? all.size() - 1 - i : i]->request);
+      }
+      if (round % 2 == 0) {
+        for (auto& one : all) requests.push_back(one->request);
+        check_ok(MPI_Waitall(int(requests.size()), requests.data(), MPI_STATUSES_IGNORE), what);
+      } else {
+        for (std::size_t i = 0; i < all.size(); ++i)
+          check_ok(finish(&all[backwards ? all.size() - 1 - i : i]->request, backwards), what);
+      }
+      for (auto& one : all) one->look(place, round, what);
+      if (form == Form::persistent && round == 2) MPI_Comm_free(&comm);
+    }
+  }
+  for (auto& one : all)
+    if (one->request != MPI_REQUEST_NULL) MPI_Request_free(&one->request);
+  if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+}
+
+/// Some ranks wait for a reduction while the others are in a collective of the MPI, in which none
+/// of Dunnage's code runs, and which the first ones join later.
+void progress_by_the_mpi(const Place& place) {
+  MPI_Comm other;
+  MPI_Comm_dup(place.comm, &other);
+  for (const auto kind : {Kind::device, Kind::pool, Kind::managed, Kind::host})
+    for (const int n : {37, 70001})
+      for (const auto form : forms)
+        for (int waiting = 0; waiting < 2; ++waiting) {
+          const auto what = std::string("progress by the MPI, ") + name_of(kind) + ", " + std::to_string(n);
+          contract().section(what);
+          const auto bytes = std::size_t(n) * sizeof(double);
+          CudaMemory in(place.rank == 0 ? Kind::device : kind, bytes), out(kind, bytes);
+          const std::vector<double> values(std::size_t(n), place.rank + 1.0);
+          in.write(values.data());
+          MPI_Request request = MPI_REQUEST_NULL;
+          check_ok(begin_mpi(Call::allreduce, form, in.data(), out.data(), n, nullptr, MPI_DOUBLE, MPI_SUM, 0,
+                             place.comm, &request),
+                   what);
+          if (form == Form::persistent) MPI_Start(&request);
+          int mine = 1, sum = 0;
+          const bool waits = place.rank % 2 == waiting;
+          if (waits) check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), what);
+          check_ok(PMPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, other), what);
+          if (!waits) check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), what);
+          if (form == Form::persistent) MPI_Request_free(&request);
+          double last;
+          const auto got = out.read();
+          std::memcpy(&last, got.data() + got.size() - sizeof last, sizeof last);
+          check(last == place.ranks * (place.ranks + 1) / 2, what);
+        }
+  MPI_Comm_free(&other);
+}
+
+void under_way(const Place& place) {
+  agree(place);
+  forms_of_type<double>(place, "MPI_DOUBLE", MPI_DOUBLE, {Op::sum, Op::prod, Op::min});
+  forms_of_type<short>(place, "MPI_SHORT", MPI_SHORT, {Op::bxor, Op::max, Op::land});
+  forms_of_type<std::complex<float>>(place, "MPI_C_FLOAT_COMPLEX", MPI_C_FLOAT_COMPLEX, {Op::prod, Op::sum});
+  forms_of_type<Pair<double, int>>(place, "MPI_DOUBLE_INT", MPI_DOUBLE_INT, {Op::minloc, Op::maxloc});
+  for (const unsigned seed : {1u, 2u}) forms_change(place, seed);
+  several_under_way(place);
+  progress_by_the_mpi(place);
+}
+
 CONTRACT_PROGRAM(reductions) {
   Contract contract("gpu_reductions", &argc, &argv);
   const std::string what = argc > 1 ? argv[1] : "all";
@@ -534,13 +776,19 @@ CONTRACT_PROGRAM(reductions) {
     left_to_the_mpi(world);
   }
   if (what == "memory" || what == "all") other_memory(world);
+  if (what == "under_way" || what == "all") under_way(world);
   if (what == "recovers") recovers(world);
   if (what == "faults")
     for (int round = 0; round < 6; ++round)
-      for (const bool in_place : {false, true}) {
+      for (const bool in_place : {false, true}) {  // an argument more: in other forms too
         How how;
         how.in_place = in_place;
         go<double>(Call::allreduce, world, MPI_DOUBLE, ops()[0], 300000, how, round, "faults");
+        if (argc <= 2) continue;
+        for (const auto form : forms) {
+          how.form = form;
+          go<double>(Call::allreduce, world, MPI_DOUBLE, ops()[0], 300000, how, round, "faults under way");
+        }
       }
   return contract.finish();
 }
