@@ -21,6 +21,10 @@ typedef struct DNG_Exchange_s* DNG_Exchange;
 typedef struct DNG_Queue_s* DNG_Queue;
 #define DNG_QUEUE_NULL ((DNG_Queue)0)
 
+/* An exchange as kernels know it (dunnage_device.cuh). A plain argument of a kernel. */
+typedef const struct DNG_Device_s* DNG_Device;
+#define DNG_DEVICE_NULL ((DNG_Device)0)
+
 /* Which way an exchange takes. */
 #define DNG_WAY_MPI 0               /* the host waits, and the MPI does the messages */
 #define DNG_WAY_MEMORY_OPERATIONS 1 /* streams wait by memory operations */
@@ -29,9 +33,10 @@ typedef struct DNG_Queue_s* DNG_Queue;
 /* All calls return MPI_SUCCESS or an MPI error code, and call no error handler of their own. An MPI
    function that is called inside may call that of its communicator. */
 
-/* Makes an exchange of persistent requests (MPI_Send_init and the other modes, MPI_Recv_init),
-   together with all ranks with which the requests communicate. The requests must be inactive. They
-   belong to the exchange from then on, and the handles become MPI_REQUEST_NULL. */
+/* Makes an exchange of persistent requests (MPI_Send_init and the other modes, MPI_Recv_init,
+   MPI_Psend_init, MPI_Precv_init), together with all ranks with which the requests communicate. The
+   requests must be inactive. They belong to the exchange from then on, and the handles become
+   MPI_REQUEST_NULL. */
 int DNG_Match(int count, MPI_Request requests[], DNG_Exchange* exchange);
 /* Frees an exchange and its requests. It must not be under way. Local. */
 int DNG_Exchange_free(DNG_Exchange* exchange);
@@ -45,6 +50,15 @@ int DNG_Queue_free(DNG_Queue* queue);
 int DNG_Start_enqueue(DNG_Exchange exchange, DNG_Queue queue);
 /* Work behind it in the stream finds the received data, and may overwrite what was sent. */
 int DNG_Wait_enqueue(DNG_Exchange exchange, DNG_Queue queue);
+
+/* Marks a partition of a partitioned send as ready when the stream gets there. `request`: the
+   request's place in the array that DNG_Match was given. The exchange must have been started. The
+   queue may be another one than that of the start. */
+int DNG_Pready_enqueue(int partition, int request, DNG_Exchange exchange, DNG_Queue queue);
+
+/* The exchange as kernels know it. All its requests must be partitioned, and it must go by kernels.
+   The result is valid until the exchange is freed. Local. */
+int DNG_Exchange_device(DNG_Exchange exchange, DNG_Device* device);
 
 /* Which way the exchange takes (DNG_WAY_*), and why. The text lives as long as the exchange. Either
    pointer may be null. Local. */

@@ -30,7 +30,7 @@ try:
 except ModuleNotFoundError:  # Python before 3.11
     import tomli as tomllib
 
-ENDINGS = {".hpp", ".cpp", ".h", ".c", ".cu", ".S", ".inc"}
+ENDINGS = {".hpp", ".cpp", ".h", ".c", ".cu", ".cuh", ".S", ".inc"}
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(?:if|ifdef|ifndef|elif)\b[^\n]*", re.MULTILINE)

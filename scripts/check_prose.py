@@ -25,7 +25,7 @@ PROSE, CODE = 100, 120
 LONGEST_WORD = 80
 INDENTED = re.compile(r"^(//+|#|!|/?\*+)? {2,}\S")  # within a comment; in a docstring, beyond its margin
 MARKS = {  # by ending: what begins a line that is only a comment
-    **dict.fromkeys([".cpp", ".hpp", ".c", ".h", ".cu", ".inc"], ("//", "/*", "*/", "* ")),
+    **dict.fromkeys([".cpp", ".hpp", ".c", ".h", ".cu", ".cuh", ".inc"], ("//", "/*", "*/", "* ")),
     ".S": ("#", "//", "/*", "* "), ".f90": ("!",), ".F90": ("!",),
     **dict.fromkeys([".py", ".sh", ".toml", ".cmake"], ("#",)),
 }

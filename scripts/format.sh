@@ -20,7 +20,7 @@ fi
 if [ $# -gt 0 ]; then
   files=("$@")
 else
-  mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.hpp' '*.cpp' '*.h' '*.c' '*.cu' ':!tests/mpi/f90' |
+  mapfile -t files < <(git ls-files --cached --others --exclude-standard -- '*.hpp' '*.cpp' '*.h' '*.c' '*.cu' '*.cuh' ':!tests/mpi/f90' |
     while IFS= read -r file; do [ ! -e "$file" ] || printf '%s\n' "$file"; done)
 fi
 

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "pack/cuda/emulated.hpp"
-#include "sim/sim.h"
+#include "sim/device_code.hpp"
+
+#include "pack/cuda/partition.hpp"
 
 namespace {
 
@@ -22,7 +24,21 @@ constexpr std::array<Run, sizeof...(I)> all(std::index_sequence<I...>) {
 }
 constexpr auto runs = all(std::make_index_sequence<320>());  // more than there are kernels
 
+// One thread does what all threads of the grid do.
+void pready(const dunnageSimLaunch* launch) {
+  const auto& call = *static_cast<const dunnage::pack::cuda::PartitionCall*>(launch->params[0]);
+  dng_pready(call.exchange, static_cast<int>(call.request), static_cast<int>(call.partition));
+}
+void partition(const dunnageSimLaunch* launch) {
+  const auto& call = *static_cast<const dunnage::pack::cuda::PartitionCall*>(launch->params[0]);
+  dng::move_partition(dng::at(dng::at(call.exchange)->request)[call.request], call.partition, 0, 1);
+}
+
 [[gnu::constructor]] void teach() {
+  dng_host::translate = dunnageSimTranslate;
+  constexpr std::size_t size = sizeof(dunnage::pack::cuda::PartitionCall);
+  dunnageSimRegisterKernel("pready", pready, &size, 1);
+  dunnageSimRegisterKernel("partition", partition, &size, 1);
   const auto kernels = dunnage::pack::cuda::emulated_kernels();
   for (std::size_t i = 0; i < kernels.size() && i < runs.size(); ++i)
     dunnageSimRegisterKernel(kernels[i].name, runs[i], &kernels[i].parameter_size, 1);

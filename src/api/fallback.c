@@ -128,6 +128,23 @@ EXPORTED int dunnage_api_wait(struct exchange* exchange, struct queue* queue) {
   return MPI_Waitall(exchange->count, exchange->requests, exchange->statuses);
 }
 
+/* An older MPI has no such function, and then no such requests either. */
+EXPORTED int dunnage_api_pready(int partition, int request, struct exchange* exchange, struct queue* queue) {
+  int (*ready)(int, MPI_Request);
+  *(void**)&ready = dlsym(RTLD_DEFAULT, "MPI_Pready");
+  if (!exchange || !queue) return MPI_ERR_ARG;
+  if (!exchange->active || request < 0 || request >= exchange->count || captured(queue) || !ready)
+    return MPI_ERR_REQUEST;
+  const int code = wait_for_stream(queue);
+  return code == MPI_SUCCESS ? ready(partition, exchange->requests[request]) : code;
+}
+
+/* Kernels cannot call the MPI. */
+EXPORTED int dunnage_api_device(struct exchange* exchange, const void** device) {
+  if (!exchange || !device) return MPI_ERR_ARG;
+  return MPI_ERR_UNSUPPORTED_OPERATION;
+}
+
 EXPORTED int dunnage_api_query(struct exchange* exchange, int* way, const char** why) {
   if (!exchange) return MPI_ERR_ARG;
   if (way) *way = 0;

@@ -12,10 +12,23 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 enum { api_version = 1 };
-enum function { match, exchange_free, queue_create, queue_free, start, wait, query, error, functions };
+enum function {
+  match,
+  exchange_free,
+  queue_create,
+  queue_free,
+  start,
+  wait,
+  pready,
+  device_handle,
+  query,
+  error,
+  functions
+};
 static const char* const names[functions] = {
     "dunnage_api_match", "dunnage_api_exchange_free", "dunnage_api_queue_create", "dunnage_api_queue_free",
-    "dunnage_api_start", "dunnage_api_wait",          "dunnage_api_query",        "dunnage_api_error",
+    "dunnage_api_start", "dunnage_api_wait",          "dunnage_api_pready",       "dunnage_api_device",
+    "dunnage_api_query", "dunnage_api_error",
 };
 static void* found[functions];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -61,6 +74,12 @@ EXPORTED int DNG_Queue_create(void* stream, void** queue) { CALL(queue_create, (
 EXPORTED int DNG_Queue_free(void** queue) { CALL(queue_free, (void**), (queue)); }
 EXPORTED int DNG_Start_enqueue(void* exchange, void* queue) { CALL(start, (void*, void*), (exchange, queue)); }
 EXPORTED int DNG_Wait_enqueue(void* exchange, void* queue) { CALL(wait, (void*, void*), (exchange, queue)); }
+EXPORTED int DNG_Pready_enqueue(int partition, int request, void* exchange, void* queue) {
+  CALL(pready, (int, int, void*, void*), (partition, request, exchange, queue));
+}
+EXPORTED int DNG_Exchange_device(void* exchange, const void** device) {
+  CALL(device_handle, (void*, const void**), (exchange, device));
+}
 EXPORTED int DNG_Exchange_query(void* exchange, int* way, const char** why) {
   CALL(query, (void*, int*, const char**), (exchange, way, why));
 }

@@ -12,8 +12,8 @@ OPERATIONS = ("memory-operations", {"DUNNAGE_TRIGGER": "memory-operations"})
 BY_MPI = ("mpi", {"DUNNAGE_TRIGGER": "mpi"})
 
 
-def run(flavour, ranks, way, *arguments, preload=True, launcher=(), **variables):
-    """Runs the contract program, and returns what it says."""
+def run(flavour, ranks, way, *arguments, contract="gpu_triggered", preload=True, launcher=(), **variables):
+    """Runs a contract program, and returns what it says."""
     mpi = MPIS.get(flavour)
     program = BUILD / "mpi" / (mpi.programs if mpi else "") / "contracts_triggered"
     if not mpi or not program.exists():
@@ -24,7 +24,7 @@ def run(flavour, ranks, way, *arguments, preload=True, launcher=(), **variables)
     }
     words = command(mpi, ranks, yielding(mpi, settings))
     words = [words[0], *launcher, *words[1:]]
-    return execute([*words, program, "gpu_triggered", way, *map(str, arguments)], 200)
+    return execute([*words, program, contract, way, *map(str, arguments)], 200)
 
 
 def right(done):
@@ -54,6 +54,22 @@ def test_without_dunnage(flavour):
     right(run(flavour, 2, "mpi", preload=False, DUNNAGE_SIM_REACHABLE="1"))
 
 
+@pytest.mark.parametrize("flavour", ["mpich", "openmpi5"])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_kernels_that_send_by_themselves(flavour, ranks):
+    right(run(flavour, ranks, KERNELS[0], contract="gpu_kernels", **KERNELS[1]))
+
+
+@pytest.mark.parametrize("way, settings", [OPERATIONS, BY_MPI])
+def test_streams_that_send_partitions(way, settings):
+    right(run("mpich", 2, way, contract="gpu_kernels", **settings))
+
+
+def test_partitions_without_dunnage():
+    """Open MPI takes strided partitions from the wrong places."""
+    right(run("mpich", 2, "mpi", contract="gpu_kernels", preload=False, DUNNAGE_SIM_REACHABLE="1"))
+
+
 def test_ranks_that_share_a_gpu_do_not_poll():
     right(run("mpich", 2, "memory-operations", DUNNAGE_TRIGGER="kernels", CONTRACT_SHARED_DEVICE="1"))
 
@@ -69,6 +85,11 @@ def test_blocking_launches_are_refused():
 @pytest.mark.parametrize("way, settings", [KERNELS, OPERATIONS])
 def test_a_rank_that_ends_releases_the_streams_of_others(way, settings):
     done = run("mpich", 2, way, "dies", launcher=["-disable-auto-cleanup"], **settings)
+    assert "survived 0" in done.output and not done.failures, done
+
+
+def test_a_rank_that_ends_releases_the_kernels_of_others():
+    done = run("mpich", 2, KERNELS[0], "dies", contract="gpu_kernels", launcher=["-disable-auto-cleanup"])
     assert "survived 0" in done.output and not done.failures, done
 
 

@@ -37,12 +37,18 @@ void describe(PersistentMessage& message, const void* buffer, std::int64_t count
 
 int note_persistent(int rc, bool sends, const void* buffer, std::int64_t count, MPI_Datatype type, int peer, int tag,
                     MPI_Comm comm, const MPI_Request* request) {
+  return note_partitioned(rc, sends, buffer, -1, count, type, peer, tag, comm, request);
+}
+
+int note_partitioned(int rc, bool sends, const void* buffer, std::int64_t partitions, std::int64_t count,
+                     MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request* request) {
   if (rc != MPI_SUCCESS || private_world() == MPI_COMM_NULL) return rc;
   guarded([&] {
     PersistentMessage message;
     message.sends = sends;
     message.peer = peer;
     message.tag = tag;
+    message.partitions = partitions;
     if (peer >= 0) describe(message, buffer, count, type, comm);
     auto& all = messages();
     const std::lock_guard lock(all.mutex);

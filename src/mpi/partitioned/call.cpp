@@ -1,6 +1,7 @@
 #include "mpi/partitioned/call.hpp"
 
 #include "mpi/message/attach.hpp"
+#include "mpi/message/persistent.hpp"
 #include "mpi/partitioned/receive_request.hpp"
 #include "mpi/partitioned/send_request.hpp"
 #include "mpi/process/communicators.hpp"
@@ -63,6 +64,8 @@ void PartitionedInit::init(PartitionedCall call, bool sends, MPI_Request* reques
   });
   if (thrown != MPI_SUCCESS) code = thrown;
   if (code != MPI_SUCCESS && handle != MPI_REQUEST_NULL) process->own.Request_free(&handle);
+  note_partitioned(code, sends, call.buffer, call.partitions, call.partitions * call.count, call.type, call.peer,
+                   call.tag, call.comm, request);
   code_ = raise_failure(call.comm, code);
 }
 

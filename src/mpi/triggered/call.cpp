@@ -64,6 +64,16 @@ int wait_enqueue(void* exchange, void* queue) {
   return exchange_of(exchange)->wait(*queue_of(queue));
 }
 
+int pready_enqueue(int partition, int request, void* exchange, void* queue) {
+  if (!exchange || !queue) return MPI_ERR_ARG;
+  return exchange_of(exchange)->pready(partition, request, *queue_of(queue));
+}
+
+int device_of_exchange(void* exchange, const void** device) {
+  if (!exchange || !device) return MPI_ERR_ARG;
+  return exchange_of(exchange)->device(*device);
+}
+
 int query_exchange(void* exchange, int* way, const char** why) {
   if (!exchange) return MPI_ERR_ARG;
   if (way) *way = static_cast<int>(exchange_of(exchange)->way());

@@ -12,6 +12,8 @@ int create_queue(void* stream, void** queue);
 int free_queue(void** queue);
 int start_enqueue(void* exchange, void* queue);
 int wait_enqueue(void* exchange, void* queue);
+int pready_enqueue(int partition, int request, void* exchange, void* queue);
+int device_of_exchange(void* exchange, const void** device);
 int query_exchange(void* exchange, int* way, const char** why);
 int error_of_exchange(void* exchange, int* code);
 
@@ -39,6 +41,14 @@ int start_enqueue(Hook, Next, void* exchange, void* queue) {
 template <class Next>
 int wait_enqueue(Hook, Next, void* exchange, void* queue) {
   return wait_enqueue(exchange, queue);
+}
+template <class Next>
+int pready_enqueue(Hook, Next, int partition, int request, void* exchange, void* queue) {
+  return pready_enqueue(partition, request, exchange, queue);
+}
+template <class Next>
+int device_of_exchange(Hook, Next, void* exchange, const void** device) {
+  return device_of_exchange(exchange, device);
 }
 template <class Next>
 int query_exchange(Hook, Next, void* exchange, int* way, const char** why) {

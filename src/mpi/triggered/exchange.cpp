@@ -4,6 +4,7 @@
 
 #include "mpi/hooks/completion.hpp"
 #include "mpi/hooks/nonblocking.hpp"
+#include "mpi/partitioned/partitions.hpp"
 #include "mpi/process/failure.hpp"
 #include "pack/gpu/signal.hpp"
 
@@ -140,8 +141,9 @@ int Exchange::start(Queue& queue) {
   }
   queue_ = &queue;
   last_stream_ = queue.stream;
-  pulled_ = !direct();
-  if (direct()) queue.started.push_back(this);
+  // Partitions are moved by their sender, at any time, so no other exchange waits for them.
+  pulled_ = !direct() || !messages;
+  if (!pulled_) queue.started.push_back(this);
   return MPI_SUCCESS;
 }
 
@@ -167,6 +169,70 @@ int Exchange::wait(Queue& queue) {
     if (code == MPI_SUCCESS) code = waited;
   }
   return poisoned_ ? error() : code;
+}
+
+void Exchange::put_partition(CUstream stream, const dng_request& request, pack::cuda::PartitionCall call) {
+  const auto bytes = static_cast<std::int64_t>(request.size * request.word);
+  if (how == TriggerWay::kernels && bytes <= pack::cuda::most_of_one_block)
+    return pack::gpu::put_pready(*gpu, stream, call);
+  const auto flag = call.partition * std::uint64_t{pack::cuda::slot_stride};
+  const auto open = reinterpret_cast<std::uintptr_t>(request.open);
+  const std::uintptr_t told[] = {reinterpret_cast<std::uintptr_t>(request.arrived) + flag,
+                                 reinterpret_cast<std::uintptr_t>(request.sent) + flag};
+  if (how == TriggerWay::kernels) {
+    Signal before, after;
+    before.epoch = after.epoch = wait_done.epoch;
+    before.wait = request.open;
+    before.waits = 1;
+    after.puts = 2;
+    std::copy_n(told, 2, after.put);
+    pack::gpu::put(*gpu, stream, before);
+    pack::gpu::put_partition(*gpu, stream, call, bytes);
+    pack::gpu::put(*gpu, stream, after);
+    return;
+  }
+  write_and_wait(stream, {}, open, 1);
+  pack::gpu::put_partition(*gpu, stream, call, bytes);
+  write_and_wait(stream, {told, told + 2}, 0, 0);
+}
+
+int Exchange::pready(int partition, int request, Queue& queue) {
+  if (poisoned_) return error();
+  if (!active() || request < 0 || request >= static_cast<int>(requests.size())) return MPI_ERR_REQUEST;
+  if (const int code = check_stream(queue); code != MPI_SUCCESS) return code;
+  const auto place = static_cast<std::size_t>(request);
+  if (std::find(mpi_requests.begin(), mpi_requests.end(), requests[place]) != mpi_requests.end()) {
+    const auto* driver = device::driver();
+    const int waited = guarded([&] {
+      if (!driver) return;
+      const device::Scope scope(*driver, queue.context);
+      device::check(*driver, driver->cuStreamSynchronize(queue.stream), "cuStreamSynchronize");
+    });
+    return waited == MPI_SUCCESS ? ready(Hook::MPI_Pready, process->next.MPI_Pready, partition, requests[place])
+                                 : waited;
+  }
+  if (to_nobody.contains(place)) return MPI_SUCCESS;
+  if (!table_on_device) return MPI_ERR_REQUEST;
+  const auto& what = table.requests[place];
+  if (what.kind != dng_send) return MPI_ERR_REQUEST;
+  if (partition < 0 || partition >= static_cast<int>(what.partitions)) return MPI_ERR_ARG;
+  return guarded([&] {
+    const device::Scope scope(*device::driver(), context);
+    put_partition(queue.stream, what,
+                  {table_on_device, static_cast<std::uint32_t>(request), static_cast<std::uint32_t>(partition)});
+  });
+}
+
+int Exchange::device(const void*& handle) const {
+  if (poisoned_) return error();
+  const auto no = [&](const std::string& why) { return failure(CUDA_ERROR_NOT_SUPPORTED, "kernels cannot " + why); };
+  if (!mpi_requests.empty())
+    return no("send by themselves, because messages of the exchange go through the MPI: " + reason);
+  if (messages) return no("start messages that are not partitioned (MPI_Psend_init, MPI_Precv_init)");
+  if (direct() && how != TriggerWay::kernels)
+    return no("send by themselves, because the exchange goes by memory operations: " + reason);
+  handle = table_on_device;
+  return MPI_SUCCESS;
 }
 
 int Exchange::close() {

@@ -8,12 +8,15 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "device/gpu.hpp"
 #include "mpi/process/process.hpp"
 #include "mpi/process/watchdog.hpp"
+#include "mpi/triggered/device_table.hpp"
+#include "pack/gpu/partition.hpp"
 #include "pack/gpu/prepared.hpp"
 #include "transport/shm/publications.hpp"
 
@@ -23,7 +26,9 @@ namespace dunnage::mpi {
 enum class TriggerWay { mpi, memory_operations, kernels };
 
 /// Greater than all epochs, so that it ends all waits.
-inline constexpr std::uint64_t error_epoch = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t error_epoch = dng_broken;
+/// Likewise, of slots that nobody waits for.
+inline constexpr std::uint64_t unused_epoch = error_epoch / 2;
 
 /// Plain shared memory, which one rank writes and another reads.
 struct Board {
@@ -58,6 +63,10 @@ class Exchange : public Watched {
   /// Each returns an MPI error code and calls no handler.
   int start(Queue& queue);
   int wait(Queue& queue);
+  /// Marks a partition as ready. `request` is a place in `requests`.
+  int pready(int partition, int request, Queue& queue);
+  /// The exchange as kernels know it.
+  int device(const void*& handle) const;
   /// Waits until nothing of it is under way, and frees the requests.
   int close();
 
@@ -88,6 +97,10 @@ class Exchange : public Watched {
   pack::gpu::Prepared packs, moves;
   pack::cuda::Signal tell_ready, wait_ready, tell_done, wait_done;
   std::vector<std::uintptr_t> ready_targets, done_targets;  // slots of others
+  DeviceTable table;                                        // of partitioned messages that go directly
+  DNG_Device table_on_device = nullptr;                     // null if there are none
+  std::set<std::size_t> to_nobody;                          // places of partitioned sends to MPI_PROC_NULL
+  bool messages = false;                                    // some are not partitioned
   std::size_t slots = 0;                                    // of this rank
   std::uintptr_t first_slot = 0;
 
@@ -98,6 +111,7 @@ class Exchange : public Watched {
   /// Moves the data in the stream. `finish`: waits there for this rank's receivers too.
   void pull(CUstream stream, bool finish);
   void finish(CUstream stream);
+  void put_partition(CUstream stream, const dng_request& request, pack::cuda::PartitionCall call);
   void write_and_wait(CUstream stream, const std::vector<std::uintptr_t>& targets, std::uintptr_t slots,
                       std::size_t count);
 

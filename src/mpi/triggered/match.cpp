@@ -33,17 +33,20 @@ struct Opening {
   std::uint64_t sends = 0, receives = 0;
   std::uint64_t nonce = 0;  // the first word of the block
   device::Exported block{};
-  std::uint64_t ready = 0, done = 0;  // the receiver of this writes there, from the beginning of the block
+  // The receiver of this writes there, from the beginning of the block. `arrived` is the first of
+  // the flags of all partitions that the receiver of this sends.
+  std::uint64_t ready = 0, done = 0, open = 0, arrived = 0;
   std::uint64_t board = 0, board_serial = 0;
 };
 struct SendTold {
   Lineage comm{};
-  std::int64_t tag = 0, possible = 0;
-  GpuSource source{};
+  std::int64_t tag = 0, possible = 0, partitions = -1, size = 0;
+  GpuSource source{};  // if not partitioned
 };
 struct ReceiveTold {
   Lineage comm{};
-  std::int64_t tag = 0, possible = 0, capacity = 0;
+  std::int64_t tag = 0, possible = 0, partitions = -1, capacity = 0;
+  GpuSource target{};  // if partitioned
 };
 struct Answer {
   std::uint64_t direct = 0, has_board = 0;
@@ -55,14 +58,35 @@ struct Message {
   std::size_t request = 0;
 };
 
+/// One partitioned message, as one of its ranks knows it.
+struct Partitions {
+  const Message* message = nullptr;
+  std::int64_t flag = 0;        // the place of its first flag among those of all partitions between the two ranks
+  std::int64_t partitions = 0;  // of the other rank
+  std::int64_t size = 0;        // bytes of all that is sent
+  Nest to{};                    // if this rank sends
+};
+
+/// Partitions between two ranks, in one direction.
+std::uint64_t partitions_of(const std::vector<Message>& sends) {
+  std::uint64_t all = 0;
+  for (const auto& send : sends)
+    if (send.what.partitions > 0) all += static_cast<std::uint64_t>(send.what.partitions);
+  return all;
+}
+
 /// This rank's view of a peer.
 struct MatchSide {
   std::vector<Message> sends, receives;
   std::vector<char> out, in;
   Opening opening_out;
   std::vector<SendTold> sends_out;
+  std::vector<ReceiveTold> receives_out;
   std::uint64_t out_size = 0, in_size = 0;
-  Opening opening;  // of the peer
+  std::uint64_t outgoing = 0, incoming = 0;  // partitions
+  std::vector<Partitions> partitions_out, partitions_in;
+  std::size_t arrived = 0, sent = 0, open = 0;  // places of slots
+  Opening opening;                              // of the peer
   std::vector<SendTold> told_sends;
   std::vector<ReceiveTold> told_receives;
   TriggerPeer peer;
@@ -124,6 +148,7 @@ class Match {
     if (sorted != MPI_SUCCESS) return sorted;
     if (private_world() != MPI_COMM_NULL) {
       if (process->world) process->world->answer();
+      if (const int code = count_partitions(); code != MPI_SUCCESS) return code;
       // What fails here makes messages go by the MPI. The peers must be told in any case.
       if (guarded([&] { prepare(); }) != MPI_SUCCESS) object("memory for the exchange could not be had");
       if (const int code = agree(); code != MPI_SUCCESS) return code;
@@ -162,7 +187,10 @@ class Match {
         continue;
       }
       if (message->peer == MPI_ANY_SOURCE) return MPI_ERR_RANK;
-      if (message->peer == MPI_PROC_NULL) continue;
+      if (message->peer == MPI_PROC_NULL) {
+        if (message->sends && message->partitions >= 0) made_->to_nobody.insert(i);
+        continue;
+      }
       if (!message->sends && message->tag == MPI_ANY_TAG) return MPI_ERR_TAG;
       if (message->world_peer < 0) {
         by_mpi_.insert(i);
@@ -173,6 +201,14 @@ class Match {
       (message->sends ? list.sends : list.receives).push_back({std::move(*message), i});
     }
     return MPI_SUCCESS;
+  }
+
+  /// Each rank needs a flag for each partition that it gets.
+  int count_partitions() {
+    for (auto* side : all_lists()) side->outgoing = partitions_of(side->sends);
+    own_.incoming = own_.outgoing;
+    return exchange_bytes(
+        sides_, [](MatchSide& side) { return bytes_of(side.outgoing); }, [](MatchSide& side) { return bytes_of(side.incoming); });
   }
 
   /// Whether kernels may poll, or else memory operations may be used, and in which context.
@@ -216,11 +252,19 @@ class Match {
     context_ = context;
   }
 
-  /// The block: a word by which others see that they have mapped the right memory, the epoch, one
-  /// slot of each kind for each peer, and two tables of the slots of others.
+  /// The block: a word by which others see that they have mapped the right memory, the epoch, the
+  /// slots, and tables of the slots of others. The slots: `ready` of each peer, `done` of each peer,
+  /// a flag of each partition that comes, a flag of each partition that was sent, `open` of each
+  /// peer and of this rank.
   void make_block(const device::Driver& driver, device::Gpu& gpu) {
     const auto peers = sides_.size();
-    const auto size = (2 + 2 * peers) * stride + 2 * peers * sizeof(std::uint64_t);
+    auto place = 2 * peers;
+    for (auto* side : all_lists()) side->arrived = std::exchange(place, place + side->incoming);
+    for (auto* side : all_lists()) side->sent = std::exchange(place, place + side->outgoing);
+    waited_slots_ = place;
+    for (auto* side : all_lists()) side->open = place++;
+    slots_ = place;
+    const auto size = slot_offset(slots_) + (3 * peers + 1) * sizeof(std::uint64_t);
     block_ = take_block(driver, static_cast<std::int64_t>(size));
     if (!block_) return;
     std::vector<char> start(size);
@@ -260,10 +304,13 @@ class Match {
            driver.cuDeviceGetAttribute(&mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device) == CUDA_SUCCESS && mps == 1;
     operations_ = memory_operations_work(driver, gpu);
     pack::gpu::prepare_signals(gpu);
+    pack::gpu::prepare_partitions(gpu);
   }
 
-  std::uint64_t ready_offset(std::size_t place) const { return (2 + place) * stride; }
-  std::uint64_t done_offset(std::size_t place) const { return (2 + sides_.size() + place) * stride; }
+  static std::uint64_t slot_offset(std::size_t place) { return (2 + place) * stride; }
+  std::uintptr_t slot(std::size_t place) const {
+    return static_cast<std::uintptr_t>(block_->address) + slot_offset(place);
+  }
 
   /// Where the data of a send are, which are packed first if others cannot read them in place.
   std::optional<GpuSource> source_of(const device::Driver& driver, const PersistentMessage& message) {
@@ -297,32 +344,50 @@ class Match {
     side.opening_out.mps = mps_;
     side.opening_out.nonce = nonce_;
     side.opening_out.block = block_->exported;
-    side.opening_out.ready = ready_offset(place);
-    side.opening_out.done = done_offset(place);
+    side.opening_out.ready = slot_offset(place);
+    side.opening_out.done = slot_offset(sides_.size() + place);
+    side.opening_out.arrived = slot_offset(side.arrived);
+    side.opening_out.open = slot_offset(side.open);
     side.opening_out.board = side.peer.own_board.begin;
     side.opening_out.board_serial = side.peer.own_board.serial;
     for (const auto& send : side.sends) {
-      SendTold told{send.what.comm, send.what.tag, send.what.on_device, {}};
-      if (told.possible && !send.what.nothing) {
+      SendTold told{send.what.comm, send.what.tag, send.what.on_device, send.what.partitions, size_of(send.what), {}};
+      if (told.partitions >= 0) {
+        told.possible = told.possible && (send.what.nothing || nest_of(*send.what.buffer.device()));
+      } else if (told.possible && !send.what.nothing) {
         const auto source = source_of(driver, send.what);
         told.possible = source.has_value();
         if (source) told.source = *source;
       }
       side.sends_out.push_back(told);
     }
+    for (const auto& receive : side.receives) side.receives_out.push_back(told_of(driver, receive.what));
+  }
+
+  static std::int64_t size_of(const PersistentMessage& message) { return message.buffer ? message.buffer.size() : 0; }
+
+  /// The sender writes partitions into the receiver's buffer.
+  static ReceiveTold told_of(const device::Driver& driver, const PersistentMessage& receive) {
+    ReceiveTold told{receive.comm, receive.tag, receive.on_device, receive.partitions, size_of(receive), {}};
+    if (told.partitions < 0 || !told.possible || receive.nothing) return told;
+    const auto& data = *receive.buffer.device();
+    const auto exported = device::export_of(driver, data.place, process->rank);
+    const auto target = exported && in_one_piece(data) ? transport::gpu::describe(data, *exported) : std::nullopt;
+    told.possible = target.has_value();
+    if (target) told.target = *target;
+    return told;
   }
 
   int agree() {
     for (auto& [rank, side] : sides_) {
       if (!prepared_) side.opening_out.usable = 0;
       side.sends_out.resize(side.sends.size());
+      side.receives_out.resize(side.receives.size());
       side.opening_out.sends = side.sends.size();
       side.opening_out.receives = side.receives.size();
       append(side.out, side.opening_out);
       for (const auto& told : side.sends_out) append(side.out, told);
-      for (const auto& receive : side.receives)
-        append(side.out, ReceiveTold{receive.what.comm, receive.what.tag, receive.what.on_device,
-                                     receive.what.buffer ? receive.what.buffer.size() : 0});
+      for (const auto& told : side.receives_out) append(side.out, told);
       side.out_size = side.out.size();
     }
     int code = exchange_bytes(
@@ -382,43 +447,65 @@ class Match {
     const transport::gpu::Remote there(driver, transport::gpu::describe(side.opening.block, sizeof nonce));
     there.pack(&nonce, device::Place(), process->settings.device_piece, 0, sizeof nonce);
     if (nonce != side.opening.nonce) return void(side.objection = "has memory that this rank's GPU cannot read");
-    match_sends(side);
+    match_sends(driver, side);
     if (side.objection.empty()) match_receives(driver, side);
     shares_ |= shared && side.objection.empty();
   }
 
-  static bool belong(const PersistentMessage& own, const Lineage& comm, std::int64_t tag) {
-    return own.comm == comm && own.comm != Lineage{} && own.tag == tag;
+  template <class Told>
+  static bool belong(const PersistentMessage& own, const Told& told) {
+    return own.comm == told.comm && own.comm != Lineage{} && own.tag == told.tag &&
+           (own.partitions >= 0) == (told.partitions >= 0);
   }
+  static constexpr const char* not_possible =
+      "a message that is not in device memory on both sides, or whose "
+      "partitions are no nests of loops over blocks";
   /// The peer's receives, which are matched in the order of their requests.
-  void match_sends(MatchSide& side) const {
+  static void match_sends(const device::Driver& driver, MatchSide& side) {
     std::vector<bool> taken(side.told_receives.size());
-    for (const auto& send : side.sends) {
-      const auto size = send.what.buffer ? send.what.buffer.size() : 0;
+    std::int64_t flag = 0;
+    for (std::size_t s = 0; s < side.sends.size(); ++s) {
+      const auto& send = side.sends[s];
+      const auto size = size_of(send.what);
       std::size_t i = 0;
-      while (i < taken.size() &&
-             (taken[i] || !belong(send.what, side.told_receives[i].comm, side.told_receives[i].tag)))
-        ++i;
+      while (i < taken.size() && (taken[i] || !belong(send.what, side.told_receives[i]))) ++i;
       if (i == taken.size()) return void(side.objection = "receives none of the messages with a tag");
       taken[i] = true;
-      if (!send.what.on_device || !side.told_receives[i].possible)
-        return void(side.objection = "gets a message that is not in device memory on both sides");
-      if (side.told_receives[i].capacity < size) return void(side.objection = "has too small a buffer");
+      const auto& told = side.told_receives[i];
+      if (!side.sends_out[s].possible || !told.possible)
+        return void(side.objection = fmt::format("gets {}", not_possible));
+      if (told.capacity < size) return void(side.objection = "has too small a buffer");
+      if (send.what.partitions < 0) continue;
+      Nest to{told.target, 0};
+      if (size > 0) {
+        const transport::gpu::Remote remote(driver, told.target);
+        to.first = remote.described().place.address;
+        side.mappings.push_back(remote.mapping());
+      }
+      side.partitions_out.push_back({&send, flag, told.partitions, size, to});
+      flag += send.what.partitions;
     }
   }
-  void match_receives(const device::Driver& driver, MatchSide& side) const {
+  static void match_receives(const device::Driver& driver, MatchSide& side) {
     std::vector<bool> taken(side.told_sends.size());
+    std::vector<std::int64_t> flags;
+    std::int64_t flag = 0;
+    for (const auto& told : side.told_sends)
+      flags.push_back(std::exchange(flag, flag + std::max<std::int64_t>(told.partitions, 0)));
+    if (flag != static_cast<std::int64_t>(side.incoming)) return void(side.objection = "has other partitions");
     for (const auto& receive : side.receives) {
       std::size_t i = 0;
-      while (i < taken.size() && (taken[i] || !belong(receive.what, side.told_sends[i].comm, side.told_sends[i].tag)))
-        ++i;
+      while (i < taken.size() && (taken[i] || !belong(receive.what, side.told_sends[i]))) ++i;
       if (i == taken.size()) return void(side.objection = "sends none of the messages with a tag");
       taken[i] = true;
       const auto& told = side.told_sends[i];
       if (!receive.what.on_device || !told.possible)
-        return void(side.objection = "sends a message that is not in device memory on both sides");
-      if ((receive.what.buffer ? receive.what.buffer.size() : 0) < told.source.size)
-        return void(side.objection = "sends more than there is room for");
+        return void(side.objection = fmt::format("sends {}", not_possible));
+      if (size_of(receive.what) < told.size) return void(side.objection = "sends more than there is room for");
+      if (told.partitions >= 0) {
+        side.partitions_in.push_back({&receive, flags[i], told.partitions, told.size, {}});
+        continue;
+      }
       if (told.source.size == 0) continue;
       const transport::gpu::Remote remote(driver, told.source);
       side.sources.emplace_back(remote.described(), &receive);
@@ -453,7 +540,7 @@ class Match {
       peers_.push_back(&side);
     }
     if (!prepared_ || !settle_own()) leave_to_mpi(own_);
-    if (!prepared_ || (peers_.empty() && own_moves_.empty())) return;
+    if (!prepared_ || (peers_.empty() && own_moves_.empty() && own_.partitions_out.empty())) return;
     // The peers count on this rank from here on, so a failure ends the exchange for them as well.
     const int code = guarded([&] { make(); });
     if (code == MPI_SUCCESS) return;
@@ -462,11 +549,19 @@ class Match {
     failed_ = code;
   }
 
+  std::int64_t own_flag(std::size_t send) const {
+    std::int64_t flag = 0;
+    for (std::size_t i = 0; i < send; ++i) flag += std::max<std::int64_t>(own_.sends[i].what.partitions, 0);
+    return flag;
+  }
+
   /// Messages of this rank to itself. Returns false if they are for the MPI.
   bool settle_own() {
     if (own_.sends.empty() && own_.receives.empty()) return true;
     const auto no = [&](const char* why) {
       own_moves_.clear();
+      own_.partitions_out.clear();
+      own_.partitions_in.clear();
       if (reason_.empty()) reason_ = fmt::format("a message of the rank to itself {}", why);
       return false;
     };
@@ -474,14 +569,22 @@ class Match {
     std::vector<bool> taken(own_.sends.size());
     for (const auto& receive : own_.receives) {
       std::size_t i = 0;
-      while (i < taken.size() && (taken[i] || !belong(receive.what, own_.sends[i].what.comm, own_.sends[i].what.tag)))
-        ++i;
+      while (i < taken.size() && (taken[i] || !belong(receive.what, own_.sends[i].what))) ++i;
       if (i == taken.size()) return no("is not sent in this exchange");
       taken[i] = true;
       const auto& send = own_.sends[i].what;
       if (!send.on_device || !receive.what.on_device) return no("is not in device memory");
+      if (size_of(receive.what) < size_of(send)) return no("has too small a buffer");
+      if (send.partitions >= 0) {
+        const auto to = send.nothing ? Nest{} : nest_of(*receive.what.buffer.device());
+        if (!to || (!send.nothing && !nest_of(*send.buffer.device())))
+          return no("has partitions that are no nests of loops over blocks");
+        const auto flag = own_flag(i);
+        own_.partitions_out.push_back({&own_.sends[i], flag, receive.what.partitions, size_of(send), *to});
+        own_.partitions_in.push_back({&receive, flag, send.partitions, size_of(send), {}});
+        continue;
+      }
       if (send.nothing) continue;
-      if (!receive.what.buffer || receive.what.buffer.size() < send.buffer.size()) return no("has too small a buffer");
       own_moves_.push_back({*send.buffer.device(), *receive.what.buffer.device(), send.buffer.size()});
     }
     return true;
@@ -537,27 +640,44 @@ class Match {
     if (!e.peers.empty()) watch(e);
   }
 
-  /// All slots are waited for together. Those that no peer writes get the greatest epoch at once.
+  /// Slots for which nobody waits get a great epoch at once.
   void make_signals(const device::Driver& driver, device::Gpu& gpu) {
     auto& e = *made_;
     const auto base = static_cast<std::uintptr_t>(block_->address);
     const auto all = sides_.size();
-    e.first_slot = base + ready_offset(0);
-    e.slots = 2 * all;
+    e.first_slot = slot(0);
+    e.slots = slots_;
+    const auto retire = [&](std::size_t first, std::uint64_t count) { retire_slots(driver, gpu, slot(first), count); };
+    std::vector<std::uintptr_t> opens;
     std::size_t place = 0;
     for (auto& [rank, side] : sides_) {
       const bool direct = std::find(peers_.begin(), peers_.end(), &side) != peers_.end();
-      const bool to = direct && !side.sends.empty(), from = direct && !side.receives.empty();
-      if (to) e.ready_targets.push_back(static_cast<std::uintptr_t>(side.peer.block->begin()) + side.opening.ready);
-      if (from) e.done_targets.push_back(static_cast<std::uintptr_t>(side.peer.block->begin()) + side.opening.done);
+      const bool to = direct && side.partitions_out.size() < side.sends.size();
+      const bool from = direct && side.partitions_in.size() < side.receives.size();
+      const auto there = [&](std::uint64_t offset) {
+        return static_cast<std::uintptr_t>(side.peer.block->begin()) + offset;
+      };
+      if (to) e.ready_targets.push_back(there(side.opening.ready));
+      if (from) e.done_targets.push_back(there(side.opening.done));
+      if (direct && !side.partitions_in.empty()) opens.push_back(there(side.opening.open));
+      if (direct) add_partitions(side, there(side.opening.arrived));
       // A peer may have written the others already.
-      if (!from) upload_slot(driver, gpu, e.first_slot + place * stride);
-      if (!to) upload_slot(driver, gpu, e.first_slot + (all + place) * stride);
+      if (!from) retire(place, 1);
+      if (!to) retire(all + place, 1);
+      if (!direct) retire(side.arrived, side.incoming), retire(side.sent, side.outgoing);
+      e.messages = e.messages || to || from;
       ++place;
     }
+    e.messages = e.messages || !own_moves_.empty();
+    if (own_.partitions_out.empty())
+      retire(own_.arrived, own_.incoming), retire(own_.sent, own_.outgoing);
+    else
+      opens.push_back(slot(own_.open)), add_partitions(own_, slot(own_.arrived));
+    const auto ready = e.ready_targets.size();
+    e.ready_targets.insert(e.ready_targets.end(), opens.begin(), opens.end());
     std::vector<std::uint64_t> table(e.ready_targets.begin(), e.ready_targets.end());
     table.insert(table.end(), e.done_targets.begin(), e.done_targets.end());
-    const auto tables = base + done_offset(all);
+    const auto tables = slot(slots_);
     if (!table.empty())
       upload(driver, gpu, static_cast<CUdeviceptr>(tables), table.data(), table.size() * sizeof table[0]);
     auto* const epoch = reinterpret_cast<std::uint64_t*>(base + stride);
@@ -570,20 +690,69 @@ class Match {
       signal.advance = advance;
       return signal;
     };
-    const auto wait = [&](std::size_t first, bool any) {
+    const auto wait = [&](std::size_t first, std::size_t count) {
       pack::cuda::Signal signal;
       signal.epoch = epoch;
-      signal.wait = reinterpret_cast<const char*>(e.first_slot + first * stride);
-      signal.waits = any ? static_cast<std::uint32_t>(all) : 0;
+      signal.wait = reinterpret_cast<const char*>(slot(first));
+      signal.waits = static_cast<std::uint32_t>(count);
       return signal;
     };
     e.tell_ready = tell(e.ready_targets, 0, 1);
     e.tell_done = tell(e.done_targets, e.ready_targets.size(), 0);
-    e.wait_ready = wait(0, !e.done_targets.empty());
-    e.wait_done = wait(all, !e.ready_targets.empty());
+    e.wait_ready = wait(0, e.done_targets.empty() ? 0 : all);
+    e.wait_done = wait(all, ready > 0 || waited_slots_ > 2 * all ? waited_slots_ - all : 0);
+    if (!e.table.requests.empty()) make_table(driver, gpu, std::move(opens));
   }
-  static void upload_slot(const device::Driver& driver, device::Gpu& gpu, std::uintptr_t slot) {
-    upload(driver, gpu, static_cast<CUdeviceptr>(slot), &error_epoch, sizeof error_epoch);
+  static void retire_slots(const device::Driver& driver, device::Gpu& gpu, std::uintptr_t first, std::uint64_t count) {
+    if (count == 0) return;
+    std::vector<char> slots(count * stride);
+    for (std::uint64_t i = 0; i < count; ++i)
+      std::memcpy(slots.data() + i * stride, &unused_epoch, sizeof unused_epoch);
+    upload(driver, gpu, static_cast<CUdeviceptr>(first), slots.data(), slots.size());
+  }
+
+  /// `flags`: the first of this rank's flags in the peer's memory.
+  void add_partitions(const MatchSide& side, std::uintptr_t flags) {
+    auto& requests = made_->table.requests;
+    if (side.partitions_out.empty() && side.partitions_in.empty()) return;
+    requests.resize(count_);
+    const auto at = [](std::uintptr_t address) { return reinterpret_cast<char*>(address); };
+    for (const auto& out : side.partitions_out) {
+      const auto& what = out.message->what;
+      const auto from = what.nothing ? Nest{} : *nest_of(*what.buffer.device());
+      const auto first = static_cast<std::uint64_t>(out.flag) * stride;
+      auto& request = requests[out.message->request];
+      request = send_between(from, out.to, what.partitions, what.partitions ? out.size / what.partitions : 0);
+      request.others = static_cast<unsigned>(out.partitions);
+      request.open = at(slot(side.open));
+      request.arrived = at(flags + first);
+      request.sent = at(slot(side.sent) + first);
+    }
+    for (const auto& in : side.partitions_in) {
+      const auto& what = in.message->what;
+      auto& request = requests[in.message->request];
+      request.kind = dng_receive;
+      request.partitions = static_cast<unsigned>(what.partitions);
+      request.others = static_cast<unsigned>(in.partitions);
+      request.size = static_cast<dng_word>(what.partitions ? size_of(what) / what.partitions : 0);
+      request.other_size = static_cast<dng_word>(in.partitions ? in.size / in.partitions : 0);
+      request.arrived = at(slot(side.arrived) + static_cast<std::uint64_t>(in.flag) * stride);
+    }
+  }
+
+  /// After the signals.
+  void make_table(const device::Driver& driver, device::Gpu& gpu, std::vector<std::uintptr_t> opens) {
+    auto& e = *made_;
+    e.table.opens = std::move(opens);
+    e.table.header.epoch = reinterpret_cast<dng_word*>(e.wait_done.epoch);
+    e.table.header.wait = reinterpret_cast<char*>(slot(sides_.size()));
+    e.table.header.waits = e.wait_done.waits;
+    auto room = take_block(driver, static_cast<std::int64_t>(e.table.size()));
+    if (!room) throw device::Error(CUDA_ERROR_OUT_OF_MEMORY, "no device memory for the partitions of an exchange");
+    const auto bytes = e.table.bytes_at(static_cast<std::uintptr_t>(room->address));
+    upload(driver, gpu, room->address, bytes.data(), bytes.size());
+    e.table_on_device = reinterpret_cast<DNG_Device>(room->address);
+    e.room.push_back(std::move(room));
   }
 
   struct Copy {
@@ -603,6 +772,7 @@ class Match {
   CUcontext context_ = nullptr;
   std::shared_ptr<const device::Arena::Block> block_;
   std::uint64_t nonce_ = 0, identity_ = 0;
+  std::size_t slots_ = 0, waited_slots_ = 0;  // this rank's slots, and those for which exchanges wait
   bool mps_ = false, operations_ = false;
   bool shares_ = false;  // this rank's GPU with a peer, without MPS
   std::vector<Copy> copies_, own_moves_;

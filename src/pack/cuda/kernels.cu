@@ -3,6 +3,7 @@
 #include "pack/cuda/fused_move.hpp"
 #include "pack/cuda/kernel_list.hpp"
 #include "pack/cuda/move.hpp"
+#include "pack/cuda/partition.hpp"
 #include "pack/cuda/reduce.hpp"
 #include "pack/cuda/rows.hpp"
 #include "pack/cuda/signal.hpp"
@@ -132,4 +133,11 @@ KERNEL exchange_n8(const __grid_constant__ SmallExchange e) {
   __syncthreads();
   tell(e.after, epoch, threadIdx.x, block_threads, OnDevice());
   wait_for(e.after, epoch, threadIdx.x, block_threads, NoRest());
+}
+
+KERNEL pready(const __grid_constant__ PartitionCall c) {
+  dng_pready_block(c.exchange, static_cast<int>(c.request), static_cast<int>(c.partition));
+}
+KERNEL partition(const __grid_constant__ PartitionCall c) {
+  dng::move_partition(c.exchange->request[c.request], c.partition, item<u64>(), u64{gridDim.x} * block_threads);
 }

@@ -13,99 +13,12 @@
 #include <thread>
 #include <vector>
 
-#include "cuda_memory.hpp"
-#include "dunnage.h"
+#include "random_type.hpp"
+#include "triggered.hpp"
 
 namespace gpu_triggered_contract {
 
 using Clock = std::chrono::steady_clock;
-
-CUdeviceptr at(const void* address) { return reinterpret_cast<CUdeviceptr>(address); }
-
-/// A layout of ints: the offset of each int, in ints.
-struct Layout {
-  std::vector<int> offsets;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  int span = 0;
-};
-
-Layout layout_of(int kind, int n) {
-  Layout made;
-  std::vector<int> offsets;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  switch (kind) {
-    case 0:  // contiguous
-      for (int i = 0; i < n; ++i) offsets.push_back(i);
-      MPI_Type_contiguous(n, MPI_INT, &type);
-      break;
-    case 1:  // blocks of 4
-      for (int i = 0; i < n; ++i) offsets.push_back(i / 4 * 9 + i % 4);
-      MPI_Type_vector(n / 4, 4, 9, MPI_INT, &type);
-      break;
-    case 2: {  // an irregular list
-      std::mt19937 random(static_cast<unsigned>(n));
-      for (int i = 0, place = 3; i < n; ++i, place += 1 + static_cast<int>(random() % 3)) offsets.push_back(place);
-      MPI_Type_create_indexed_block(n, 1, offsets.data(), MPI_INT, &type);
-      break;
-    }
-    case 3: {  // columns: a transpose
-      const int rows = n / 8;
-      MPI_Datatype column, resized;
-      for (int i = 0; i < n; ++i) offsets.push_back(i % rows * 8 + i / rows);
-      MPI_Type_vector(rows, 1, 8, MPI_INT, &column);
-      MPI_Type_create_resized(column, 0, sizeof(int), &resized);
-      MPI_Type_contiguous(8, resized, &type);
-      MPI_Type_free(&column);
-      MPI_Type_free(&resized);
-      break;
-    }
-    default: {  // two vectors of different shapes
-      const int half = n / 2, apart = half * 3 + 5;
-      MPI_Datatype parts[2];
-      MPI_Type_vector(half, 1, 3, MPI_INT, &parts[0]);
-      MPI_Type_vector(half / 2, 2, 5, MPI_INT, &parts[1]);
-      for (int i = 0; i < half; ++i) offsets.push_back(i * 3);
-      for (int i = 0; i < half; ++i) offsets.push_back(apart + i / 2 * 5 + i % 2);
-      const int lengths[] = {1, 1};
-      const MPI_Aint places[] = {0, apart * static_cast<MPI_Aint>(sizeof(int))};
-      MPI_Type_create_struct(2, lengths, places, parts, &type);
-      for (auto& part : parts) MPI_Type_free(&part);
-    }
-  }
-  MPI_Type_commit(&type);
-  made.span = *std::max_element(offsets.begin(), offsets.end()) + 1;
-  made.offsets = std::move(offsets);
-  made.type = type;
-  return made;
-}
-
-struct Stream {
-  Stream() {
-    devices();
-    cuda(cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-    check_ok(DNG_Queue_create(handle, &queue), "DNG_Queue_create");
-  }
-  ~Stream() {
-    check_ok(DNG_Queue_free(&queue), "DNG_Queue_free");
-    check(queue == DNG_QUEUE_NULL, "DNG_Queue_free clears the handle");
-    cuda(cuStreamDestroy(handle), "cuStreamDestroy");
-  }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  void synchronize() { cuda(cuStreamSynchronize(handle), "cuStreamSynchronize"); }
-  CUstream handle{};
-  DNG_Queue queue = DNG_QUEUE_NULL;
-};
-
-/// Page-locked host memory for all rounds of an exchange.
-struct Pinned {
-  explicit Pinned(std::size_t bytes) { cuda(cuMemAllocHost(&data, bytes), "cuMemAllocHost"); }
-  ~Pinned() { cuMemFreeHost(data); }
-  Pinned(const Pinned&) = delete;
-  Pinned& operator=(const Pinned&) = delete;
-  int* ints() const { return static_cast<int*>(data); }
-  void* data = nullptr;
-};
 
 int expected_way = -1;  // -1: any
 bool direct() { return expected_way == DNG_WAY_KERNELS || expected_way == DNG_WAY_MEMORY_OPERATIONS; }
@@ -395,6 +308,67 @@ void wrong_use() {
   check_ok(DNG_Exchange_free(&none), "free");
 }
 
+unsigned char byte_of(unsigned seed, int rank, std::size_t i) {
+  return static_cast<unsigned char>(seed * 7 + static_cast<unsigned>(rank) * 31 +
+                                    static_cast<unsigned>(i * 13 + i / 251));
+}
+
+/// Round a ring, on a communicator whose ranks are the other way round. Either side has the random
+/// type, or plain bytes.
+void random_type(unsigned seed, MPI_Comm comm) {
+  RandomType random(seed, false, true);
+  const int count = random.pick(1, 3), typed = random.pick(1, 3), me = contract().ranks - 1 - contract().rank;
+  MPI_Datatype type = random.make(random.pick(1, 4));
+  MPI_Type_commit(&type);
+  const auto map = typemap(type, count);
+  const auto bounds = bounds_of(map);
+  const auto room = static_cast<std::size_t>(bounds.end - bounds.begin),
+             packed = static_cast<std::size_t>(size_of(map));
+  const int left = (me + contract().ranks - 1) % contract().ranks, right = (me + 1) % contract().ranks;
+  if (!overlaps(map)) {
+    CudaMemory out(Kind::device, std::max(room, packed)), in(Kind::device, std::max(room, packed));
+    Bytes mine(out.size()), theirs(out.size()), blank(in.size(), 0xA5);
+    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = byte_of(seed, me, i), theirs[i] = byte_of(seed, left, i);
+    out.write(mine.data());
+    in.write(blank.data());
+    const auto begin = [&](const CudaMemory& memory, bool is_typed) {
+      return memory.data() - (is_typed ? bounds.begin : 0);
+    };
+    const auto init = [&](auto call, const CudaMemory& memory, bool is_typed, int peer, MPI_Request* request) {
+      check_ok(call(begin(memory, is_typed), is_typed ? count : static_cast<int>(packed), is_typed ? type : MPI_PACKED,
+                    peer, 3, comm, request),
+               "init");
+    };
+    MPI_Request requests[2];
+    init(MPI_Recv_init, in, typed & 1, left, &requests[0]);
+    init(MPI_Send_init, out, typed & 2, right, &requests[1]);
+    Stream stream;
+    DNG_Exchange exchange = DNG_EXCHANGE_NULL;
+    check_ok(DNG_Match(2, requests, &exchange), "DNG_Match");
+    check_way(exchange, true);
+    check_ok(DNG_Start_enqueue(exchange, stream.queue), "start");
+    check_ok(DNG_Wait_enqueue(exchange, stream.queue), "wait");
+    stream.synchronize();
+    auto bytes = Bytes(theirs.begin(), theirs.begin() + static_cast<std::ptrdiff_t>(packed));
+    if (typed & 2) bytes = oracle_pack(map, theirs.data() - bounds.begin);
+    if (typed & 1)
+      oracle_unpack(map, bytes, blank.data() - bounds.begin);
+    else
+      std::copy(bytes.begin(), bytes.end(), blank.begin());
+    check(in.read() == blank, "the bytes of a random type", std::to_string(seed));
+    check_ok(DNG_Exchange_free(&exchange), "free");
+  }
+  MPI_Type_free(&type);
+}
+void random_types(unsigned first, unsigned cases) {
+  if (!direct()) return;  // an MPI may get some types wrong
+  contract().section("random types");
+  MPI_Comm reversed = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -contract().rank, &reversed);
+  for (unsigned i = 0; i < cases; ++i) random_type(first + i, reversed);
+  MPI_Comm_free(&reversed);
+}
+
 /// The last rank ends. The others' streams go on, and the next call tells.
 int somebody_dies() {
   Ring ring;
@@ -451,6 +425,7 @@ CONTRACT_PROGRAM(gpu_triggered) {
   random_exchanges(first + 100, Kind::pool, Kind::device);
   random_exchanges(first + 101, Kind::device, Kind::pool);
   random_exchanges(first + 102, Kind::host, Kind::device);
+  random_types(first + 200, 30);
   many_small_ones(2000);
   two_at_once();
   host_asleep();

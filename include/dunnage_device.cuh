@@ -1,0 +1,327 @@
+// Triggered communication by kernels: a running kernel starts an exchange, marks partitions as
+// ready, sees partitions arrive, and waits. docs/reference/api.md describes every call.
+//
+// The calling threads of a sender copy a partition straight into the receiver's buffer, from layout
+// to layout, and then raise a flag in the receiver's memory. No processor of the host takes part.
+//
+// CUDA's compiler needs no other header. Another compiler must have been given what this file takes
+// from CUDA (sim/device_code.hpp does so), and sees the data structures only without that.
+#ifndef DUNNAGE_DEVICE_CUH
+#define DUNNAGE_DEVICE_CUH
+
+// What follows is made by DNG_Exchange_device(), and read by the functions below. It is not for
+// programs. Programs are compiled with it, so it never changes: another form gets another name.
+// Pointers point to memory that kernels reach. Slots are words that one rank writes and another
+// reads, 128 bytes apart. A slot has the number of the latest exchange for which it was raised.
+
+typedef unsigned long long dng_word;
+
+enum {
+  dng_slot_stride = 128,
+  dng_most_levels = 16,
+  dng_nothing = 0,  // a request to MPI_PROC_NULL
+  dng_send = 1,
+  dng_receive = 2
+};
+
+// A value from here on says that the exchange is broken.
+static const dng_word dng_broken = (dng_word)1 << 62;
+
+// Where the data of a message are: blocks in a nest of loops.
+struct dng_layout {
+  char* first;     // the first byte of the message
+  dng_word block;  // the words of a block
+  int levels;
+  int unused;
+  dng_word count[dng_most_levels];    // of each loop, the innermost first
+  long long stride[dng_most_levels];  // in bytes
+};
+
+struct dng_request {
+  int kind;
+  unsigned word;               // bytes that are moved together
+  unsigned partitions;         // of this rank
+  unsigned others;             // partitions of the other rank
+  dng_word size;               // words of a partition of this rank, if it sends, else bytes
+  dng_word other_size;         // bytes of a partition of the sender, if this rank receives
+  char* open;                  // if this rank sends: the receiver's word that its buffer may be written
+  char* arrived;               // the flags of the sender's partitions, in the receiver's memory
+  char* sent;                  // if this rank sends: its own flags of partitions that were sent
+  struct dng_layout from, to;  // if this rank sends
+};
+
+// How long a kernel waits while nothing looks after it.
+struct dng_patience {
+  const dng_word* beat;  // a word that changes as long as the host looks after the exchange; or null
+  dng_word* gave_up;     // becomes 1 if a kernel has given up
+  dng_word limit;        // nanoseconds without a change
+};
+
+struct DNG_Device_s {
+  dng_word* epoch;  // the number of the latest exchange that was started
+  const struct dng_request* request;
+  char* const* open;  // the slots of senders, which are told that this rank's buffers may be written
+  char* wait;         // the first slot to wait for
+  unsigned requests, opens, waits, unused;
+  struct dng_patience patience;
+};
+
+typedef const struct DNG_Device_s* DNG_Device;
+
+#if defined __CUDACC__ || defined DNG_HOST
+
+#ifdef __CUDACC__
+#define DNG_DEVICE_CODE __device__ inline
+#define DNG_DEVICE_SHARED_CODE __device__ __noinline__ inline
+#else
+#define DNG_DEVICE_CODE inline
+#define DNG_DEVICE_SHARED_CODE inline
+#endif
+
+namespace dng {
+
+#ifdef __CUDACC__
+template <class T>
+__device__ inline T* at(T* pointer) {
+  return pointer;
+}
+__device__ inline void rest() {}
+__device__ inline dng_word now() {
+  dng_word time;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+  return time;
+}
+__device__ inline dng_word load_acquire(const char* slot) {
+  dng_word value;
+  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(slot) : "memory");
+  return value;
+}
+// The fence orders what other threads have written, which a barrier has made known to this thread.
+__device__ inline void store_release(char* slot, dng_word value) {
+  asm volatile("fence.acq_rel.sys; st.release.sys.global.u64 [%0], %1;" : : "l"(slot), "l"(value) : "memory");
+}
+__device__ inline dng_word load_relaxed(const dng_word* word) { return *(const volatile dng_word*)word; }
+#else
+using dng_host::at;
+using dng_host::now;
+using dng_host::rest;
+inline dng_word load_acquire(const char* slot) { return __atomic_load_n((const dng_word*)at(slot), __ATOMIC_ACQUIRE); }
+inline void store_release(char* slot, dng_word value) {
+  __atomic_store_n((dng_word*)at(slot), value, __ATOMIC_RELEASE);
+}
+inline dng_word load_relaxed(const dng_word* word) { return __atomic_load_n(at(word), __ATOMIC_RELAXED); }
+#endif
+
+// Which threads make a call together. any() is a barrier too.
+struct Thread {
+  static DNG_DEVICE_CODE unsigned rank() { return 0; }
+  static DNG_DEVICE_CODE unsigned size() { return 1; }
+  static DNG_DEVICE_CODE void sync() {}
+  static DNG_DEVICE_CODE int any(int value) { return value; }
+};
+DNG_DEVICE_CODE unsigned rank_in_block() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
+struct Warp {
+  static DNG_DEVICE_CODE unsigned rank() { return rank_in_block() % 32; }
+  static DNG_DEVICE_CODE unsigned size() { return 32; }
+  static DNG_DEVICE_CODE void sync() { __syncwarp(); }
+  static DNG_DEVICE_CODE int any(int value) {
+    __syncwarp();
+    return __any_sync(0xffffffffu, value);
+  }
+};
+struct Block {
+  static DNG_DEVICE_CODE unsigned rank() { return rank_in_block(); }
+  static DNG_DEVICE_CODE unsigned size() { return blockDim.x * blockDim.y * blockDim.z; }
+  static DNG_DEVICE_CODE void sync() { __syncthreads(); }
+  static DNG_DEVICE_CODE int any(int value) { return __syncthreads_or(value); }
+};
+
+DNG_DEVICE_CODE bool reached(dng_word value, dng_word epoch) { return (long long)(value - epoch) >= 0; }
+
+// Returns 0, or 1 if the exchange is broken.
+DNG_DEVICE_CODE int wait_for(char* slot, dng_word epoch, const dng_patience& patience) {
+  dng_word since = 0, beat = 0, value;
+  for (unsigned looks = 0; !reached(value = load_acquire(slot), epoch); ++looks) {
+    rest();
+    if (!patience.beat || looks % 4096 != 0) continue;
+    const dng_word latest = load_relaxed(patience.beat), time = now();
+    if (since == 0 || latest != beat) {
+      since = time;
+      beat = latest;
+    } else if (time - since > patience.limit) {
+      store_release((char*)patience.gave_up, 1);
+      store_release(slot, dng_broken);  // later waits end at once
+    }
+  }
+  return value >= dng_broken;
+}
+
+struct alignas(16) Wide {
+  dng_word part[2];
+};
+
+// The offset of word i of a message.
+template <class Index>
+DNG_DEVICE_CODE long long locate(const dng_layout& layout, Index i, unsigned word) {
+  if (layout.levels == 0) return (long long)i * word;
+  const Index block = (Index)layout.block;
+  Index rest = i / block;
+  long long offset = (long long)(i - rest * block) * word;
+  for (int level = 0; level < layout.levels; ++level) {
+    const Index count = (Index)layout.count[level], next = rest / count;
+    offset += (long long)(rest - next * count) * layout.stride[level];
+    rest = next;
+  }
+  return offset;
+}
+
+// The part of one of `size` threads in moving words [begin, end). Several loads are under way at
+// once, because each takes most of a microsecond.
+template <class Word, int together, class From, class To>
+DNG_DEVICE_CODE void move_words(dng_word begin, dng_word end, dng_word size, From from, To to) {
+  for (dng_word i = begin; i < end; i += together * size) {
+    Word words[together] = {};
+    for (int k = 0; k < together; ++k)
+      if (i + k * size < end) words[k] = *(const Word*)from(i + k * size);
+    for (int k = 0; k < together; ++k)
+      if (i + k * size < end) *(Word*)to(i + k * size) = words[k];
+  }
+}
+
+template <class Word>
+struct InPlace {
+  char* first;
+  DNG_DEVICE_CODE char* operator()(dng_word i) const { return first + i * sizeof(Word); }
+};
+template <class Word, class Index>
+struct InNest {
+  const dng_layout& layout;
+  char* first;
+  DNG_DEVICE_CODE char* operator()(dng_word i) const {
+    return first + locate(layout, (Index)i, (unsigned)sizeof(Word));
+  }
+};
+
+template <class Word>
+DNG_DEVICE_CODE void move_words(const dng_request& r, dng_word begin, dng_word end, dng_word size) {
+  char *const from = at(r.from.first), *const to = at(r.to.first);
+  if (r.from.levels == 0 && r.to.levels == 0)
+    move_words<Word, 8>(begin, end, size, InPlace<Word>{from}, InPlace<Word>{to});
+  else if (r.size * r.partitions < (dng_word)1 << 31)
+    move_words<Word, 4>(begin, end, size, InNest<Word, unsigned>{r.from, from}, InNest<Word, unsigned>{r.to, to});
+  else
+    move_words<Word, 1>(begin, end, size, InNest<Word, dng_word>{r.from, from}, InNest<Word, dng_word>{r.to, to});
+}
+DNG_DEVICE_SHARED_CODE void move_partition(const dng_request& r, unsigned partition, dng_word rank, dng_word size) {
+  const dng_word begin = partition * r.size, end = begin + r.size;
+  switch (r.word) {
+    case 1: return move_words<unsigned char>(r, begin + rank, end, size);
+    case 2: return move_words<unsigned short>(r, begin + rank, end, size);
+    case 4: return move_words<unsigned>(r, begin + rank, end, size);
+    case 8: return move_words<dng_word>(r, begin + rank, end, size);
+    default: return move_words<Wide>(r, begin + rank, end, size);
+  }
+}
+
+template <class Scope>
+DNG_DEVICE_CODE void start(DNG_Device device) {
+  if (!device) return;
+  const DNG_Device_s& d = *at(device);
+  const dng_word epoch = load_relaxed(d.epoch) + 1;
+  Scope::sync();  // all have read it
+  if (Scope::rank() == 0) *at(d.epoch) = epoch;
+  for (unsigned i = Scope::rank(); i < d.opens; i += Scope::size()) store_release(at(d.open)[i], epoch);
+  Scope::sync();
+}
+
+template <class Scope>
+DNG_DEVICE_CODE int pready(DNG_Device device, int request, int partition) {
+  if (!device) return 0;
+  const DNG_Device_s& d = *at(device);
+  const dng_request& r = at(d.request)[request];
+  if (r.kind != dng_send) return 0;
+  const dng_word epoch = load_relaxed(d.epoch);
+  const int broken = Scope::any(Scope::rank() == 0 ? wait_for(r.open, epoch, d.patience) : 0);
+  if (broken) return 1;
+  move_partition(r, (unsigned)partition, Scope::rank(), Scope::size());
+  Scope::sync();
+  if (Scope::rank() == 0) {
+    store_release(r.arrived + (dng_word)partition * dng_slot_stride, epoch);
+    store_release(r.sent + (dng_word)partition * dng_slot_stride, epoch);
+  }
+  return 0;
+}
+
+// The partitions of the sender that have bytes of one of the receiver's, which may be cut
+// otherwise.
+DNG_DEVICE_CODE unsigned sender_of(const dng_request& r, dng_word byte) {
+  const dng_word partition = r.other_size ? byte / r.other_size : r.others;
+  return partition < r.others ? (unsigned)partition : r.others - 1;
+}
+
+template <class Scope>
+DNG_DEVICE_CODE int parrived(DNG_Device device, int request, int partition) {
+  if (!device) return 1;
+  const DNG_Device_s& d = *at(device);
+  const dng_request& r = at(d.request)[request];
+  int missing = 0;
+  if (r.kind == dng_receive && r.others > 0) {
+    const dng_word epoch = load_relaxed(d.epoch), begin = (dng_word)partition * r.size;
+    const unsigned last = sender_of(r, r.size ? begin + r.size - 1 : begin);
+    for (unsigned i = sender_of(r, begin) + Scope::rank(); i <= last; i += Scope::size())
+      missing |= !reached(load_acquire(r.arrived + (dng_word)i * dng_slot_stride), epoch);
+  }
+  return !Scope::any(missing);
+}
+
+template <class Scope>
+DNG_DEVICE_CODE int wait(DNG_Device device) {
+  if (!device) return 0;
+  const DNG_Device_s& d = *at(device);
+  const dng_word epoch = load_relaxed(d.epoch);
+  int broken = 0;
+  for (unsigned i = Scope::rank(); i < d.waits; i += Scope::size())
+    broken |= wait_for(d.wait + (dng_word)i * dng_slot_stride, epoch, d.patience);
+  return Scope::any(broken);
+}
+
+}  // namespace dng
+
+// Starts the exchange. One thread, one warp, or one block calls it.
+DNG_DEVICE_CODE void dng_start(DNG_Device exchange) { dng::start<dng::Thread>(exchange); }
+DNG_DEVICE_CODE void dng_start_warp(DNG_Device exchange) { dng::start<dng::Warp>(exchange); }
+DNG_DEVICE_CODE void dng_start_block(DNG_Device exchange) { dng::start<dng::Block>(exchange); }
+
+// Sends a partition of a request, and returns when it is there. `request` is the request's place in
+// the array that DNG_Match was given. Returns 0, or 1 if the exchange is broken.
+DNG_DEVICE_CODE int dng_pready(DNG_Device exchange, int request, int partition) {
+  return dng::pready<dng::Thread>(exchange, request, partition);
+}
+DNG_DEVICE_CODE int dng_pready_warp(DNG_Device exchange, int request, int partition) {
+  return dng::pready<dng::Warp>(exchange, request, partition);
+}
+DNG_DEVICE_CODE int dng_pready_block(DNG_Device exchange, int request, int partition) {
+  return dng::pready<dng::Block>(exchange, request, partition);
+}
+
+// Whether a partition of a request has arrived, for the calling threads. 1 if the exchange is
+// broken too.
+DNG_DEVICE_CODE int dng_parrived(DNG_Device exchange, int request, int partition) {
+  return dng::parrived<dng::Thread>(exchange, request, partition);
+}
+DNG_DEVICE_CODE int dng_parrived_warp(DNG_Device exchange, int request, int partition) {
+  return dng::parrived<dng::Warp>(exchange, request, partition);
+}
+DNG_DEVICE_CODE int dng_parrived_block(DNG_Device exchange, int request, int partition) {
+  return dng::parrived<dng::Block>(exchange, request, partition);
+}
+
+// Waits until all partitions of all requests were sent and have arrived. Returns 0, or 1 if the
+// exchange is broken.
+DNG_DEVICE_CODE int dng_wait(DNG_Device exchange) { return dng::wait<dng::Thread>(exchange); }
+DNG_DEVICE_CODE int dng_wait_warp(DNG_Device exchange) { return dng::wait<dng::Warp>(exchange); }
+DNG_DEVICE_CODE int dng_wait_block(DNG_Device exchange) { return dng::wait<dng::Block>(exchange); }
+
+#endif
+
+#endif

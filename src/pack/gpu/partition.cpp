@@ -1,0 +1,49 @@
+#include "pack/gpu/partition.hpp"
+
+#include <algorithm>
+
+#include "pack/cuda/kernel_id.hpp"
+#include "pack/cuda/launch.hpp"
+
+namespace dunnage::pack::gpu {
+namespace {
+
+using pack::cuda::KernelId;
+
+// KernelId::code() gives no such numbers: a plain copy has no kernel.
+constexpr std::uint32_t pready_code = 1u << 12 | 2u << 4, partition_code = 1u << 12 | 3u << 4;
+static_assert(partition_code < KernelId::codes && KernelId::codes <= device::Gpu::most_kernels);
+
+CUfunction pready_kernel(device::Gpu& gpu) {
+  return gpu.kernel(pready_code, [] { return std::string("pready"); });
+}
+CUfunction partition_kernel(device::Gpu& gpu) {
+  return gpu.kernel(partition_code, [] { return std::string("partition"); });
+}
+
+void launch(device::Gpu& gpu, CUfunction kernel, std::int64_t blocks, CUstream stream, pack::cuda::PartitionCall call) {
+  void* parameters[] = {&call};
+  device::check(gpu.driver(),
+                gpu.driver().cuLaunchKernel(kernel, static_cast<unsigned>(blocks), 1, 1, pack::cuda::block_threads, 1,
+                                            1, 0, stream, parameters, nullptr),
+                "cuLaunchKernel");
+}
+
+}  // namespace
+
+void prepare_partitions(device::Gpu& gpu) {
+  gpu.load(pready_kernel(gpu));
+  gpu.load(partition_kernel(gpu));
+}
+
+void put_pready(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call) {
+  launch(gpu, pready_kernel(gpu), 1, stream, call);
+}
+
+void put_partition(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call, std::int64_t bytes) {
+  constexpr std::int64_t of_a_block = 32 << 10, most_blocks = 264;  // two for each of an H200's processors
+  const auto blocks = std::clamp<std::int64_t>((bytes + of_a_block - 1) / of_a_block, 1, most_blocks);
+  launch(gpu, partition_kernel(gpu), blocks, stream, call);
+}
+
+}  // namespace dunnage::pack::gpu
