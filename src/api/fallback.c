@@ -78,6 +78,27 @@ EXPORTED int dunnage_api_match(int count, MPI_Request* requests, struct exchange
   return MPI_SUCCESS;
 }
 
+/* Handles of Fortran. The standard ABI knows no Fortran, and has its own functions for integers. */
+#ifdef MPI_ABI
+static MPI_Request of_integer(int request) { return MPI_Request_fromint(request); }
+static int to_integer(MPI_Request request) { return MPI_Request_toint(request); }
+#else
+static MPI_Request of_integer(int request) { return MPI_Request_f2c(request); }
+static int to_integer(MPI_Request request) { return MPI_Request_c2f(request); }
+#endif
+
+EXPORTED int dunnage_api_match_f(int count, int* requests, void** exchange, int (*match)(int, void*, void**)) {
+  if (count < 0) return MPI_ERR_COUNT;
+  if (count > 0 && !requests) return MPI_ERR_ARG;
+  MPI_Request* handles = malloc((size_t)count * sizeof *handles + 1);
+  if (!handles) return MPI_ERR_NO_MEM;
+  for (int i = 0; i < count; ++i) handles[i] = of_integer(requests[i]);
+  const int code = match(count, handles, exchange);
+  for (int i = 0; i < count; ++i) requests[i] = to_integer(handles[i]);
+  free(handles);
+  return code;
+}
+
 EXPORTED int dunnage_api_exchange_free(struct exchange** exchange) {
   if (!exchange || !*exchange) return MPI_ERR_ARG;
   struct exchange* one = *exchange;

@@ -14,6 +14,7 @@
 enum { api_version = 1 };
 enum function {
   match,
+  match_f,
   exchange_free,
   queue_create,
   queue_free,
@@ -26,9 +27,9 @@ enum function {
   functions
 };
 static const char* const names[functions] = {
-    "dunnage_api_match", "dunnage_api_exchange_free", "dunnage_api_queue_create", "dunnage_api_queue_free",
-    "dunnage_api_start", "dunnage_api_wait",          "dunnage_api_pready",       "dunnage_api_device",
-    "dunnage_api_query", "dunnage_api_error",
+    "dunnage_api_match",      "dunnage_api_match_f", "dunnage_api_exchange_free", "dunnage_api_queue_create",
+    "dunnage_api_queue_free", "dunnage_api_start",   "dunnage_api_wait",          "dunnage_api_pready",
+    "dunnage_api_device",     "dunnage_api_query",   "dunnage_api_error",
 };
 static void* found[functions];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -68,6 +69,10 @@ static const int missing = (int)0xAAAAAAAAu;
 
 EXPORTED int DNG_Match(int count, void* requests, void** exchange) {
   CALL(match, (int, void*, void**), (count, requests, exchange));
+}
+/* For Fortran. The handles are converted here, and DNG_Match may be the preloaded library's. */
+EXPORTED int DNG_Match_f(int count, int* requests, void** exchange) {
+  CALL(match_f, (int, int*, void**, int (*)(int, void*, void**)), (count, requests, exchange, DNG_Match));
 }
 EXPORTED int DNG_Exchange_free(void** exchange) { CALL(exchange_free, (void**), (exchange)); }
 EXPORTED int DNG_Queue_create(void* stream, void** queue) { CALL(queue_create, (void*, void**), (stream, queue)); }

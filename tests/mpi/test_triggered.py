@@ -98,3 +98,12 @@ def test_the_example(launch, flavour):
     settings = simulated(flavour, DUNNAGE_PARTITIONED="on")
     done = launch(flavour, "stream_ring", 100, ranks=3, mode="dunnage", **settings)
     assert done.code == 0 and "100 steps, 0 wrong" in done.output, done
+
+
+@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
+@pytest.mark.parametrize("interface", ["mpif", "mpi_module", "f08"])
+def test_fortran(launch, flavour, interface):
+    """The module dunnage (include/dunnage.f90)."""
+    settings = simulated(flavour, DUNNAGE_PARTITIONED="on", DUNNAGE_SIM_DEVICES="2")
+    done = launch(flavour, f"f90_triggered_{interface}", "kernels", ranks=2, mode="dunnage", **settings)
+    assert done.code == 0 and "triggered: verified" in done.output, done

@@ -253,9 +253,9 @@ class Match {
   }
 
   /// The block: a word by which others see that they have mapped the right memory, the epoch, the
-  /// slots, and tables of the slots of others. The slots: `ready` of each peer, `done` of each peer,
-  /// a flag of each partition that comes, a flag of each partition that was sent, `open` of each
-  /// peer and of this rank.
+  /// slots, and tables of the slots of others. The slots: `ready` of each peer, `done` of each
+  /// peer, a flag of each partition that comes, a flag of each partition that was sent, `open` of
+  /// each peer and of this rank.
   void make_block(const device::Driver& driver, device::Gpu& gpu) {
     const auto peers = sides_.size();
     auto place = 2 * peers;

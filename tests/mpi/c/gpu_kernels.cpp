@@ -1,6 +1,6 @@
 // Kernels that start exchanges, send partitions and wait by themselves
-// (include/dunnage_device.cuh), and streams that send partitions. The program is right whichever way
-// an exchange takes, and without Dunnage.
+// (include/dunnage_device.cuh), and streams that send partitions. The program is right whichever
+// way an exchange takes, and without Dunnage.
 //
 // gpu_kernels WAY [dies]: WAY is the way that exchanges in device memory must take: kernels,
 // memory-operations, or mpi. With `dies`, the last rank ends in the middle.
