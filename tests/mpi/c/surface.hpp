@@ -98,6 +98,7 @@ inline const Defect defects[] = {
     {"MPICH Version: 4.0", "MPI_", "to falling blocks", "writes to and reads from wrong places of the window"},
     {"MPICH Version: 4.0", "MPI_Rget,", "", "completes the request before the data is there"},
     {"MPICH Version: 4.0", "MPI_Rget_c,", "", "completes the request before the data is there"},
+    {"MPICH Version: 4.0", "MPI_Get", "of long data", "ends the epoch before the last data is there"},
     {"Open MPI v4.1", "MPI_Get_accumulate, sum", "", "fetches the wrong bytes"},
     {"Open MPI v4.1", "MPI_Rget_accumulate, replace", "", "fetches the wrong bytes"},
     {"MPICH Version: 4.0", "MPI_Isendrecv", "strided", "frees datatypes that it did not make"},
