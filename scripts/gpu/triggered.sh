@@ -4,9 +4,10 @@
 # launcher and the folder of its programs (default: mpirun, openmpi).
 #
 # Half round trips of bench_triggered: one rank to itself, and two ranks, by kernels and by memory
-# operations. Ghost cells of bench_halo: the direct kernel, the host, a stream and a graph. On a
-# machine with one GPU two ranks share it; MPS is started if nvidia-cuda-mps-control is there.
-# MPS=no goes without, and then streams wait by memory operations.
+# operations. Kernels that send by themselves, if the MPI has partitioned communication (MPICH 5).
+# Ghost cells of bench_halo: the direct kernel, the host, a stream and a graph. On a machine with
+# one GPU two ranks share it; MPS is started if nvidia-cuda-mps-control is there. MPS=no goes
+# without, and then streams wait by memory operations.
 #
 # Writes triggered.jsonl, triggered.txt and machine.txt to $OUT (default: build/results).
 set -euo pipefail
@@ -50,6 +51,12 @@ for line in open(sys.argv[1]):
         r = json.loads(line)
     except ValueError:
         continue
+    if r.get("record") == "skipped":
+        print(f"{'':5} {r['trigger']:18}{r['way']}: not measured: {r['why']}")
+    if r.get("record") == "overlap":
+        what = f"{r['partitions']} partitions, {r['shape']}"
+        print(f"{r['ranks']:5} {r['trigger']:18}{what:44}transfer {r['transfer']:.0f}, computation {r['computation']:.0f},"
+              f" both {r['both']:.0f}: {r['hidden']:.0%} hidden, {'right' if r['verified'] else 'WRONG'}")
     if r.get("record") != "result":
         continue
     if "shape" in r:

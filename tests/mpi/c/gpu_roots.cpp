@@ -73,7 +73,7 @@ struct Call {
   }
 };
 
-Kind there(Kind kind) { return kind == Kind::other_device && devices().count < 2 ? Kind::device : kind; }
+Kind present(Kind kind) { return kind == Kind::other_device && devices().count < 2 ? Kind::device : kind; }
 
 int finish(MPI_Request& request, bool by_test) {
   if (!by_test) return MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -215,8 +215,8 @@ void everything_changes(unsigned seed, int rounds) {
       rank.late = chance(6) == 0 ? chance(3000) : 0;
       const auto kind = choice[chance(8)], root_kind = choice[chance(8)];
       if (!fresh || i != contract().rank) continue;
-      own = std::make_unique<Doubles>(there(kind), most_blocks * extent);
-      all = std::make_unique<Doubles>(there(root_kind), n * most_blocks * extent);
+      own = std::make_unique<Doubles>(present(kind), most_blocks * extent);
+      all = std::make_unique<Doubles>(present(root_kind), n * most_blocks * extent);
     }
     run(call, ranks, *own, *all, round, comm);
   }

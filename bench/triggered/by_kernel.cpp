@@ -1,0 +1,186 @@
+#include "by_kernel.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "dunnage.h"
+#include "plan.hpp"
+
+/// kernels.cu as nvcc compiled it.
+extern "C" const char bench_triggered_image[];
+
+namespace triggered {
+
+using namespace bench;
+
+#if MPI_VERSION >= 4
+
+namespace {
+
+/// Says why a way was not measured.
+void skip(const char* way, const char* why) {
+  if (rank == 0) std::printf("{\"record\":\"skipped\",\"way\":\"%s\",\"why\":\"%s\"}\n", way, why);
+}
+
+class Kernels {
+ public:
+  static const Kernels& all() {
+    static const Kernels kernels;
+    return kernels;
+  }
+  bool there() const { return trips_ && computes_; }
+  void trips(Trips plan) const { launch(trips_, 1, 1024, &plan); }
+  void compute(Overlap plan, unsigned blocks) const { launch(computes_, blocks, 256, &plan); }
+  /// Whether no kernel said that its exchange is broken.
+  bool sound() const {
+    int broken = 0;
+    BENCH_CU(cuMemcpyDtoH, &broken, memory_, sizeof broken);
+    return broken == 0;
+  }
+  int* broken() const { return reinterpret_cast<int*>(memory_); }
+  float* result() const { return reinterpret_cast<float*>(memory_ + 8); }
+
+ private:
+  Kernels() {
+    CUmodule module{};
+    BENCH_CU(cuMemAlloc, &memory_, 16);
+    BENCH_CU(cuMemsetD8, memory_, 0, 16);
+    if (!bench_triggered_image[0] || driver().cuModuleLoadData(&module, bench_triggered_image) != CUDA_SUCCESS) return;
+    if (driver().cuModuleGetFunction(&trips_, module, "round_trips") != CUDA_SUCCESS) return;
+    if (driver().cuModuleGetFunction(&computes_, module, "compute_and_send") != CUDA_SUCCESS) return;
+  }
+  static void launch(CUfunction kernel, unsigned blocks, unsigned threads, void* plan) {
+    BENCH_CU(cuLaunchKernel, kernel, blocks, 1, 1, threads, 1, 1, 0, stream, &plan, nullptr);
+  }
+  CUfunction trips_{}, computes_{};
+  CUdeviceptr memory_ = 0;
+};
+
+/// An exchange of partitioned messages.
+struct Partitioned {
+  Partitioned(const Legs& legs, int partitions, MPI_Datatype type, bool receives, bool sends, int from, int to) {
+    std::vector<MPI_Request> requests;
+    if (receives)
+      ok(MPI_Precv_init(legs.in(), partitions, 1, type, Legs::other(), from, MPI_COMM_WORLD, MPI_INFO_NULL,
+                        &requests.emplace_back()),
+         "MPI_Precv_init");
+    if (sends)
+      ok(MPI_Psend_init(legs.out(), partitions, 1, type, Legs::other(), to, MPI_COMM_WORLD, MPI_INFO_NULL,
+                        &requests.emplace_back()),
+         "MPI_Psend_init");
+    send = static_cast<int>(requests.size()) - 1;
+    ok(DNG_Match(static_cast<int>(requests.size()), requests.data(), &exchange), "DNG_Match");
+    DNG_Exchange_query(exchange, nullptr, &why);
+    int mine = DNG_Exchange_device(exchange, &device) == MPI_SUCCESS;
+    MPI_Allreduce(&mine, &usable, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  }
+  ~Partitioned() { ok(DNG_Exchange_free(&exchange), "DNG_Exchange_free"); }
+  Partitioned(const Partitioned&) = delete;
+  Partitioned& operator=(const Partitioned&) = delete;
+
+  DNG_Exchange exchange{};
+  DNG_Device device{};
+  const char* why = "";
+  int send = 0;  // the place of the request that sends
+  int usable = 0;
+};
+
+}  // namespace
+
+void trips_by_kernel(const Legs& legs, const Shape& shape, int rounds) {
+  const auto& kernels = Kernels::all();
+  if (!kernels.there()) return skip("kernel", "no compiled kernels");
+  constexpr int legs_each = 200;
+  const bool alone = ranks == 1;
+  const Partitioned out(legs, 1, legs.type(), alone || rank == 1, alone || rank == 0, 0, 0);
+  const Partitioned in(legs, 1, legs.type(), alone || rank == 0, alone || rank == 1, 1, 1);
+  if (!out.usable || !in.usable) return skip("kernel", out.why);
+  const Partitioned &sends = alone || rank == 0 ? out : in, &receives = alone || rank == 0 ? in : out;
+  measure(legs, shape, "kernel", out.why, rounds, legs_each, [&] {
+    kernels.trips({sends.device, alone ? sends.device : receives.device, rank == 0, legs_each, kernels.broken()});
+    BENCH_CU(cuStreamSynchronize, stream);
+  });
+  if (!kernels.sound()) all_right = false;
+}
+
+void overlap(const Shape& shape, int partitions, int rounds) {
+  const auto& kernels = Kernels::all();
+  if (!kernels.there()) return skip("overlap", "no compiled kernels");
+  const Legs legs(shape);
+  MPI_Datatype blocks, partition;
+  const int each = shape.blocks / partitions;
+  MPI_Type_vector(each, shape.block, shape.stride, MPI_BYTE, &blocks);
+  MPI_Type_create_resized(blocks, 0, MPI_Aint{each} * shape.stride, &partition);
+  MPI_Type_commit(&partition);
+  {
+    const Partitioned both(legs, partitions, partition, true, true, 7, 7);
+    if (both.usable) {
+      DNG_Queue queue = DNG_QUEUE_NULL;
+      ok(DNG_Queue_create(stream, &queue), "DNG_Queue_create");
+      constexpr unsigned grid = 256;
+      const auto step = [&](bool sends, int loops) {
+        if (sends) ok(DNG_Start_enqueue(both.exchange, queue), "DNG_Start_enqueue");
+        kernels.compute({both.device, both.send, partitions, loops, sends, kernels.broken(), kernels.result()}, grid);
+        if (sends) ok(DNG_Wait_enqueue(both.exchange, queue), "DNG_Wait_enqueue");
+      };
+      /// Median microseconds of a step.
+      const auto timed = [&](bool sends, int loops, int times) {
+        std::vector<double> all;
+        for (int i = 0; i < times; ++i) {
+          constexpr int steps = 4;
+          MPI_Barrier(MPI_COMM_WORLD);
+          const auto begin = std::chrono::steady_clock::now();
+          for (int k = 0; k < steps; ++k) step(sends, loops);
+          BENCH_CU(cuStreamSynchronize, stream);
+          all.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() /
+                        steps);
+        }
+        std::sort(all.begin(), all.end());
+        double median = all[all.size() / 2], slowest = 0;
+        MPI_Allreduce(&median, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        return slowest;
+      };
+      const double transfer = timed(true, 0, rounds);
+      // As much computation as there is transfer.
+      int loops = 1000;
+      for (int i = 0; i < 4; ++i)
+        loops = std::max(1, static_cast<int>(std::lround(loops * transfer / timed(false, loops, 9))));
+      const double computation = timed(false, loops, rounds);
+      legs.poison();
+      MPI_Barrier(MPI_COMM_WORLD);
+      const double together = timed(true, loops, rounds);
+      int right = legs.right() && kernels.sound(), everywhere = 0;
+      MPI_Allreduce(&right, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+      all_right = all_right && everywhere;
+      if (rank == 0)
+        std::printf(
+            "{\"record\":\"overlap\",\"ranks\":%d,\"shape\":\"%s\",\"partitions\":%d,\"transfer\":%.1f,"
+            "\"computation\":%.1f,\"both\":%.1f,\"hidden\":%.3f,\"verified\":%s}\n",
+            ranks, shape.name, partitions, transfer, computation, together,
+            (transfer + computation - together) / transfer, everywhere ? "true" : "false");
+      ok(DNG_Queue_free(&queue), "DNG_Queue_free");
+    } else {
+      skip("overlap", both.why);
+    }
+  }
+  MPI_Type_free(&partition);
+  MPI_Type_free(&blocks);
+}
+
+#else
+
+namespace {
+void skip(const char* way) {
+  if (rank == 0)
+    std::printf("{\"record\":\"skipped\",\"way\":\"%s\",\"why\":\"the MPI has no partitioned communication\"}\n", way);
+}
+}  // namespace
+
+void trips_by_kernel(const Legs&, const Shape&, int) { skip("kernel"); }
+void overlap(const Shape&, int, int) { skip("overlap"); }
+
+#endif
+
+}  // namespace triggered

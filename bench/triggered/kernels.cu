@@ -1,0 +1,40 @@
+// Kernels that send by themselves (include/dunnage_device.cuh).
+#include "plan.hpp"
+
+/// One block: messages there and back.
+extern "C" __global__ void round_trips(triggered::Trips t) {
+  int broken = 0;
+  if (t.out == t.in) {
+    for (int leg = 0; leg < t.count; ++leg) {
+      dng_start_block(t.out);
+      broken |= dng_pready_block(t.out, 1, 0);
+      broken |= dng_wait_block(t.out);
+    }
+  } else {
+    // What the other rank does not wait for is done while a message is on its way.
+    dng_start_block(t.in);
+    dng_start_block(t.out);
+    for (int trip = t.count / 2; trip-- > 0;) {
+      if (!t.first) broken |= dng_wait_block(t.in);
+      broken |= dng_pready_block(t.out, 0, 0);
+      if (!t.first && trip > 0) dng_start_block(t.in);
+      broken |= dng_wait_block(t.out);
+      if (trip > 0) dng_start_block(t.out);
+      if (!t.first) continue;
+      broken |= dng_wait_block(t.in);
+      if (trip > 0) dng_start_block(t.in);
+    }
+  }
+  if (broken) *t.broken = 1;
+}
+
+/// Any number of blocks. The computation needs no memory.
+extern "C" __global__ void compute_and_send(triggered::Overlap o) {
+  float value = static_cast<float>(threadIdx.x);
+  for (int partition = static_cast<int>(blockIdx.x); partition < o.partitions;
+       partition += static_cast<int>(gridDim.x)) {
+    for (int i = 0; i < o.loops; ++i) value = value * 0.999f + 1.0f;
+    if (o.sends && dng_pready_block(o.exchange, o.request, partition)) *o.broken = 1;
+  }
+  if (value < 0) *o.result = value;  // never, but the compiler does not know
+}

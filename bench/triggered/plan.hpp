@@ -1,0 +1,21 @@
+// What the kernels of this folder are told. Plain data, for the host and for the device.
+#pragma once
+
+#include "dunnage_device.cuh"
+
+namespace triggered {
+
+struct Trips {
+  DNG_Device out, in;  // one exchange if a rank is alone
+  int first, count;    // whether this rank sends first; legs
+  int* broken;
+};
+
+struct Overlap {
+  DNG_Device exchange;
+  int request, partitions, loops, sends;
+  int* broken;
+  float* result;
+};
+
+}  // namespace triggered

@@ -1,0 +1,96 @@
+#include "trips.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace triggered {
+
+using namespace bench;
+
+int rank, ranks;
+CUstream stream;
+bool all_right = true;
+
+void ok(int code, const char* what) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  std::fprintf(stderr, "rank %d: %s: %s\n", rank, what, text);
+  MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+namespace {
+unsigned char byte_of(std::size_t i, int from) { return static_cast<unsigned char>(i * 37 + i / 251 + 1 + from * 101); }
+}  // namespace
+
+Legs::Legs(const Shape& shape) : shape_(shape) {
+  BENCH_CU(cuMemAlloc, &out_, shape.span());
+  BENCH_CU(cuMemAlloc, &in_, shape.span());
+  std::vector<unsigned char> bytes(shape.span());
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = byte_of(i, rank);
+  upload(out_, bytes.data(), bytes.size());
+  poison();
+  MPI_Type_vector(shape.blocks, shape.block, shape.stride, MPI_BYTE, &type_);
+  MPI_Type_commit(&type_);
+}
+
+Legs::~Legs() {
+  MPI_Type_free(&type_);
+  driver().cuMemFree(out_);
+  driver().cuMemFree(in_);
+}
+
+std::vector<MPI_Request> Legs::requests(int leg) const {
+  std::vector<MPI_Request> all;
+  if (receives(leg)) MPI_Recv_init(in(), 1, type_, other(), leg, MPI_COMM_WORLD, &all.emplace_back());
+  if (sends(leg)) MPI_Send_init(out(), 1, type_, other(), leg, MPI_COMM_WORLD, &all.emplace_back());
+  return all;
+}
+
+void Legs::poison() const {
+  BENCH_CU(cuMemsetD8, in_, 0, shape_.span());
+  BENCH_CU(cuCtxSynchronize);
+}
+
+bool Legs::right() const {
+  std::vector<unsigned char> bytes(shape_.span());
+  BENCH_CU(cuCtxSynchronize);
+  BENCH_CU(cuMemcpyDtoH, bytes.data(), in_, bytes.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const bool sent = static_cast<int>(i % static_cast<std::size_t>(shape_.stride)) < shape_.block;
+    if (bytes[i] != (sent ? byte_of(i, other()) : 0)) return false;
+  }
+  return true;
+}
+
+void measure(const Legs& legs, const Shape& shape, const std::string& name, const char* why, int rounds, int legs_each,
+             const std::function<void()>& run) {
+  legs.poison();
+  MPI_Barrier(MPI_COMM_WORLD);
+  run();
+  int right = legs.right(), everywhere = 0;
+  std::vector<double> times;
+  for (int round = 0; round < rounds; ++round) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const auto begin = std::chrono::steady_clock::now();
+    run();
+    times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() /
+                    legs_each);
+  }
+  right = right && legs.right();
+  MPI_Allreduce(&right, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  all_right = all_right && everywhere;
+  std::sort(times.begin(), times.end());
+  if (rank == 0) {
+    std::printf(
+        "{\"record\":\"result\",\"ranks\":%d,\"shape\":\"%s\",\"way\":\"%s\",\"microseconds\":%.2f,\"least\":%.2f,"
+        "\"most\":%.2f,\"verified\":%s,\"why\":\"%s\"}\n",
+        ranks, shape.name, name.c_str(), times[times.size() / 2], times.front(), times.back(),
+        everywhere ? "true" : "false", why);
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace triggered

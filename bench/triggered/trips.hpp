@@ -1,0 +1,61 @@
+// What the ways of bench_triggered share: messages of a shape between two ranks, or of a rank to
+// itself, and how a way is timed.
+#pragma once
+
+#include <mpi.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/cuda_driver.hpp"
+
+namespace triggered {
+
+extern int rank, ranks;
+extern CUstream stream;
+extern bool all_right;  // the bytes, so far
+
+/// Ends the job if `code` is an error.
+void ok(int code, const char* what);
+
+/// Blocks of bytes at equal distances.
+struct Shape {
+  const char* name;
+  int blocks, block, stride;  // bytes
+  std::size_t span() const { return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(stride); }
+};
+
+/// Messages there and back. Leg 0 goes from rank 0 to rank 1, leg 1 back. A rank alone sends both
+/// to itself.
+class Legs {
+ public:
+  explicit Legs(const Shape& shape);
+  ~Legs();
+  Legs(const Legs&) = delete;
+  Legs& operator=(const Legs&) = delete;
+
+  static bool sends(int leg) { return ranks == 1 || rank == leg; }
+  static bool receives(int leg) { return ranks == 1 || rank != leg; }
+  /// This rank's persistent requests of a leg.
+  std::vector<MPI_Request> requests(int leg) const;
+  /// The buffers, a datatype of a whole message, and the other rank.
+  void* out() const { return reinterpret_cast<void*>(out_); }
+  void* in() const { return reinterpret_cast<void*>(in_); }
+  MPI_Datatype type() const { return type_; }
+  static int other() { return ranks > 1 ? 1 - rank : 0; }
+
+  void poison() const;
+  bool right() const;
+
+ private:
+  const Shape shape_;
+  CUdeviceptr out_ = 0, in_ = 0;
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/// Times `run`, which does `legs_each` legs and waits for their end, and prints a leg's time.
+void measure(const Legs& legs, const Shape& shape, const std::string& name, const char* why, int rounds, int legs_each,
+             const std::function<void()>& run);
+
+}  // namespace triggered
