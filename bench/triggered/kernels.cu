@@ -2,7 +2,7 @@
 #include "plan.hpp"
 
 /// One block: messages there and back.
-extern "C" __global__ void round_trips(triggered::Trips t) {
+extern "C" __global__ void __launch_bounds__(1024) round_trips(triggered::Trips t) {
   int broken = 0;
   if (t.out == t.in) {
     for (int leg = 0; leg < t.count; ++leg) {

@@ -206,11 +206,6 @@ class Decoder {
     return spec;
   }
 
- private:
-  static bool is_f90(int combiner) {
-    return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
-           combiner == MPI_COMBINER_F90_INTEGER;
-  }
   /// Only these are new references; predefined ones must not be freed.
   static bool is_derived(MPI_Datatype type) {
     int combiner = MPI_COMBINER_NAMED;
@@ -224,6 +219,12 @@ class Decoder {
     return combiner != MPI_COMBINER_NAMED && !is_f90(combiner);
   }
 
+ private:
+  static bool is_f90(int combiner) {
+    return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+           combiner == MPI_COMBINER_F90_INTEGER;
+  }
+
   std::map<std::uint64_t, SpecPtr> seen_;
   std::vector<MPI_Datatype> parts_;
 };
@@ -231,5 +232,30 @@ class Decoder {
 }  // namespace
 
 SpecPtr decode(MPI_Datatype type) { return Decoder()(type, 0); }
+
+std::optional<std::int64_t> bytes_of_run(MPI_Datatype type) {
+  const auto& own = process->own;
+  if (has_large_counts()) {
+    MPI_Count integers, addresses, large, types;
+    int combiner;
+    require(own.Type_get_envelope_c(type, &integers, &addresses, &large, &types, &combiner));
+    if (combiner != MPI_COMBINER_CONTIGUOUS || large > 0) return std::nullopt;
+  } else {
+    int integers, addresses, types, combiner;
+    require(own.Type_get_envelope(type, &integers, &addresses, &types, &combiner));
+    if (combiner != MPI_COMBINER_CONTIGUOUS) return std::nullopt;
+  }
+  int count = 0;
+  MPI_Aint no_address;
+  MPI_Datatype part = MPI_DATATYPE_NULL;
+  require(own.Type_get_contents(type, 1, 0, 1, &count, &no_address, &part));
+  if (Decoder::is_derived(part)) {
+    own.Type_free(&part);
+    return std::nullopt;
+  }
+  const auto* known = known_type(part);
+  if (!known || known->reason() != plan::Reason::contiguous || known->bytes() == 0 || count <= 0) return std::nullopt;
+  return known->bytes() * count;
+}
 
 }  // namespace dunnage::mpi

@@ -224,6 +224,11 @@ void learn_predefined_sizes() {
 
 void know_type(MPI_Datatype type) try {
   if (told_by_attribute() && known_type(type)) return;  // committed before, and not ended since
+  if (const auto bytes = bytes_of_run(type)) {
+    auto layout = type::layout_of(type::block(0, *bytes));
+    layout.true_extent = *bytes;
+    return remember(type, std::make_unique<KnownType>(std::move(layout), Reason::contiguous, false));
+  }
   const auto spec = decode(type);
   auto layout = type::layout_of(*spec);
   const auto reason = quirk(*spec)          ? Reason::library_quirk
