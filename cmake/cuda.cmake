@@ -27,8 +27,7 @@ function(dunnage_kernel_image)
   add_custom_command(
     OUTPUT "${image}"
     COMMAND "${DUNNAGE_NVCC}" -std=c++17 -O3 -fatbin -ccbin "${CMAKE_CXX_COMPILER}" -Werror all-warnings
-            -gencode arch=compute_90,code=sm_90
-            -gencode arch=compute_80,code=sm_80 -gencode arch=compute_75,code=compute_75
+            -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75
             "-I${PROJECT_SOURCE_DIR}/include" "${CMAKE_CURRENT_SOURCE_DIR}/kernels.cu" -o "${image}"
     DEPENDS kernels.cu ${ARGN} VERBATIM)
   set_property(SOURCE image.S PROPERTY OBJECT_DEPENDS "${image}")

@@ -96,9 +96,11 @@ __device__ inline dng_word load_acquire(const char* slot) {
   asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(slot) : "memory");
   return value;
 }
-// The fence orders what other threads have written, which a barrier has made known to this thread.
-__device__ inline void store_release(char* slot, dng_word value) {
-  asm volatile("fence.acq_rel.sys; st.release.sys.global.u64 [%0], %1;" : : "l"(slot), "l"(value) : "memory");
+// Orders what this thread has read and written, and what a barrier has made known to it, before the
+// stores that follow. A fence takes most of a microsecond, so stores that belong together share it.
+__device__ inline void fence() { asm volatile("fence.acq_rel.sys;" : : : "memory"); }
+__device__ inline void store_after_fence(char* slot, dng_word value) {
+  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(slot), "l"(value) : "memory");
 }
 __device__ inline dng_word load_relaxed(const dng_word* word) { return *(const volatile dng_word*)word; }
 #else
@@ -106,7 +108,8 @@ using dng_host::at;
 using dng_host::now;
 using dng_host::rest;
 inline dng_word load_acquire(const char* slot) { return __atomic_load_n((const dng_word*)at(slot), __ATOMIC_ACQUIRE); }
-inline void store_release(char* slot, dng_word value) {
+inline void fence() {}
+inline void store_after_fence(char* slot, dng_word value) {
   __atomic_store_n((dng_word*)at(slot), value, __ATOMIC_RELEASE);
 }
 inline dng_word load_relaxed(const dng_word* word) { return __atomic_load_n(at(word), __ATOMIC_RELAXED); }
@@ -149,8 +152,8 @@ DNG_DEVICE_CODE int wait_for(char* slot, dng_word epoch, const dng_patience& pat
       since = time;
       beat = latest;
     } else if (time - since > patience.limit) {
-      store_release((char*)patience.gave_up, 1);
-      store_release(slot, dng_broken);  // later waits end at once
+      store_after_fence((char*)patience.gave_up, 1);
+      store_after_fence(slot, dng_broken);  // later waits end at once
     }
   }
   return value >= dng_broken;
@@ -175,14 +178,23 @@ DNG_DEVICE_CODE long long locate(const dng_layout& layout, Index i, unsigned wor
   return offset;
 }
 
+// The offset of a word whose number needs 64 bits. It is rare, and its divisions are long code.
+DNG_DEVICE_SHARED_CODE long long locate_far(const dng_layout& layout, dng_word i, unsigned word) {
+  return locate(layout, i, word);
+}
+
 // The part of one of `size` threads in moving words [begin, end). Several loads are under way at
-// once, because each takes most of a microsecond.
-template <class Word, int together, class From, class To>
-DNG_DEVICE_CODE void move_words(dng_word begin, dng_word end, dng_word size, From from, To to) {
-  for (dng_word i = begin; i < end; i += together * size) {
+// once, because each takes most of a microsecond. The first loads come before gate(), which every
+// thread calls once, and which says whether the words may be stored.
+template <class Word, int together, class From, class To, class Gate>
+DNG_DEVICE_CODE void move_words(dng_word begin, dng_word end, dng_word size, From from, To to, Gate& gate) {
+  bool asked = false;
+  for (dng_word i = begin; i < end || !asked; i += together * size) {
     Word words[together] = {};
     for (int k = 0; k < together; ++k)
       if (i + k * size < end) words[k] = *(const Word*)from(i + k * size);
+    if (!asked && !gate()) return;
+    asked = true;
     for (int k = 0; k < together; ++k)
       if (i + k * size < end) *(Word*)to(i + k * size) = words[k];
   }
@@ -193,35 +205,60 @@ struct InPlace {
   char* first;
   DNG_DEVICE_CODE char* operator()(dng_word i) const { return first + i * sizeof(Word); }
 };
-template <class Word, class Index>
+template <class Word>
 struct InNest {
   const dng_layout& layout;
   char* first;
   DNG_DEVICE_CODE char* operator()(dng_word i) const {
-    return first + locate(layout, (Index)i, (unsigned)sizeof(Word));
+    return first + locate(layout, (unsigned)i, (unsigned)sizeof(Word));
   }
 };
-
 template <class Word>
-DNG_DEVICE_CODE void move_words(const dng_request& r, dng_word begin, dng_word end, dng_word size) {
+struct InLargeNest {
+  const dng_layout& layout;
+  char* first;
+  DNG_DEVICE_CODE char* operator()(dng_word i) const { return first + locate_far(layout, i, (unsigned)sizeof(Word)); }
+};
+
+template <class Word, class Gate>
+DNG_DEVICE_CODE void move_words(const dng_request& r, dng_word begin, dng_word end, dng_word size, Gate& gate) {
   char *const from = at(r.from.first), *const to = at(r.to.first);
   if (r.from.levels == 0 && r.to.levels == 0)
-    move_words<Word, 8>(begin, end, size, InPlace<Word>{from}, InPlace<Word>{to});
+    move_words<Word, 8>(begin, end, size, InPlace<Word>{from}, InPlace<Word>{to}, gate);
   else if (r.size * r.partitions < (dng_word)1 << 31)
-    move_words<Word, 4>(begin, end, size, InNest<Word, unsigned>{r.from, from}, InNest<Word, unsigned>{r.to, to});
+    move_words<Word, 4>(begin, end, size, InNest<Word>{r.from, from}, InNest<Word>{r.to, to}, gate);
   else
-    move_words<Word, 1>(begin, end, size, InNest<Word, dng_word>{r.from, from}, InNest<Word, dng_word>{r.to, to});
+    move_words<Word, 1>(begin, end, size, InLargeNest<Word>{r.from, from}, InLargeNest<Word>{r.to, to}, gate);
 }
-DNG_DEVICE_SHARED_CODE void move_partition(const dng_request& r, unsigned partition, dng_word rank, dng_word size) {
+template <class Gate>
+DNG_DEVICE_SHARED_CODE void move_partition(const dng_request& r, unsigned partition, dng_word rank, dng_word size,
+                                           Gate& gate) {
   const dng_word begin = partition * r.size, end = begin + r.size;
   switch (r.word) {
-    case 1: return move_words<unsigned char>(r, begin + rank, end, size);
-    case 2: return move_words<unsigned short>(r, begin + rank, end, size);
-    case 4: return move_words<unsigned>(r, begin + rank, end, size);
-    case 8: return move_words<dng_word>(r, begin + rank, end, size);
-    default: return move_words<Wide>(r, begin + rank, end, size);
+    case 1: return move_words<unsigned char>(r, begin + rank, end, size, gate);
+    case 2: return move_words<unsigned short>(r, begin + rank, end, size, gate);
+    case 4: return move_words<unsigned>(r, begin + rank, end, size, gate);
+    case 8: return move_words<dng_word>(r, begin + rank, end, size, gate);
+    default: return move_words<Wide>(r, begin + rank, end, size, gate);
   }
 }
+
+// For a partition whose receiver is known to be ready.
+struct Open {
+  DNG_DEVICE_CODE bool operator()() const { return true; }
+};
+// Waits until the receiver's buffer may be written.
+template <class Scope>
+struct Credit {
+  char* slot;
+  dng_word epoch;
+  const dng_patience& patience;
+  int broken;
+  DNG_DEVICE_CODE bool operator()() {
+    broken = Scope::any(Scope::rank() == 0 ? wait_for(slot, epoch, patience) : 0);
+    return !broken;
+  }
+};
 
 template <class Scope>
 DNG_DEVICE_CODE void start(DNG_Device device) {
@@ -230,7 +267,8 @@ DNG_DEVICE_CODE void start(DNG_Device device) {
   const dng_word epoch = load_relaxed(d.epoch) + 1;
   Scope::sync();  // all have read it
   if (Scope::rank() == 0) *at(d.epoch) = epoch;
-  for (unsigned i = Scope::rank(); i < d.opens; i += Scope::size()) store_release(at(d.open)[i], epoch);
+  if (Scope::rank() < d.opens) fence();
+  for (unsigned i = Scope::rank(); i < d.opens; i += Scope::size()) store_after_fence(at(d.open)[i], epoch);
   Scope::sync();
 }
 
@@ -241,13 +279,17 @@ DNG_DEVICE_CODE int pready(DNG_Device device, int request, int partition) {
   const dng_request& r = at(d.request)[request];
   if (r.kind != dng_send) return 0;
   const dng_word epoch = load_relaxed(d.epoch);
-  const int broken = Scope::any(Scope::rank() == 0 ? wait_for(r.open, epoch, d.patience) : 0);
-  if (broken) return 1;
-  move_partition(r, (unsigned)partition, Scope::rank(), Scope::size());
+  char *const arrived = r.arrived + (dng_word)partition * dng_slot_stride, *const sent = r.sent + (dng_word)partition *
+                                                                                                      dng_slot_stride;
+  Credit<Scope> credit{r.open, epoch, d.patience, 0};
+  Scope::sync();  // all have computed what is sent
+  move_partition(r, (unsigned)partition, Scope::rank(), Scope::size(), credit);
+  if (credit.broken) return 1;
   Scope::sync();
   if (Scope::rank() == 0) {
-    store_release(r.arrived + (dng_word)partition * dng_slot_stride, epoch);
-    store_release(r.sent + (dng_word)partition * dng_slot_stride, epoch);
+    fence();
+    store_after_fence(arrived, epoch);
+    store_after_fence(sent, epoch);
   }
   return 0;
 }

@@ -31,7 +31,8 @@ void pready(const dunnageSimLaunch* launch) {
 }
 void partition(const dunnageSimLaunch* launch) {
   const auto& call = *static_cast<const dunnage::pack::cuda::PartitionCall*>(launch->params[0]);
-  dng::move_partition(dng::at(dng::at(call.exchange)->request)[call.request], call.partition, 0, 1);
+  dng::Open open;
+  dng::move_partition(dng::at(dng::at(call.exchange)->request)[call.request], call.partition, 0, 1, open);
 }
 
 [[gnu::constructor]] void teach() {

@@ -119,7 +119,7 @@ void overlap(const Shape& shape, int partitions, int rounds) {
     if (both.usable) {
       DNG_Queue queue = DNG_QUEUE_NULL;
       ok(DNG_Queue_create(stream, &queue), "DNG_Queue_create");
-      constexpr unsigned grid = 256;
+      const auto grid = static_cast<unsigned>(partitions);
       const auto step = [&](bool sends, int loops) {
         if (sends) ok(DNG_Start_enqueue(both.exchange, queue), "DNG_Start_enqueue");
         kernels.compute({both.device, both.send, partitions, loops, sends, kernels.broken(), kernels.result()}, grid);

@@ -99,8 +99,8 @@ int main(int argc, char** argv) try {
   for (const Shape& shape : {Shape{"8 B", 1, 8, 8}, Shape{"8 KiB", 1, 8192, 8192},
                              Shape{"1 MiB in blocks of 128 B", 8192, 128, 256}, Shape{"1 MiB", 1, 1 << 20, 1 << 20}})
     run_shape(shape, rounds);
-  for (const Shape& shape : {Shape{"64 MiB", 1024, 65536, 65536}, Shape{"64 MiB in blocks of 128 B", 524288, 128, 256}})
-    overlap(shape, 1024, rounds);
+  for (const Shape& shape : {Shape{"64 MiB", 8192, 8192, 8192}, Shape{"64 MiB in blocks of 128 B", 524288, 128, 256}})
+    overlap(shape, 8192, rounds);
   MPI_Finalize();
   return all_right ? 0 : 1;
 } catch (const NoDevice& error) {

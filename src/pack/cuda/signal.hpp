@@ -49,7 +49,7 @@ DUNNAGE_HD std::uint64_t load_acquire(const std::uint64_t* from) {
 
 DUNNAGE_HD void store_release(std::uint64_t* to, std::uint64_t value) {
 #ifdef __CUDA_ARCH__
-  asm volatile("fence.acq_rel.sys; st.release.sys.global.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
+  asm volatile("fence.acq_rel.sys; st.relaxed.sys.global.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
 #else
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 #endif
