@@ -184,17 +184,13 @@ DNG_DEVICE_SHARED_CODE long long locate_far(const dng_layout& layout, dng_word i
 }
 
 // The part of one of `size` threads in moving words [begin, end). Several loads are under way at
-// once, because each takes most of a microsecond. The first loads come before gate(), which every
-// thread calls once, and which says whether the words may be stored.
-template <class Word, int together, class From, class To, class Gate>
-DNG_DEVICE_CODE void move_words(dng_word begin, dng_word end, dng_word size, From from, To to, Gate& gate) {
-  bool asked = false;
-  for (dng_word i = begin; i < end || !asked; i += together * size) {
+// once, because each takes most of a microsecond.
+template <class Word, int together, class From, class To>
+DNG_DEVICE_CODE void move_words(dng_word begin, dng_word end, dng_word size, From from, To to) {
+  for (dng_word i = begin; i < end; i += together * size) {
     Word words[together] = {};
     for (int k = 0; k < together; ++k)
       if (i + k * size < end) words[k] = *(const Word*)from(i + k * size);
-    if (!asked && !gate()) return;
-    asked = true;
     for (int k = 0; k < together; ++k)
       if (i + k * size < end) *(Word*)to(i + k * size) = words[k];
   }
@@ -220,45 +216,46 @@ struct InLargeNest {
   DNG_DEVICE_CODE char* operator()(dng_word i) const { return first + locate_far(layout, i, (unsigned)sizeof(Word)); }
 };
 
-template <class Word, class Gate>
-DNG_DEVICE_CODE void move_words(const dng_request& r, dng_word begin, dng_word end, dng_word size, Gate& gate) {
-  char *const from = at(r.from.first), *const to = at(r.to.first);
-  if (r.from.levels == 0 && r.to.levels == 0)
-    move_words<Word, 8>(begin, end, size, InPlace<Word>{from}, InPlace<Word>{to}, gate);
-  else if (r.size * r.partitions < (dng_word)1 << 31)
-    move_words<Word, 4>(begin, end, size, InNest<Word>{r.from, from}, InNest<Word>{r.to, to}, gate);
-  else
-    move_words<Word, 1>(begin, end, size, InLargeNest<Word>{r.from, from}, InLargeNest<Word>{r.to, to}, gate);
-}
-template <class Gate>
-DNG_DEVICE_SHARED_CODE void move_partition(const dng_request& r, unsigned partition, dng_word rank, dng_word size,
-                                           Gate& gate) {
-  const dng_word begin = partition * r.size, end = begin + r.size;
-  switch (r.word) {
-    case 1: return move_words<unsigned char>(r, begin + rank, end, size, gate);
-    case 2: return move_words<unsigned short>(r, begin + rank, end, size, gate);
-    case 4: return move_words<unsigned>(r, begin + rank, end, size, gate);
-    case 8: return move_words<dng_word>(r, begin + rank, end, size, gate);
-    default: return move_words<Wide>(r, begin + rank, end, size, gate);
-  }
+// A partition that is to be moved. What is read here need not be read once the receiver is ready.
+struct Move {
+  const dng_request* request;
+  char *from, *to;
+  dng_word begin, end;  // words
+  unsigned word;
+  bool nests, large;
+};
+DNG_DEVICE_CODE Move move_of(const dng_request& r, unsigned partition) {
+  const dng_word begin = partition * r.size;
+  return {&r,
+          at(r.from.first),
+          at(r.to.first),
+          begin,
+          begin + r.size,
+          r.word,
+          r.from.levels + r.to.levels > 0,
+          r.size * r.partitions >= (dng_word)1 << 31};
 }
 
-// For a partition whose receiver is known to be ready.
-struct Open {
-  DNG_DEVICE_CODE bool operator()() const { return true; }
-};
-// Waits until the receiver's buffer may be written.
-template <class Scope>
-struct Credit {
-  char* slot;
-  dng_word epoch;
-  const dng_patience& patience;
-  int broken;
-  DNG_DEVICE_CODE bool operator()() {
-    broken = Scope::any(Scope::rank() == 0 ? wait_for(slot, epoch, patience) : 0);
-    return !broken;
+template <class Word>
+DNG_DEVICE_CODE void move_words(const Move& m, dng_word rank, dng_word size) {
+  const dng_request& r = *m.request;
+  const dng_word begin = m.begin + rank;
+  if (!m.nests)
+    move_words<Word, 8>(begin, m.end, size, InPlace<Word>{m.from}, InPlace<Word>{m.to});
+  else if (!m.large)
+    move_words<Word, 4>(begin, m.end, size, InNest<Word>{r.from, m.from}, InNest<Word>{r.to, m.to});
+  else
+    move_words<Word, 1>(begin, m.end, size, InLargeNest<Word>{r.from, m.from}, InLargeNest<Word>{r.to, m.to});
+}
+DNG_DEVICE_SHARED_CODE void move_partition(const Move& m, dng_word rank, dng_word size) {
+  switch (m.word) {
+    case 1: return move_words<unsigned char>(m, rank, size);
+    case 2: return move_words<unsigned short>(m, rank, size);
+    case 4: return move_words<unsigned>(m, rank, size);
+    case 8: return move_words<dng_word>(m, rank, size);
+    default: return move_words<Wide>(m, rank, size);
   }
-};
+}
 
 template <class Scope>
 DNG_DEVICE_CODE void start(DNG_Device device) {
@@ -281,10 +278,10 @@ DNG_DEVICE_CODE int pready(DNG_Device device, int request, int partition) {
   const dng_word epoch = load_relaxed(d.epoch);
   char *const arrived = r.arrived + (dng_word)partition * dng_slot_stride, *const sent = r.sent + (dng_word)partition *
                                                                                                       dng_slot_stride;
-  Credit<Scope> credit{r.open, epoch, d.patience, 0};
-  Scope::sync();  // all have computed what is sent
-  move_partition(r, (unsigned)partition, Scope::rank(), Scope::size(), credit);
-  if (credit.broken) return 1;
+  const Move move = move_of(r, (unsigned)partition);
+  const int broken = Scope::any(Scope::rank() == 0 ? wait_for(r.open, epoch, d.patience) : 0);
+  if (broken) return 1;
+  move_partition(move, Scope::rank(), Scope::size());
   Scope::sync();
   if (Scope::rank() == 0) {
     fence();

@@ -31,8 +31,8 @@ void pready(const dunnageSimLaunch* launch) {
 }
 void partition(const dunnageSimLaunch* launch) {
   const auto& call = *static_cast<const dunnage::pack::cuda::PartitionCall*>(launch->params[0]);
-  dng::Open open;
-  dng::move_partition(dng::at(dng::at(call.exchange)->request)[call.request], call.partition, 0, 1, open);
+  const auto& request = dng::at(dng::at(call.exchange)->request)[call.request];
+  dng::move_partition(dng::move_of(request, call.partition), 0, 1);
 }
 
 [[gnu::constructor]] void teach() {

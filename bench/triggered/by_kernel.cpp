@@ -105,7 +105,7 @@ void trips_by_kernel(const Legs& legs, const Shape& shape, int rounds) {
   if (!kernels.sound()) all_right = false;
 }
 
-void overlap(const Shape& shape, int partitions, int rounds) {
+void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int rounds) {
   const auto& kernels = Kernels::all();
   if (!kernels.there()) return skip("overlap", "no compiled kernels");
   const Legs legs(shape);
@@ -119,10 +119,10 @@ void overlap(const Shape& shape, int partitions, int rounds) {
     if (both.usable) {
       DNG_Queue queue = DNG_QUEUE_NULL;
       ok(DNG_Queue_create(stream, &queue), "DNG_Queue_create");
-      const auto grid = static_cast<unsigned>(partitions);
       const auto step = [&](bool sends, int loops) {
         if (sends) ok(DNG_Start_enqueue(both.exchange, queue), "DNG_Start_enqueue");
-        kernels.compute({both.device, both.send, partitions, loops, sends, kernels.broken(), kernels.result()}, grid);
+        kernels.compute({both.device, both.send, partitions, loops, sends, kernels.broken(), kernels.result()},
+                        static_cast<unsigned>(blocks_of_kernel));
         if (sends) ok(DNG_Wait_enqueue(both.exchange, queue), "DNG_Wait_enqueue");
       };
       /// Median microseconds of a step.
@@ -156,9 +156,9 @@ void overlap(const Shape& shape, int partitions, int rounds) {
       all_right = all_right && everywhere;
       if (rank == 0)
         std::printf(
-            "{\"record\":\"overlap\",\"ranks\":%d,\"shape\":\"%s\",\"partitions\":%d,\"transfer\":%.1f,"
+            "{\"record\":\"overlap\",\"ranks\":%d,\"shape\":\"%s\",\"partitions\":%d,\"blocks\":%d,\"transfer\":%.1f,"
             "\"computation\":%.1f,\"both\":%.1f,\"hidden\":%.3f,\"verified\":%s}\n",
-            ranks, shape.name, partitions, transfer, computation, together,
+            ranks, shape.name, partitions, blocks_of_kernel, transfer, computation, together,
             (transfer + computation - together) / transfer, everywhere ? "true" : "false");
       ok(DNG_Queue_free(&queue), "DNG_Queue_free");
     } else {
@@ -179,7 +179,7 @@ void skip(const char* way) {
 }  // namespace
 
 void trips_by_kernel(const Legs&, const Shape&, int) { skip("kernel"); }
-void overlap(const Shape&, int, int) { skip("overlap"); }
+void overlap(const Shape&, int, int, int) { skip("overlap"); }
 
 #endif
 

@@ -9,8 +9,10 @@ namespace triggered {
 /// Legs by one kernel of one block.
 void trips_by_kernel(const Legs& legs, const Shape& shape, int rounds);
 
-/// The time of computing, of sending, and of both, where each block of a kernel sends a partition as
-/// soon as it has computed it. `shape` has a multiple of `partitions` blocks.
-void overlap(const Shape& shape, int partitions, int rounds);
+/// The time of computing, of sending, and of both, where each block of a kernel sends each of its
+/// partitions as soon as it has computed it. `shape` has a multiple of `partitions` blocks. If
+/// ranks share a GPU, all blocks of their kernels must find room there at once, because blocks
+/// wait for another rank.
+void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int rounds);
 
 }  // namespace triggered

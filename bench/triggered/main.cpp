@@ -99,8 +99,14 @@ int main(int argc, char** argv) try {
   for (const Shape& shape : {Shape{"8 B", 1, 8, 8}, Shape{"8 KiB", 1, 8192, 8192},
                              Shape{"1 MiB in blocks of 128 B", 8192, 128, 256}, Shape{"1 MiB", 1, 1 << 20, 1 << 20}})
     run_shape(shape, rounds);
-  for (const Shape& shape : {Shape{"64 MiB", 8192, 8192, 8192}, Shape{"64 MiB in blocks of 128 B", 524288, 128, 256}})
-    overlap(shape, 8192, rounds);
+  const bool shared = devices < ranks;
+  for (const int blocks : {256, 1024}) {
+    if (shared && blocks > 256) continue;
+    for (const int partitions : {1024, 4096})
+      for (const Shape& shape :
+           {Shape{"256 MiB", 4096, 65536, 65536}, Shape{"256 MiB in blocks of 128 B", 1 << 21, 128, 256}})
+        overlap(shape, partitions, blocks, rounds / 4 + 1);
+  }
   MPI_Finalize();
   return all_right ? 0 : 1;
 } catch (const NoDevice& error) {

@@ -106,7 +106,8 @@ void forget_types();
 /// The constructor tree of a type, as the MPI tells it. Throws type::SpecError.
 type::SpecPtr decode(MPI_Datatype type);
 /// The bytes of a type that MPI_Type_contiguous has made from a predefined type without gaps.
-/// Programs make such types by the thousand, and they need no more analysis. Throws type::SpecError.
+/// Programs make such types by the thousand, and they need no more analysis. Throws
+/// type::SpecError.
 std::optional<std::int64_t> bytes_of_run(MPI_Datatype type);
 
 int type_commit(Hook, decltype(NextTable::MPI_Type_commit) next, MPI_Datatype* type);

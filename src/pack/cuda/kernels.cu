@@ -139,6 +139,6 @@ KERNEL pready(const __grid_constant__ PartitionCall c) {
   dng_pready_block(c.exchange, static_cast<int>(c.request), static_cast<int>(c.partition));
 }
 KERNEL partition(const __grid_constant__ PartitionCall c) {
-  dng::Open open;
-  dng::move_partition(c.exchange->request[c.request], c.partition, item<u64>(), u64{gridDim.x} * block_threads, open);
+  dng::move_partition(dng::move_of(c.exchange->request[c.request], c.partition), item<u64>(),
+                      u64{gridDim.x} * block_threads);
 }
