@@ -170,12 +170,13 @@ DNG_DEVICE_CODE long long locate(const dng_layout& layout, Index i, unsigned wor
   const Index block = (Index)layout.block;
   Index rest = i / block;
   long long offset = (long long)(i - rest * block) * word;
-  for (int level = 0; level < layout.levels; ++level) {
+  const int last = layout.levels - 1;
+  for (int level = 0; level < last; ++level) {
     const Index count = (Index)layout.count[level], next = rest / count;
     offset += (long long)(rest - next * count) * layout.stride[level];
     rest = next;
   }
-  return offset;
+  return offset + (long long)rest * layout.stride[last];
 }
 
 // The offset of a word whose number needs 64 bits. It is rare, and its divisions are long code.

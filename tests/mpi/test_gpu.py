@@ -454,7 +454,7 @@ def test_collectives_of_all_ranks_are_ours(passes, flavour, ranks, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "flavour, ranks", [(f, n) for f in ("openmpi", "mpich") for n in (1, 2, 3, 4)] + [("mpich5", 3)]
+    "flavour, ranks", [("openmpi", 2), ("openmpi", 4), ("mpich", 1), ("mpich", 3), ("mpich5", 3)]
 )
 def test_collectives_with_a_root(passes, flavour, ranks, tmp_path):
     """All roots, layouts, counts and kinds of memory, late ranks, several at once, and data that
@@ -560,7 +560,7 @@ def test_reductions_left_to_the_mpi(passes, settings, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "flavour, ranks", [("openmpi", n) for n in (1, 2, 3, 4)] + [("mpich", 1), ("mpich", 2), ("mpich5", 2)]
+    "flavour, ranks", [("openmpi", 2), ("openmpi", 4), ("mpich", 1), ("mpich", 3), ("mpich5", 2)]
 )
 def test_reductions_under_way(passes, flavour, ranks, tmp_path):
     """Nonblocking and persistent ones, bit for bit, in every kind of memory, several at once, and
