@@ -695,6 +695,23 @@ def test_exchanges_without_messages(passes, flavour, ranks, variant, tmp_path):
 CHANNELS = {"": {}, "slow device": {"DUNNAGE_SIM_DELAY": "200"}, "small arena": {"DUNNAGE_DEVICE_ARENA": "2M"}}
 
 
+@pytest.mark.parametrize("size", [512, 65536])
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_persistent_messages_alone_become_direct(launch, flavour, size, tmp_path):
+    """A program that makes persistent requests at once, and no other calls in which ranks get to
+    know each other."""
+    report = tmp_path / "report.json"
+    words = ["--memory", "device", "--calls", "persistent", "--bytes", size, "--blocks", 64, "--messages", 4]
+    words += ["--each", 10, "--rounds", 3, "--lateness", 0]
+    settings = simulated(flavour, DUNNAGE_REPORT=str(report), DUNNAGE_SIM_MPS="1")
+    done = launch(flavour, "bench_unexpected", *words, ranks=2, mode="dunnage", **settings)
+    assert done.code == 0, done
+    found = json.loads(report.read_text())["calls"]["MPI_Send_init"]["device memory"]
+    direct = sum(n for way, n in found.items() if way.startswith("direct"))
+    assert direct > 0.7 * (sum(found.values()) - 4), found
+
+
+
 @pytest.mark.parametrize(
     "flavour, ranks, variant",
     [
