@@ -2,7 +2,8 @@
 // an exchange takes, and without Dunnage.
 //
 // gpu_triggered WAY [dies]: WAY is the way that exchanges in device memory must take: kernels,
-// memory-operations, mpi, or any. With `dies`, the last rank ends in the middle.
+// memory-operations, mpi, or any. With `dies`, the last rank ends in the middle. CONTRACT_LONG=1 makes
+// it do ten times as many exchanges.
 #include <unistd.h>
 
 #include <dlfcn.h>
@@ -20,6 +21,7 @@ namespace gpu_triggered_contract {
 
 using Clock = std::chrono::steady_clock;
 
+const int times = std::getenv("CONTRACT_LONG") ? 10 : 1;
 int expected_way = -1;  // -1: any
 bool direct() { return expected_way == DNG_WAY_KERNELS || expected_way == DNG_WAY_MEMORY_OPERATIONS; }
 
@@ -127,7 +129,7 @@ void random_exchanges(unsigned seed, Kind out_memory, Kind in_memory) {
   contract().section("random exchanges");
   std::mt19937 random(seed);
   const auto chance = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  const int ranks = contract().ranks, me = contract().rank, rounds = 40;
+  const int ranks = contract().ranks, me = contract().rank, rounds = 12;
   std::vector<Plan> plans;
   for (int i = 1 + chance(3 * ranks); i >= 0; --i) {
     const int sizes[] = {8, 64, 1024, 4096};
@@ -206,7 +208,7 @@ void many_small_ones(int steps) {
   Ring ring;
   for (int step = 1; step <= steps; ++step) {
     ring.step();
-    if (step % 500 == 0) ring.look(step, "after many steps");
+    if (step % 100 == 0) ring.look(step, "after many steps");
   }
   check_ok(DNG_Exchange_free(&ring.exchange), "free");
 }
@@ -236,7 +238,7 @@ void graphs(int launches) {
     for (int launch = 1; launch <= launches; ++launch) {
       cuda(cuGraphLaunch(made, ring.stream.handle), "cuGraphLaunch");
       steps += 2;
-      if (launch % 1000 == 0) ring.look(steps, "after launches of a graph");
+      if (launch % 100 == 0) ring.look(steps, "after launches of a graph");
     }
     ring.look(steps, "after all launches");
     cuda(cuGraphExecDestroy(made), "cuGraphExecDestroy");
@@ -252,10 +254,11 @@ void host_asleep() {
   if (!direct()) return;
   contract().section("the host sleeps");
   Ring ring;
-  for (int step = 0; step < 1000; ++step) ring.step();
+  const int steps = 100 * times;
+  for (int step = 0; step < steps; ++step) ring.step();
   MPI_Barrier(MPI_COMM_WORLD);
-  usleep(300000);
-  ring.look(1000, "a thousand exchanges without the host");
+  usleep(100000);
+  ring.look(steps, "exchanges without the host");
   check_ok(DNG_Exchange_free(&ring.exchange), "free");
 }
 
@@ -272,7 +275,7 @@ void two_at_once() {
   MPI_Send_init(out.data(), 256, MPI_BYTE, (me + ranks - 1) % ranks, 6, MPI_COMM_WORLD, &requests[1]);
   DNG_Exchange b = DNG_EXCHANGE_NULL;
   check_ok(DNG_Match(2, requests, &b), "DNG_Match");
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < 20; ++round) {
     check_ok(DNG_Start_enqueue(a.exchange, a.stream.queue), "start");
     check_ok(DNG_Start_enqueue(b, a.stream.queue), "start");
     const bool first = (round + me) % 2 == 0;
@@ -280,7 +283,7 @@ void two_at_once() {
     check_ok(DNG_Wait_enqueue(first ? b : a.exchange, a.stream.queue), "wait");
     cuda(cuMemcpyAsync(at(a.word.data()), at(a.next.data()), sizeof(int), a.stream.handle), "cuMemcpyAsync");
   }
-  a.look(50, "both orders");
+  a.look(20, "both orders");
   check(in.read() == std::vector<unsigned char>(256, static_cast<unsigned char>((me + 1) % ranks + 1)), "the other");
   check_ok(DNG_Exchange_free(&a.exchange), "free");
   check_ok(DNG_Exchange_free(&b), "free");
@@ -421,15 +424,15 @@ CONTRACT_PROGRAM(gpu_triggered) {
   if (argc > 2 && std::string(argv[2]) == "dies") return somebody_dies();
   const char* seed = std::getenv("CONTRACT_SEED");
   const unsigned first = seed ? static_cast<unsigned>(std::atoi(seed)) : 1;
-  for (unsigned i = 0; i < 12; ++i) random_exchanges(first + i, Kind::device, Kind::device);
+  for (unsigned i = 0; i < 4 * static_cast<unsigned>(times); ++i) random_exchanges(first + i, Kind::device, Kind::device);
   random_exchanges(first + 100, Kind::pool, Kind::device);
   random_exchanges(first + 101, Kind::device, Kind::pool);
   random_exchanges(first + 102, Kind::host, Kind::device);
-  random_types(first + 200, 30);
-  many_small_ones(2000);
+  random_types(first + 200, 10 * static_cast<unsigned>(times));
+  many_small_ones(200 * times);
   two_at_once();
   host_asleep();
-  graphs(10000);
+  graphs(200 * times);
   wrong_use();
   return c.finish();
 }
