@@ -424,7 +424,8 @@ CONTRACT_PROGRAM(gpu_triggered) {
   if (argc > 2 && std::string(argv[2]) == "dies") return somebody_dies();
   const char* seed = std::getenv("CONTRACT_SEED");
   const unsigned first = seed ? static_cast<unsigned>(std::atoi(seed)) : 1;
-  for (unsigned i = 0; i < 4 * static_cast<unsigned>(times); ++i) random_exchanges(first + i, Kind::device, Kind::device);
+  for (unsigned i = 0; i < 4 * static_cast<unsigned>(times); ++i)
+    random_exchanges(first + i, Kind::device, Kind::device);
   random_exchanges(first + 100, Kind::pool, Kind::device);
   random_exchanges(first + 101, Kind::device, Kind::pool);
   random_exchanges(first + 102, Kind::host, Kind::device);
