@@ -7,12 +7,14 @@ from installed import BUILD, MPIS, command, yielding
 from test_gpu import simulated
 
 # Which way the exchanges must take, and the settings that lead there.
-KERNELS = ("kernels", {})
+KERNELS = ("kernels", {"DUNNAGE_TRIGGER": "kernels"})
 OPERATIONS = ("memory-operations", {"DUNNAGE_TRIGGER": "memory-operations"})
 BY_MPI = ("mpi", {"DUNNAGE_TRIGGER": "mpi"})
+# Kernels or memory operations: each rank measures, so ranks may differ.
+AUTO = ("auto", {"DUNNAGE_TRIGGER": "auto", "DUNNAGE_SIM_KERNEL_TIME": "200"})
 
 
-def run(flavour, ranks, way, *arguments, contract="gpu_triggered", preload=True, launcher=(), **variables):
+def run(flavour, ranks, way, *arguments, contract="gpu_triggered", preload=True, launcher=(), wrapper=(), **variables):
     """Runs a contract program, and returns what it says."""
     mpi = MPIS.get(flavour)
     program = BUILD / "mpi" / (mpi.programs if mpi else "") / "contracts_triggered"
@@ -24,7 +26,7 @@ def run(flavour, ranks, way, *arguments, contract="gpu_triggered", preload=True,
     }
     words = command(mpi, ranks, yielding(mpi, settings))
     words = [words[0], *launcher, *words[1:]]
-    return execute([*words, program, contract, way, *map(str, arguments)], 200)
+    return execute([*words, *wrapper, program, contract, way, *map(str, arguments)], 200)
 
 
 def right(done):
@@ -39,6 +41,23 @@ def test_kernels(flavour, ranks):
 @pytest.mark.parametrize("flavour, ranks", [("mpich", 1), ("mpich", 4), ("openmpi", 2)])
 def test_memory_operations(flavour, ranks):
     right(run(flavour, ranks, OPERATIONS[0], **OPERATIONS[1]))
+
+
+@pytest.mark.parametrize("flavour, ranks", [("mpich", 4), ("openmpi", 2)])
+def test_the_faster_way(flavour, ranks):
+    right(run(flavour, ranks, AUTO[0], **AUTO[1]))
+
+
+@pytest.mark.parametrize("contract, ways", [("gpu_triggered", "kernels memory-operations"), ("gpu_kernels", "kernels auto")])
+def test_ranks_that_wait_in_different_ways(tmp_path, contract, ways):
+    """Even ranks wait in the first way, odd ranks in the second."""
+    script = tmp_path / "by_rank.sh"
+    script.write_text(
+        f"set -- {ways} \"$@\"\n"
+        "way=$1; [ $((${PMI_RANK:-$OMPI_COMM_WORLD_RANK} % 2)) = 0 ] || way=$2\n"
+        'DUNNAGE_TRIGGER=$way exec "$3" "$4" "$way"\n'
+    )
+    right(run("mpich", 3, "", contract=contract, wrapper=["sh", script]))
 
 
 @pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
@@ -57,7 +76,7 @@ def test_kernels_that_send_by_themselves(flavour, ranks):
     right(run(flavour, ranks, KERNELS[0], contract="gpu_kernels", **KERNELS[1]))
 
 
-@pytest.mark.parametrize("way, settings", [OPERATIONS, BY_MPI])
+@pytest.mark.parametrize("way, settings", [OPERATIONS, AUTO, BY_MPI])
 def test_streams_that_send_partitions(way, settings):
     right(run("mpich", 2, way, contract="gpu_kernels", **settings))
 
@@ -72,11 +91,26 @@ def test_ranks_that_share_a_gpu_do_not_poll():
 
 
 def test_ranks_that_share_a_gpu_by_mps_poll():
-    right(run("mpich", 2, "kernels", CONTRACT_SHARED_DEVICE="1", DUNNAGE_SIM_MPS="1"))
+    right(run("mpich", 2, "kernels", DUNNAGE_TRIGGER="kernels", CONTRACT_SHARED_DEVICE="1", DUNNAGE_SIM_MPS="1"))
 
 
 def test_blocking_launches_are_refused():
     right(run("mpich", 2, "mpi", CUDA_LAUNCH_BLOCKING="1"))
+
+
+@pytest.mark.parametrize("way, settings, blocks", [(*KERNELS, 2), (*OPERATIONS, 1)])
+def test_a_late_rank_holds_up_one_stream_alone(way, settings, blocks):
+    """A kernel that waits is one block, and memory operations need none. Starts and waits do nothing
+    for which the driver waits until a kernel ends: they hang here if a kernel was not loaded in the match."""
+    device = {"DUNNAGE_SIM_BLOCKS": str(blocks), "DUNNAGE_SIM_BLOCKING": "1"}
+    right(run("mpich", 2, way, "late", **settings, **device))
+
+
+def test_kernels_that_wait_starve_others():
+    """The trap itself: the device has place for one block only."""
+    device = {"DUNNAGE_SIM_BLOCKS": "1", "CONTRACT_PATIENCE": "300"}
+    done = run("mpich", 2, KERNELS[0], "late", **KERNELS[1], **device)
+    assert "stuck" in done.output, done
 
 
 @pytest.mark.parametrize("way, settings", [KERNELS, OPERATIONS])
@@ -86,7 +120,7 @@ def test_a_rank_that_ends_releases_the_streams_of_others(way, settings):
 
 
 def test_a_rank_that_ends_releases_the_kernels_of_others():
-    done = run("mpich", 2, KERNELS[0], "dies", contract="gpu_kernels", launcher=["-disable-auto-cleanup"])
+    done = run("mpich", 2, KERNELS[0], "dies", contract="gpu_kernels", launcher=["-disable-auto-cleanup"], **KERNELS[1])
     assert "survived 0" in done.output and not done.failures, done
 
 
@@ -101,6 +135,6 @@ def test_the_example(launch, flavour):
 @pytest.mark.parametrize("interface", ["mpif", "mpi_module", "f08"])
 def test_fortran(launch, flavour, interface):
     """The module dunnage (include/dunnage.f90)."""
-    settings = simulated(flavour, DUNNAGE_PARTITIONED="on", DUNNAGE_SIM_DEVICES="2")
+    settings = simulated(flavour, DUNNAGE_PARTITIONED="on", DUNNAGE_SIM_DEVICES="2", **KERNELS[1])
     done = launch(flavour, f"f90_triggered_{interface}", "kernels", ranks=2, mode="dunnage", **settings)
     assert done.code == 0 and "triggered: verified" in done.output, done

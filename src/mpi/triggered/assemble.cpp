@@ -93,30 +93,12 @@ void make_signals(const device::Driver& driver, device::Gpu& gpu, Draft& draft) 
   e.ready_targets.insert(e.ready_targets.end(), opens.begin(), opens.end());
   std::vector<std::uint64_t> table(e.ready_targets.begin(), e.ready_targets.end());
   table.insert(table.end(), e.done_targets.begin(), e.done_targets.end());
-  const auto tables = slots.tables();
   if (!table.empty())
-    upload(driver, gpu, static_cast<CUdeviceptr>(tables), table.data(), table.size() * sizeof table[0]);
-  auto* const epoch = slots.epoch();
-  const auto tell = [&](const std::vector<std::uintptr_t>& targets, std::size_t first, std::uint32_t advance) {
-    pack::cuda::Signal signal;
-    signal.epoch = epoch;
-    signal.puts = static_cast<std::uint32_t>(targets.size());
-    signal.puts_at = reinterpret_cast<const std::uint64_t*>(tables) + first;
-    std::copy_n(targets.begin(), std::min<std::size_t>(targets.size(), pack::cuda::Signal::near), signal.put);
-    signal.advance = advance;
-    return signal;
-  };
-  const auto wait = [&](std::size_t first, std::size_t count) {
-    pack::cuda::Signal signal;
-    signal.epoch = epoch;
-    signal.wait = reinterpret_cast<const char*>(slots.at(first));
-    signal.waits = static_cast<std::uint32_t>(count);
-    return signal;
-  };
-  e.tell_ready = tell(e.ready_targets, 0, 1);
-  e.tell_done = tell(e.done_targets, e.ready_targets.size(), 0);
-  e.wait_ready = wait(0, e.done_targets.empty() ? 0 : all);
-  e.wait_done = wait(all, ready > 0 || slots.waited > 2 * all ? slots.waited - all : 0);
+    upload(driver, gpu, static_cast<CUdeviceptr>(slots.tables()), table.data(), table.size() * sizeof table[0]);
+  e.tell_ready = slots.telling(e.ready_targets, 0, 1);
+  e.tell_done = slots.telling(e.done_targets, e.ready_targets.size(), 0);
+  e.wait_ready = slots.waiting(0, e.done_targets.empty() ? 0 : all);
+  e.wait_done = slots.waiting(all, ready > 0 || slots.waited > 2 * all ? slots.waited - all : 0);
   if (!e.table.requests.empty()) make_table(driver, gpu, draft, std::move(opens));
 }
 
@@ -127,7 +109,7 @@ void assemble(Draft& draft) {
   const auto& driver = *device::driver();
   const device::Scope scope(driver, draft.context);
   auto& gpu = device::Gpu::current(driver);
-  choose_way(draft);
+  choose_way(driver, gpu, draft);
   std::vector<pack::gpu::MoveRange> copies, moves;
   for (const auto& copy : draft.copies) copies.push_back({copy.from, copy.to, copy.size});
   for (const auto& move : draft.own_moves) moves.push_back({move.from, move.to, move.size});

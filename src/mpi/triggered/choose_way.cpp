@@ -1,5 +1,8 @@
 #include "mpi/triggered/choose_way.hpp"
 
+#include <fmt/format.h>
+
+#include "mpi/triggered/waiting_times.hpp"
 #include "pack/gpu/partition.hpp"
 #include "pack/gpu/signal.hpp"
 
@@ -36,21 +39,51 @@ TriggerMeans means_of(const device::Driver& driver, device::Gpu& gpu, const Slot
   return means;
 }
 
-/// A kernel waits where it is allowed to poll.
-void choose_way(Draft& draft) {
+namespace {
+
+std::optional<WaitingTimes> times_of(const device::Driver& driver, device::Gpu& gpu, const Draft& draft) try {
+  return waiting_times(driver, gpu, draft.means.identity);
+} catch (const device::Error&) {
+  return std::nullopt;
+}
+
+/// The way that takes less time here. Either way suits any exchange, and peers may choose
+/// otherwise.
+std::string choose_by_time(const device::Driver& driver, device::Gpu& gpu, Draft& draft) {
+  const auto times = times_of(driver, gpu, draft);
+  auto& e = *draft.made;
+  if (!times) {
+    e.how = TriggerWay::memory_operations;
+    return "streams wait by memory operations: the GPU was too busy to measure kernels";
+  }
+  const auto figures = fmt::format(
+      "an exchange with itself takes the GPU {:.1f} us by memory operations and {:.1f} us "
+      "by kernels",
+      times->operations, times->kernels);
+  if (times->operations < times->kernels) e.how = TriggerWay::memory_operations;
+  return (e.how == TriggerWay::kernels ? "kernels wait: " : "streams wait by memory operations: ") + figures;
+}
+
+}  // namespace
+
+void choose_way(const device::Driver& driver, device::Gpu& gpu, Draft& draft) {
   auto& e = *draft.made;
   const auto wanted = process->settings.trigger;
   e.how = TriggerWay::kernels;
-  std::string why = "kernels wait: they take the least time, and can be captured";
+  std::string why = "kernels wait: DUNNAGE_TRIGGER=kernels";
   if (draft.shares) {
     e.how = TriggerWay::memory_operations;
     why = "ranks share a GPU without MPS, so a kernel that polls would keep the other rank from running";
-  } else if (wanted == base::Trigger::memory_operations && draft.means.operations) {
+  } else if (!draft.means.operations) {
+    why = "kernels wait: the device has no memory operations";
+  } else if (wanted == base::Trigger::memory_operations) {
     e.how = TriggerWay::memory_operations;
     why = "DUNNAGE_TRIGGER=memory-operations";
-  } else if (wanted == base::Trigger::memory_operations) {
-    why = "the device has no memory operations";
+  } else if (wanted == base::Trigger::automatic) {
+    why = choose_by_time(driver, gpu, draft);
+    e.may_change = true;
   }
+  e.reason_of_change = "kernels wait since a stream was captured or kernels took part; before, " + why;
   if (draft.reason.empty()) draft.reason = why;
 }
 

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "mpi/process/gpu_use.hpp"
@@ -27,6 +28,25 @@ SlotBlock make_slot_block(const device::Driver& driver, device::Gpu& gpu, MatchS
   std::memcpy(start.data(), &made.nonce, sizeof made.nonce);
   upload(driver, gpu, made.block->address, start.data(), size);
   return made;
+}
+
+pack::cuda::Signal SlotBlock::telling(const std::vector<std::uintptr_t>& targets, std::size_t place,
+                                      std::uint32_t advance) const {
+  pack::cuda::Signal signal;
+  signal.epoch = epoch();
+  signal.puts = static_cast<std::uint32_t>(targets.size());
+  signal.puts_at = reinterpret_cast<const std::uint64_t*>(tables()) + place;
+  std::copy_n(targets.begin(), std::min<std::size_t>(targets.size(), pack::cuda::Signal::near), signal.put);
+  signal.advance = advance;
+  return signal;
+}
+
+pack::cuda::Signal SlotBlock::waiting(std::size_t first, std::size_t number) const {
+  pack::cuda::Signal signal;
+  signal.epoch = epoch();
+  signal.wait = reinterpret_cast<const char*>(at(first));
+  signal.waits = static_cast<std::uint32_t>(number);
+  return signal;
 }
 
 void upload(const device::Driver& driver, device::Gpu& gpu, CUdeviceptr to, const void* from, std::size_t size) {

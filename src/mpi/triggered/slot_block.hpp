@@ -22,6 +22,13 @@ struct SlotBlock {
   std::uint64_t* epoch() const {
     return reinterpret_cast<std::uint64_t*>(static_cast<std::uintptr_t>(block->address) + pack::cuda::slot_stride);
   }
+
+  /// What tells slots of others the epoch. They stand in the tables too, from `place` on. `advance`:
+  /// 1 if a new exchange begins.
+  pack::cuda::Signal telling(const std::vector<std::uintptr_t>& targets, std::size_t place,
+                             std::uint32_t advance) const;
+  /// What waits for slots of this rank.
+  pack::cuda::Signal waiting(std::size_t first, std::size_t number) const;
 };
 
 /// Takes the memory and gives every peer, and `own` for messages of this rank to itself, the places
