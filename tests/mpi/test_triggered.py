@@ -48,7 +48,9 @@ def test_the_faster_way(flavour, ranks):
     right(run(flavour, ranks, AUTO[0], **AUTO[1]))
 
 
-@pytest.mark.parametrize("contract, ways", [("gpu_triggered", "kernels memory-operations"), ("gpu_kernels", "kernels auto")])
+@pytest.mark.parametrize(
+    "contract, ways", [("gpu_triggered", "kernels memory-operations"), ("gpu_kernels", "kernels auto")]
+)
 def test_ranks_that_wait_in_different_ways(tmp_path, contract, ways):
     """Even ranks wait in the first way, odd ranks in the second."""
     script = tmp_path / "by_rank.sh"
@@ -100,8 +102,8 @@ def test_blocking_launches_are_refused():
 
 @pytest.mark.parametrize("way, settings, blocks", [(*KERNELS, 2), (*OPERATIONS, 1)])
 def test_a_late_rank_holds_up_one_stream_alone(way, settings, blocks):
-    """A kernel that waits is one block, and memory operations need none. Starts and waits do nothing
-    for which the driver waits until a kernel ends: they hang here if a kernel was not loaded in the match."""
+    """A kernel that waits is one block, and memory operations need none. Starts and waits hang here
+    if the match has not loaded all kernels."""
     device = {"DUNNAGE_SIM_BLOCKS": str(blocks), "DUNNAGE_SIM_BLOCKING": "1"}
     right(run("mpich", 2, way, "late", **settings, **device))
 

@@ -1,9 +1,9 @@
 // The layout of a rank's block of device memory, in which its peers tell it of an exchange.
 //
-// The block: a word by which others see that they have mapped the right memory, the epoch, the slots,
-// and tables of the slots of others. The slots: `ready` of each peer, `done` of each peer, a flag of
-// each partition that comes, a flag of each partition that was sent, `open` of each peer and of this
-// rank.
+// The block: a word by which others see that they have mapped the right memory, the epoch, the
+// slots, and tables of the slots of others. The slots: `ready` of each peer, `done` of each peer, a
+// flag of each partition that comes, a flag of each partition that was sent, `open` of each peer
+// and of this rank.
 #pragma once
 
 #include "mpi/triggered/side.hpp"
@@ -23,8 +23,8 @@ struct SlotBlock {
     return reinterpret_cast<std::uint64_t*>(static_cast<std::uintptr_t>(block->address) + pack::cuda::slot_stride);
   }
 
-  /// What tells slots of others the epoch. They stand in the tables too, from `place` on. `advance`:
-  /// 1 if a new exchange begins.
+  /// What tells slots of others the epoch. They stand in the tables too, from `place` on.
+  /// `advance`: 1 if a new exchange begins.
   pack::cuda::Signal telling(const std::vector<std::uintptr_t>& targets, std::size_t place,
                              std::uint32_t advance) const;
   /// What waits for slots of this rank.

@@ -1,5 +1,5 @@
-// What two ranks tell each other when they match an exchange: plain bytes, in messages on the private
-// world.
+// What two ranks tell each other when they match an exchange: plain bytes, in messages on the
+// private world.
 #pragma once
 
 #include <cstring>

@@ -3,7 +3,8 @@
 // way an exchange takes, and without Dunnage.
 //
 // gpu_kernels WAY [dies]: WAY is the way that exchanges in device memory must take: kernels,
-// memory-operations, mpi, or auto for kernels or memory operations, whichever is faster. With `dies`, the last rank ends in the middle.
+// memory-operations, mpi, or auto for kernels or memory operations, whichever is faster. With
+// `dies`, the last rank ends in the middle.
 #include <dlfcn.h>
 
 #include <memory>

@@ -1,10 +1,11 @@
 // Exchanges that streams start and wait for (include/dunnage.h). The program is right whichever way
 // an exchange takes, and without Dunnage.
 //
-// gpu_triggered WAY [dies | late]: WAY is the way that exchanges in device memory must take: kernels,
-// memory-operations, mpi, any, or auto for kernels or memory operations, whichever is faster. With `dies`, the last rank ends in the middle. With `late`, two ranks
-// show what must go on while a stream waits; CONTRACT_PATIENCE is how many milliseconds rank 0 waits for that. CONTRACT_LONG=1 makes
-// it do ten times as many exchanges.
+// gpu_triggered WAY [dies | late]: WAY is the way that exchanges in device memory must take:
+// kernels, memory-operations, mpi, any, or auto for kernels or memory operations, whichever is
+// faster. With `dies`, the last rank ends in the middle. With `late`, two ranks show what must go
+// on while a stream waits; CONTRACT_PATIENCE is how many milliseconds rank 0 waits for that.
+// CONTRACT_LONG=1 makes it do ten times as many exchanges.
 #include <unistd.h>
 
 #include <dlfcn.h>
@@ -268,8 +269,8 @@ void graphs(int launches) {
   check_ok(DNG_Exchange_free(&ring.exchange), "free");
 }
 
-/// Each rank captures the exchange at another time, and then mixes launches of the graph with starts
-/// by its stream.
+/// Each rank captures the exchange at another time, and then mixes launches of the graph with
+/// starts by its stream.
 void captured_in_the_middle(unsigned seed, int steps) {
   contract().section("captured in the middle");
   Ring ring;
