@@ -126,6 +126,22 @@ def test_a_rank_that_ends_releases_the_kernels_of_others():
     assert "survived 0" in done.output and not done.failures, done
 
 
+COMPAT = ["compat_acx", "compat_acx_repeat", "compat_stream", "compat_stream_repeat"]
+
+
+@pytest.mark.parametrize("flavour, ranks", [("mpich", 1), ("mpich", 3), ("openmpi", 2)])
+@pytest.mark.parametrize("contract", COMPAT)
+def test_calls_of_other_interfaces(flavour, ranks, contract):
+    """include/compat"""
+    right(run(flavour, ranks, "direct" if ranks > 1 else "mpi", contract=contract))
+
+
+@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
+@pytest.mark.parametrize("contract", COMPAT)
+def test_calls_of_other_interfaces_without_dunnage(flavour, contract):
+    right(run(flavour, 2, "mpi", contract=contract, preload=False, DUNNAGE_SIM_REACHABLE="1"))
+
+
 @pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
 def test_the_example(launch, flavour):
     settings = simulated(flavour, DUNNAGE_PARTITIONED="on")
