@@ -4,9 +4,10 @@
 # launcher and the folder of its programs (default: mpirun, openmpi).
 #
 # Half round trips of bench_triggered: one rank to itself, and two ranks, by kernels, by memory
-# operations, and by the way that was measured to be faster. Ghost cells of bench_halo: the direct kernel, the host, a stream and a graph. On a
-# machine with one GPU two ranks share it; MPS is started if nvidia-cuda-mps-control is there.
-# MPS=no goes without, and then streams wait by memory operations.
+# operations, and by the way that was measured to be faster. Ghost cells of bench_halo: the direct
+# kernel, the host, a stream and a graph. On a machine with one GPU two ranks share it; MPS is
+# started if nvidia-cuda-mps-control is there. MPS=no goes without, and then streams wait by memory
+# operations.
 #
 # Writes triggered.jsonl, triggered.txt and machine.txt to $OUT (default: build/results).
 set -euo pipefail
