@@ -54,7 +54,7 @@ std::string choose_by_time(const device::Driver& driver, device::Gpu& gpu, Draft
   auto& e = *draft.made;
   if (!times) {
     e.how = TriggerWay::memory_operations;
-    return "streams wait by memory operations: the GPU was too busy to measure kernels";
+    return "streams wait by memory operations: kernels could not be measured, because the GPU is busy or has failed";
   }
   const auto figures = fmt::format(
       "an exchange with itself takes the GPU {:.1f} us by memory operations and {:.1f} us "
