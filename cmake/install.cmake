@@ -1,7 +1,7 @@
 # What `make install` puts where. The tool finds the other parts from its own place
 # (src/tool/paths.hpp), so the installed folder may be moved.
 #
-#   bin/dunnage  include/{dunnage.h,dunnage.f90,dunnage_device.cuh}
+#   bin/dunnage  include/{dunnage.h,dunnage.f90,dunnage_device.cuh}  include/compat/{mpi-acx.h,mpix-stream.h}
 #   lib/libdunnage.so -> libdunnage.so.0  lib/libdunnage-api.so -> libdunnage-api.so.0
 #   lib/dunnage/{backends and what they need}  lib/cmake/dunnage  lib/pkgconfig
 #   libexec/dunnage/mpi/<flavour>/{benchmark programs}  libexec/dunnage/two-hosts.sh
@@ -39,6 +39,7 @@ endforeach()
 
 # What programs of include/dunnage.h are linked with.
 install(FILES include/dunnage.h include/dunnage.f90 include/dunnage_device.cuh DESTINATION include)
+install(DIRECTORY include/compat DESTINATION include)
 link_as_installed(dunnage-api)
 install(TARGETS dunnage-api LIBRARY DESTINATION lib)
 foreach(family IN LISTS DUNNAGE_FAMILIES)

@@ -56,8 +56,8 @@ int DNG_Wait_enqueue(DNG_Exchange exchange, DNG_Queue queue);
    queue may be another one than that of the start. */
 int DNG_Pready_enqueue(int partition, int request, DNG_Exchange exchange, DNG_Queue queue);
 
-/* The exchange as kernels know it. All its requests must be partitioned, and it must go by kernels.
-   The result is valid until the exchange is freed. Local. */
+/* The exchange as kernels know it. All its requests must be partitioned. It goes by kernels from
+   then on, or the call fails. The result is valid until the exchange is freed. Local. */
 int DNG_Exchange_device(DNG_Exchange exchange, DNG_Device* device);
 
 /* Which way the exchange takes (DNG_WAY_*), and why. The text lives as long as the exchange. Either

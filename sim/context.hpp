@@ -22,6 +22,7 @@ struct Context {
   std::shared_ptr<Stream> legacy;
   std::vector<std::shared_ptr<Stream>> streams;  // all streams, also destroyed ones that still have work
   std::vector<std::pair<std::thread::id, std::shared_ptr<Stream>>> per_thread;
+  std::uint64_t running = 0;  // thread blocks of kernels that run now
   std::set<CUcontext> peers;  // the contexts whose memory this context may access
 
   void check() const { require(dead == CUDA_SUCCESS, dead); }

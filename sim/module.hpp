@@ -26,6 +26,7 @@ struct Module {
 struct Function {
   unsigned long long owner = 0;
   Kernel kernel;
+  bool loaded = false;                  // cuFuncLoad or a launch has loaded it
   int dynamic_shared_bytes = 48 << 10;  // the most that a launch may ask for
 };
 

@@ -26,6 +26,9 @@ Settings Settings::from_environment() {
   s.memory = std::clamp(number("DUNNAGE_SIM_MEMORY", s.memory), page, std::uint64_t{1} << 40) / page * page;
   s.delay = number("DUNNAGE_SIM_DELAY", s.delay);
   s.seed = number("DUNNAGE_SIM_SEED", s.seed);
+  s.kernel_time = number("DUNNAGE_SIM_KERNEL_TIME", 0);
+  s.blocks = number("DUNNAGE_SIM_BLOCKS", 0);
+  s.blocking = number("DUNNAGE_SIM_BLOCKING", 0) != 0;
   s.mps = number("DUNNAGE_SIM_MPS", 0) != 0;
   s.reachable = number("DUNNAGE_SIM_REACHABLE", 0) != 0;
   return s;

@@ -123,6 +123,11 @@ void wait_for_all(const Context& context, std::unique_lock<std::mutex>& lock) {
   driver().changed.wait(lock, [&] { return all_done(works); });
 }
 
+void wait_for_kernels(const std::shared_ptr<Context>& context, std::unique_lock<std::mutex>& lock) {
+  if (!driver().settings.blocking) return;
+  driver().changed.wait(lock, [&] { return context->running == 0 || context->dead != CUDA_SUCCESS; });
+}
+
 void wait_until_idle(const Context& context, std::unique_lock<std::mutex>& lock) {
   driver().changed.wait(lock, [&] {
     return std::all_of(context.streams.begin(), context.streams.end(), [](const auto& s) { return s->queue.empty(); });

@@ -20,6 +20,8 @@ void put_wait(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Work>
 
 void wait_for(const std::shared_ptr<Work>& work, std::unique_lock<std::mutex>& lock);
 void wait_for_all(const Context& context, std::unique_lock<std::mutex>& lock);  // for work that was put in before
+// With DUNNAGE_SIM_BLOCKING=1: for the kernels that run now, but not for memory operations.
+void wait_for_kernels(const std::shared_ptr<Context>& context, std::unique_lock<std::mutex>& lock);
 void wait_until_idle(const Context& context, std::unique_lock<std::mutex>& lock);
 
 // The unfinished work that must end before the stream is idle.

@@ -31,18 +31,15 @@ class Triggered : public Exchange {
   }
   /// Returns whether all ranks can capture it.
   bool capture(MPI_Comm comm) {
-    int way = 0, everywhere = 0;
-    ok(DNG_Exchange_query(exchange_, &way, nullptr), "DNG_Exchange_query");
-    const int possible = way == DNG_WAY_KERNELS;
-    MPI_Allreduce(&possible, &everywhere, 1, MPI_INT, MPI_MIN, comm);
-    if (!everywhere) return false;
     CUgraph graph{};
     BENCH_CU(cuStreamBeginCapture, stream_.get(), CU_STREAM_CAPTURE_MODE_GLOBAL);
-    enqueue();
+    int possible = DNG_Start_enqueue(exchange_, queue_) == MPI_SUCCESS, everywhere = 0;
+    if (possible) ok(DNG_Wait_enqueue(exchange_, queue_), "DNG_Wait_enqueue");
     BENCH_CU(cuStreamEndCapture, stream_.get(), &graph);
-    BENCH_CU(cuGraphInstantiate, &graph_, graph, 0);
+    if (possible) BENCH_CU(cuGraphInstantiate, &graph_, graph, 0);
     BENCH_CU(cuGraphDestroy, graph);
-    return true;
+    MPI_Allreduce(&possible, &everywhere, 1, MPI_INT, MPI_MIN, comm);
+    return everywhere;
   }
 
   void exchange(Phases& phases) override {

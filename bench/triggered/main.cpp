@@ -44,38 +44,41 @@ void run_shape(const Shape& shape, int rounds) {
   DNG_Queue queue = DNG_QUEUE_NULL;
   DNG_Exchange exchanges[2] = {};
   ok(DNG_Queue_create(stream, &queue), "DNG_Queue_create");
-  for (int leg = 0; leg < 2; ++leg) {
-    auto requests = legs.requests(leg);
-    ok(DNG_Match(static_cast<int>(requests.size()), requests.data(), &exchanges[leg]), "DNG_Match");
+  for (int i = 0; i < 2; ++i) {
+    auto requests = legs.requests(i);
+    ok(DNG_Match(static_cast<int>(requests.size()), requests.data(), &exchanges[i]), "DNG_Match");
   }
   int way = 0;
   const char* why = "";
   ok(DNG_Exchange_query(exchanges[0], &way, &why), "DNG_Exchange_query");
   static const char* const names[] = {"mpi", "memory-operations", "kernels"};
-  const auto enqueue = [&] {
-    for (int i = 0; i < legs_each; ++i) {
-      ok(DNG_Start_enqueue(exchanges[i % 2], queue), "DNG_Start_enqueue");
-      ok(DNG_Wait_enqueue(exchanges[i % 2], queue), "DNG_Wait_enqueue");
-    }
+  const auto leg = [&](int i) {
+    ok(DNG_Start_enqueue(exchanges[i % 2], queue), "DNG_Start_enqueue");
+    ok(DNG_Wait_enqueue(exchanges[i % 2], queue), "DNG_Wait_enqueue");
   };
   measure(legs, shape, std::string("stream, ") + names[way], why, rounds, legs_each, [&] {
-    enqueue();
+    for (int i = 0; i < legs_each; ++i) leg(i);
     BENCH_CU(cuStreamSynchronize, stream);
   });
-  if (way == DNG_WAY_KERNELS) {
-    CUgraph graph{};
+  CUgraph graph{};
+  BENCH_CU(cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+  int possible = DNG_Start_enqueue(exchanges[0], queue) == MPI_SUCCESS, everywhere = 0;
+  if (possible) {
+    ok(DNG_Wait_enqueue(exchanges[0], queue), "DNG_Wait_enqueue");
+    for (int i = 1; i < legs_each; ++i) leg(i);
+  }
+  BENCH_CU(cuStreamEndCapture, stream, &graph);
+  MPI_Allreduce(&possible, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (everywhere) {
     CUgraphExec made{};
-    BENCH_CU(cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
-    enqueue();
-    BENCH_CU(cuStreamEndCapture, stream, &graph);
     BENCH_CU(cuGraphInstantiate, &made, graph, 0);
     measure(legs, shape, "graph, kernels", why, rounds, legs_each, [&] {
       BENCH_CU(cuGraphLaunch, made, stream);
       BENCH_CU(cuStreamSynchronize, stream);
     });
     BENCH_CU(cuGraphExecDestroy, made);
-    BENCH_CU(cuGraphDestroy, graph);
   }
+  BENCH_CU(cuGraphDestroy, graph);
   for (auto& exchange : exchanges) ok(DNG_Exchange_free(&exchange), "DNG_Exchange_free");
   ok(DNG_Queue_free(&queue), "DNG_Queue_free");
   trips_by_kernel(legs, shape, rounds);

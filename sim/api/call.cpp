@@ -2,6 +2,7 @@
 
 #include "sim/capture.hpp"
 #include "sim/context.hpp"
+#include "sim/work.hpp"
 
 namespace dunnage::sim {
 namespace {
@@ -36,6 +37,7 @@ Call::Call(const Entry& entry) {
     context->check();
   }
   if (entry.captures == Captures::forbid) forbid_in_captures();
+  if (entry.kernels == Kernels::wait && context) wait_for_kernels(context, lock);
 }
 
 }  // namespace dunnage::sim

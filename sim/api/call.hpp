@@ -15,12 +15,14 @@ namespace dunnage::sim {
 enum class Class { other, alloc, copy, launch, ipc };
 enum class Needs { nothing, driver, context };  // context: a current context that is alive
 enum class Captures { allow, forbid };          // forbid: CUDA says "potentially unsafe" during a capture
+enum class Kernels { ignore, wait };            // wait: the driver may wait there for kernels that run
 
 struct Entry {
   const char* name;
   Class in = Class::other;
   Needs needs = Needs::context;
   Captures captures = Captures::allow;
+  Kernels kernels = Kernels::ignore;
 };
 
 struct Call {

@@ -1,6 +1,8 @@
 // Launches of kernels, and what a program can ask and set about a kernel.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "sim/api/call.hpp"
 #include "sim/context.hpp"
@@ -16,6 +18,36 @@ std::shared_ptr<Function> function_of(const Call& c, CUfunction handle) {
   auto found = driver().functions.find(handle);
   require(found && found->owner == c.context->id, CUDA_ERROR_INVALID_HANDLE);
   return found;
+}
+
+// A kernel takes as many of the free blocks as it can use, and at least one. A large grid runs on
+// them in turn.
+class Resident {
+ public:
+  Resident(const std::shared_ptr<Context>& context, std::uint64_t wanted) : context_(context) {
+    auto& d = driver();
+    std::unique_lock lock(d.lock);
+    const auto most = d.settings.blocks ? d.settings.blocks : ~std::uint64_t{0};
+    d.changed.wait(lock, [&] { return context->running < most || context->dead != CUDA_SUCCESS; });
+    taken_ = context->running < most ? std::min(wanted, most - context->running) : 0;
+    context->running += taken_;
+  }
+  ~Resident() {
+    const std::lock_guard lock(driver().lock);
+    context_->running -= taken_;
+    driver().changed.notify_all();
+  }
+  Resident(const Resident&) = delete;
+  Resident& operator=(const Resident&) = delete;
+
+ private:
+  const std::shared_ptr<Context> context_;
+  std::uint64_t taken_ = 0;
+};
+
+void load(Call& c, Function& function) {
+  if (!function.loaded) wait_for_kernels(c.context, c.lock);
+  function.loaded = true;
 }
 
 // A launch with copies of its parameters, which live until the kernel has run.
@@ -70,10 +102,18 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, uns
     require(params || function->kernel.sizes.empty(), CUDA_ERROR_INVALID_VALUE);
     const dunnageSimLaunch shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, nullptr};
     check_shape(shape, *function);
+    load(c, *function);
     const auto launch = std::make_shared<Launch>(function->kernel, shape, params);
+    const auto blocks = std::uint64_t{grid_x} * grid_y * grid_z;
     const auto fault = stream->capture ? std::nullopt : driver().faults.due("kernel");
     put(
-        stream, [launch] { (*launch)(); }, fault ? fault->code : CUDA_SUCCESS);
+        stream,
+        [launch, blocks, context = c.context, time = driver().settings.kernel_time] {
+          const Resident resident(context, blocks);
+          if (time) std::this_thread::sleep_for(std::chrono::microseconds(time));
+          (*launch)();
+        },
+        fault ? fault->code : CUDA_SUCCESS);
   });
 }
 
@@ -92,9 +132,8 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
   });
 }
 
-// Functions are always loaded. Only that the call is made can be seen.
 CUresult cuFuncLoad(CUfunction handle) {
-  return call({"cuFuncLoad"}, [&](Call& c) { function_of(c, handle); });
+  return call({"cuFuncLoad"}, [&](Call& c) { load(c, *function_of(c, handle)); });
 }
 
 CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {

@@ -66,7 +66,7 @@ CUresult cuMemGetInfo(size_t* free, size_t* total) {
 }
 
 CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
-  return call({"cuMemAlloc", Class::alloc, Needs::context, Captures::forbid},
+  return call({"cuMemAlloc", Class::alloc, Needs::context, Captures::forbid, Kernels::wait},
               [&](Call& c) { *given(address) = take_device_memory(c, Kind::device, bytes); });
 }
 

@@ -10,7 +10,7 @@ namespace dunnage::sim {
 namespace {
 
 CUresult load(const char* name, CUmodule* module, const void* image) {
-  return call({name, Class::other, Needs::context, Captures::forbid}, [&](Call& c) {
+  return call({name, Class::other, Needs::context, Captures::forbid, Kernels::wait}, [&](Call& c) {
     require(image != nullptr, CUDA_ERROR_INVALID_VALUE);
     const auto made = std::make_shared<Module>();
     made->owner = c.context->id;

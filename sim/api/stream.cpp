@@ -11,7 +11,7 @@ namespace dunnage::sim {
 namespace {
 
 CUresult create(const char* name, CUstream* handle, unsigned flags) {
-  return call({name}, [&](Call& c) {
+  return call({name, Class::other, Needs::context, Captures::allow, Kernels::wait}, [&](Call& c) {
     require((flags & ~unsigned{CU_STREAM_NON_BLOCKING}) == 0, CUDA_ERROR_INVALID_VALUE);
     given(handle);
     const auto made = make_stream(c.context, flags);

@@ -2,6 +2,8 @@
    the stream, and the MPI does the messages. */
 #include <dlfcn.h>
 #include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +28,7 @@ struct driver {
   int (*synchronize)(void*);
   int (*capturing)(void*, int*);
 };
-static int find_driver(struct driver* driver) {
+static int look_up(struct driver* driver) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (!library) return 0;
   *(void**)&driver->current = dlsym(library, "cuCtxGetCurrent");
@@ -34,23 +36,35 @@ static int find_driver(struct driver* driver) {
   *(void**)&driver->pop = dlsym(library, "cuCtxPopCurrent_v2");
   *(void**)&driver->synchronize = dlsym(library, "cuStreamSynchronize");
   *(void**)&driver->capturing = dlsym(library, "cuStreamIsCapturing");
-  dlclose(library);
   return driver->current && driver->push && driver->pop && driver->synchronize && driver->capturing;
+}
+/* Null if it is not loaded. A program may load it at any time, so only a success is kept, and then
+   the library stays. */
+static const struct driver* find_driver(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static struct driver found;
+  static atomic_int there;
+  if (atomic_load_explicit(&there, memory_order_acquire)) return &found;
+  pthread_mutex_lock(&lock);
+  const int now = atomic_load(&there) || look_up(&found);
+  if (now) atomic_store_explicit(&there, 1, memory_order_release);
+  pthread_mutex_unlock(&lock);
+  return now ? &found : NULL;
 }
 
 static int captured(const struct queue* queue) {
-  struct driver driver;
+  const struct driver* driver = find_driver();
   int status = 0;
-  return find_driver(&driver) && driver.capturing(queue->stream, &status) == 0 && status != 0;
+  return driver && driver->capturing(queue->stream, &status) == 0 && status != 0;
 }
 
 static int wait_for_stream(const struct queue* queue) {
-  struct driver driver;
+  const struct driver* driver = find_driver();
   void* popped = NULL;
-  if (!find_driver(&driver)) return MPI_SUCCESS;
-  if (queue->context && driver.push(queue->context) != 0) return MPI_ERR_OTHER;
-  const int failed = driver.synchronize(queue->stream);
-  if (queue->context) driver.pop(&popped);
+  if (!driver) return MPI_SUCCESS;
+  if (queue->context && driver->push(queue->context) != 0) return MPI_ERR_OTHER;
+  const int failed = driver->synchronize(queue->stream);
+  if (queue->context) driver->pop(&popped);
   return failed ? MPI_ERR_OTHER : MPI_SUCCESS;
 }
 
@@ -120,8 +134,8 @@ EXPORTED int dunnage_api_queue_create(void* stream, struct queue** queue) {
   struct queue* made = calloc(1, sizeof *made);
   if (!made) return MPI_ERR_NO_MEM;
   made->stream = stream;
-  struct driver driver;
-  if (find_driver(&driver)) driver.current(&made->context);
+  const struct driver* driver = find_driver();
+  if (driver) driver->current(&made->context);
   *queue = made;
   return MPI_SUCCESS;
 }

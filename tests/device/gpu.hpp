@@ -71,15 +71,13 @@ class Gate {
                   stream,
                   [](void* data) {
                     const std::unique_ptr<std::shared_ptr<State>> own(static_cast<std::shared_ptr<State>*>(data));
-                    auto& state = **own;
-                    std::unique_lock lock(state.mutex);
-                    state.reached = true;
-                    state.changed.notify_all();
-                    state.changed.wait(lock, [&] { return state.open; });
+                    (*own)->pass();
                   },
                   new std::shared_ptr<State>(state_)),
               CUDA_SUCCESS);
   }
+  // For kernels. The gate must live until they have passed it.
+  void pass() { state_->pass(); }
   void wait_until_reached() {
     std::unique_lock lock(state_->mutex);
     state_->changed.wait(lock, [&] { return state_->reached; });
@@ -95,6 +93,12 @@ class Gate {
     std::mutex mutex;
     std::condition_variable changed;
     bool reached = false, open = false;
+    void pass() {
+      std::unique_lock lock(mutex);
+      reached = true;
+      changed.notify_all();
+      changed.wait(lock, [&] { return open; });
+    }
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };

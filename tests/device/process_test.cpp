@@ -1,8 +1,11 @@
 // What shows between processes, and what the environment changes. The process of the tests never
 // calls cuInit: each test does so in children.
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -293,6 +296,84 @@ TEST(Process, DelayIsASetting) {
     float milliseconds = 0;
     ASSERT_EQ(cuEventElapsedTime(&milliseconds, from, to), CUDA_SUCCESS);
     EXPECT_GE(milliseconds, 5);
+  }));
+}
+
+// Kernels of two streams: one runs until the gate opens, the other one ends at once.
+struct TwoKernels {
+  TwoKernels() {
+    dunnageSimRegisterKernel(
+        "until_open", [](const dunnageSimLaunch* launch) { (*static_cast<Gate* const*>(launch->params[0]))->pass(); },
+        one_pointer, 1);
+    dunnageSimRegisterKernel(
+        "short", [](const dunnageSimLaunch*) {}, nullptr, 0);
+    CUmodule module{};
+    EXPECT_EQ(cuModuleLoadData(&module, ""), CUDA_SUCCESS);
+    EXPECT_EQ(cuModuleGetFunction(&until_open, module, "until_open"), CUDA_SUCCESS);
+    EXPECT_EQ(cuModuleGetFunction(&at_once, module, "short"), CUDA_SUCCESS);
+    for (auto& stream : streams) EXPECT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  }
+  CUresult launch_until_open() {
+    auto* const pointer = &gate;
+    void* params[] = {const_cast<Gate**>(&pointer)};
+    return cuLaunchKernel(until_open, 1, 1, 1, 1, 1, 1, 0, streams[0], params, nullptr);
+  }
+  CUresult launch_at_once() { return cuLaunchKernel(at_once, 100, 1, 1, 1, 1, 1, 0, streams[1], nullptr, nullptr); }
+  static constexpr std::size_t one_pointer[] = {sizeof(Gate*)};
+  Gate gate;
+  CUfunction until_open{}, at_once{};
+  CUstream streams[2] = {};
+};
+
+TEST(Process, BlocksAreASetting) {
+  for (const bool room : {false, true})
+    EXPECT_TRUE(in_child([&] {
+      setenv("DUNNAGE_SIM_BLOCKS", room ? "2" : "1", 1);
+      use_first_device();
+      TwoKernels two;
+      ASSERT_EQ(two.launch_until_open(), CUDA_SUCCESS);
+      two.gate.wait_until_reached();
+      ASSERT_EQ(two.launch_at_once(), CUDA_SUCCESS);
+      if (room) {
+        EXPECT_EQ(cuStreamSynchronize(two.streams[1]), CUDA_SUCCESS);
+      } else {
+        usleep(50000);
+        EXPECT_EQ(cuStreamQuery(two.streams[1]), CUDA_ERROR_NOT_READY);
+      }
+      two.gate.open();
+      EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    }));
+}
+
+TEST(Process, CallsThatWaitForKernelsAreASetting) {
+  EXPECT_TRUE(in_child([] {
+    setenv("DUNNAGE_SIM_BLOCKING", "1", 1);
+    use_first_device();
+    TwoKernels two;
+    std::atomic<bool> opened{false};
+    ASSERT_EQ(two.launch_until_open(), CUDA_SUCCESS);
+    two.gate.wait_until_reached();
+    std::thread opener([&] {
+      usleep(50000);
+      opened = true;
+      two.gate.open();
+    });
+    EXPECT_EQ(two.launch_at_once(), CUDA_SUCCESS);  // loads the kernel first
+    EXPECT_TRUE(opened);
+    opener.join();
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  }));
+}
+
+TEST(Process, TheTimeOfKernelsIsASetting) {
+  EXPECT_TRUE(in_child([] {
+    setenv("DUNNAGE_SIM_KERNEL_TIME", "20000", 1);
+    use_first_device();
+    TwoKernels two;
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_EQ(two.launch_at_once(), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(20));
   }));
 }
 

@@ -7,12 +7,14 @@ from installed import BUILD, MPIS, command, yielding
 from test_gpu import simulated
 
 # Which way the exchanges must take, and the settings that lead there.
-KERNELS = ("kernels", {})
+KERNELS = ("kernels", {"DUNNAGE_TRIGGER": "kernels"})
 OPERATIONS = ("memory-operations", {"DUNNAGE_TRIGGER": "memory-operations"})
 BY_MPI = ("mpi", {"DUNNAGE_TRIGGER": "mpi"})
+# Kernels or memory operations: each rank measures, so ranks may differ.
+AUTO = ("auto", {"DUNNAGE_TRIGGER": "auto", "DUNNAGE_SIM_KERNEL_TIME": "200"})
 
 
-def run(flavour, ranks, way, *arguments, contract="gpu_triggered", preload=True, launcher=(), **variables):
+def run(flavour, ranks, way, *arguments, contract="gpu_triggered", preload=True, launcher=(), wrapper=(), **variables):
     """Runs a contract program, and returns what it says."""
     mpi = MPIS.get(flavour)
     program = BUILD / "mpi" / (mpi.programs if mpi else "") / "contracts_triggered"
@@ -24,23 +26,40 @@ def run(flavour, ranks, way, *arguments, contract="gpu_triggered", preload=True,
     }
     words = command(mpi, ranks, yielding(mpi, settings))
     words = [words[0], *launcher, *words[1:]]
-    return execute([*words, program, contract, way, *map(str, arguments)], 200)
+    return execute([*words, *wrapper, program, contract, way, *map(str, arguments)], 200)
 
 
 def right(done):
     assert done.finished and done.code == 0 and not done.failures, done
 
 
-@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("flavour, ranks", [("mpich", 1), ("mpich", 2), ("mpich", 4), ("openmpi", 3)])
 def test_kernels(flavour, ranks):
     right(run(flavour, ranks, *KERNELS[:1], **KERNELS[1]))
 
 
-@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
-@pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("flavour, ranks", [("mpich", 1), ("mpich", 4), ("openmpi", 2)])
 def test_memory_operations(flavour, ranks):
     right(run(flavour, ranks, OPERATIONS[0], **OPERATIONS[1]))
+
+
+@pytest.mark.parametrize("flavour, ranks", [("mpich", 4), ("openmpi", 2)])
+def test_the_faster_way(flavour, ranks):
+    right(run(flavour, ranks, AUTO[0], **AUTO[1]))
+
+
+@pytest.mark.parametrize(
+    "contract, ways", [("gpu_triggered", "kernels memory-operations"), ("gpu_kernels", "kernels auto")]
+)
+def test_ranks_that_wait_in_different_ways(tmp_path, contract, ways):
+    """Even ranks wait in the first way, odd ranks in the second."""
+    script = tmp_path / "by_rank.sh"
+    script.write_text(
+        f"set -- {ways} \"$@\"\n"
+        "way=$1; [ $((${PMI_RANK:-$OMPI_COMM_WORLD_RANK} % 2)) = 0 ] || way=$2\n"
+        'DUNNAGE_TRIGGER=$way exec "$3" "$4" "$way"\n'
+    )
+    right(run("mpich", 3, "", contract=contract, wrapper=["sh", script]))
 
 
 @pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
@@ -54,13 +73,12 @@ def test_without_dunnage(flavour):
     right(run(flavour, 2, "mpi", preload=False, DUNNAGE_SIM_REACHABLE="1"))
 
 
-@pytest.mark.parametrize("flavour", ["mpich", "openmpi5"])
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("flavour, ranks", [("mpich", 1), ("mpich", 3), ("openmpi5", 2)])
 def test_kernels_that_send_by_themselves(flavour, ranks):
     right(run(flavour, ranks, KERNELS[0], contract="gpu_kernels", **KERNELS[1]))
 
 
-@pytest.mark.parametrize("way, settings", [OPERATIONS, BY_MPI])
+@pytest.mark.parametrize("way, settings", [OPERATIONS, AUTO, BY_MPI])
 def test_streams_that_send_partitions(way, settings):
     right(run("mpich", 2, way, contract="gpu_kernels", **settings))
 
@@ -75,11 +93,26 @@ def test_ranks_that_share_a_gpu_do_not_poll():
 
 
 def test_ranks_that_share_a_gpu_by_mps_poll():
-    right(run("mpich", 2, "kernels", CONTRACT_SHARED_DEVICE="1", DUNNAGE_SIM_MPS="1"))
+    right(run("mpich", 2, "kernels", DUNNAGE_TRIGGER="kernels", CONTRACT_SHARED_DEVICE="1", DUNNAGE_SIM_MPS="1"))
 
 
 def test_blocking_launches_are_refused():
     right(run("mpich", 2, "mpi", CUDA_LAUNCH_BLOCKING="1"))
+
+
+@pytest.mark.parametrize("way, settings, blocks", [(*KERNELS, 2), (*OPERATIONS, 1)])
+def test_a_late_rank_holds_up_one_stream_alone(way, settings, blocks):
+    """A kernel that waits is one block, and memory operations need none. Starts and waits hang here
+    if the match has not loaded all kernels."""
+    device = {"DUNNAGE_SIM_BLOCKS": str(blocks), "DUNNAGE_SIM_BLOCKING": "1"}
+    right(run("mpich", 2, way, "late", **settings, **device))
+
+
+def test_kernels_that_wait_starve_others():
+    """The trap itself: the device has place for one block only."""
+    device = {"DUNNAGE_SIM_BLOCKS": "1", "CONTRACT_PATIENCE": "300"}
+    done = run("mpich", 2, KERNELS[0], "late", **KERNELS[1], **device)
+    assert "stuck" in done.output, done
 
 
 @pytest.mark.parametrize("way, settings", [KERNELS, OPERATIONS])
@@ -89,8 +122,24 @@ def test_a_rank_that_ends_releases_the_streams_of_others(way, settings):
 
 
 def test_a_rank_that_ends_releases_the_kernels_of_others():
-    done = run("mpich", 2, KERNELS[0], "dies", contract="gpu_kernels", launcher=["-disable-auto-cleanup"])
+    done = run("mpich", 2, KERNELS[0], "dies", contract="gpu_kernels", launcher=["-disable-auto-cleanup"], **KERNELS[1])
     assert "survived 0" in done.output and not done.failures, done
+
+
+COMPAT = ["compat_acx", "compat_acx_repeat", "compat_stream", "compat_stream_repeat"]
+
+
+@pytest.mark.parametrize("flavour, ranks", [("mpich", 1), ("mpich", 3), ("openmpi", 2)])
+@pytest.mark.parametrize("contract", COMPAT)
+def test_calls_of_other_interfaces(flavour, ranks, contract):
+    """include/compat"""
+    right(run(flavour, ranks, "direct" if ranks > 1 else "mpi", contract=contract))
+
+
+@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
+@pytest.mark.parametrize("contract", COMPAT)
+def test_calls_of_other_interfaces_without_dunnage(flavour, contract):
+    right(run(flavour, 2, "mpi", contract=contract, preload=False, DUNNAGE_SIM_REACHABLE="1"))
 
 
 @pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
@@ -104,6 +153,6 @@ def test_the_example(launch, flavour):
 @pytest.mark.parametrize("interface", ["mpif", "mpi_module", "f08"])
 def test_fortran(launch, flavour, interface):
     """The module dunnage (include/dunnage.f90)."""
-    settings = simulated(flavour, DUNNAGE_PARTITIONED="on", DUNNAGE_SIM_DEVICES="2")
+    settings = simulated(flavour, DUNNAGE_PARTITIONED="on", DUNNAGE_SIM_DEVICES="2", **KERNELS[1])
     done = launch(flavour, f"f90_triggered_{interface}", "kernels", ranks=2, mode="dunnage", **settings)
     assert done.code == 0 and "triggered: verified" in done.output, done

@@ -16,6 +16,7 @@ def test_the_ring(mpi, through):
         "PYTHONPATH": str(suite.ROOT / "python"),
         "DNG_API_LIBRARY": str(suite.BUILD / "lib" / "libdunnage-api.so"),
         "DUNNAGE_SIM_DEVICES": "2",
+        "DUNNAGE_TRIGGER": "kernels",
         "DUNNAGE_SIM_REACHABLE": "" if through else "1",
     }
     words = ["mpiexec", "-n", "2", "python", PROGRAM, "KERNELS" if through else "MPI"]

@@ -50,21 +50,36 @@ int Exchange::error() const {
                                                  lost_.load()));
 }
 
-int Exchange::check_stream(const Queue& queue) const {
-  if (direct() && queue.context != context)
-    return failure(CUDA_ERROR_INVALID_CONTEXT,
-                   "the queue's stream is of another CUDA context than the buffers of the exchange");
-  const auto* driver = device::driver();
-  if (!driver || !captured(*driver, queue.stream)) return MPI_SUCCESS;
+/// Work that is captured can run many times, and a kernel of the program can start an exchange. The
+/// host then no longer knows the epoch, so memory operations can never be used again. The peers
+/// need not know: their slots get the epoch either way.
+bool Exchange::change_to_kernels() {
+  if (how == TriggerWay::memory_operations && may_change) {
+    how = TriggerWay::kernels;
+    changed_ = true;
+  }
+  return how == TriggerWay::kernels;
+}
+
+/// A call of this exchange is captured.
+int Exchange::check_capture() {
   if (!mpi_requests.empty())
     return failure(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                    "the stream is captured, but messages of the exchange go through the MPI: " + reason);
-  if (how == TriggerWay::memory_operations)
+  if (direct() && !change_to_kernels())
     return failure(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
                    "the stream is captured, but the exchange goes by memory operations, which have the number of an "
                    "exchange in them: " +
                        reason);
   return MPI_SUCCESS;
+}
+
+int Exchange::check_stream(const Queue& queue) {
+  if (direct() && queue.context != context)
+    return failure(CUDA_ERROR_INVALID_CONTEXT,
+                   "the queue's stream is of another CUDA context than the buffers of the exchange");
+  const auto* driver = device::driver();
+  return driver && captured(*driver, queue.stream) ? check_capture() : MPI_SUCCESS;
 }
 
 /// All writes, and then all waits, of one point of an exchange.
@@ -86,7 +101,10 @@ void Exchange::put_ready(CUstream stream) {
   packs.put(*gpu, stream);
   ++epoch_;
   if (how == TriggerWay::kernels) return pack::gpu::put(*gpu, stream, tell_ready);
-  write_and_wait(stream, ready_targets, 0, 0);
+  // Kernels may take part later, and then find the epoch there.
+  auto targets = ready_targets;
+  targets.insert(targets.begin(), reinterpret_cast<std::uintptr_t>(tell_ready.epoch));
+  write_and_wait(stream, targets, 0, 0);
 }
 
 void Exchange::pull(CUstream stream, bool finish) {
@@ -147,9 +165,21 @@ int Exchange::start(Queue& queue) {
   return MPI_SUCCESS;
 }
 
+/// The wait moves the data of exchanges that were started before, too.
+int Exchange::check_started_before(const Queue& queue) const {
+  const auto* driver = device::driver();
+  if (pulled_ || !driver || !captured(*driver, queue.stream)) return MPI_SUCCESS;
+  for (auto* before : queue.started) {
+    if (before == this) break;
+    if (const int code = before->check_capture(); code != MPI_SUCCESS) return code;
+  }
+  return MPI_SUCCESS;
+}
+
 int Exchange::wait(Queue& queue) {
   if (queue_ != &queue) return MPI_ERR_REQUEST;
   if (const int code = check_stream(queue); code != MPI_SUCCESS) return code;
+  if (const int code = check_started_before(queue); code != MPI_SUCCESS) return code;
   int code = guarded([&] {
     if (!direct()) return;
     const device::Scope scope(*device::driver(), context);
@@ -223,13 +253,13 @@ int Exchange::pready(int partition, int request, Queue& queue) {
   });
 }
 
-int Exchange::device(const void*& handle) const {
+int Exchange::device(const void*& handle) {
   if (poisoned_) return error();
   const auto no = [&](const std::string& why) { return failure(CUDA_ERROR_NOT_SUPPORTED, "kernels cannot " + why); };
   if (!mpi_requests.empty())
     return no("send by themselves, because messages of the exchange go through the MPI: " + reason);
   if (messages) return no("start messages that are not partitioned (MPI_Psend_init, MPI_Precv_init)");
-  if (direct() && how != TriggerWay::kernels)
+  if (direct() && !change_to_kernels())
     return no("send by themselves, because the exchange goes by memory operations: " + reason);
   handle = table_on_device;
   return MPI_SUCCESS;

@@ -66,12 +66,12 @@ class Exchange : public Watched {
   /// Marks a partition as ready. `request` is a place in `requests`.
   int pready(int partition, int request, Queue& queue);
   /// The exchange as kernels know it.
-  int device(const void*& handle) const;
+  int device(const void*& handle);
   /// Waits until nothing of it is under way, and frees the requests.
   int close();
 
   TriggerWay way() const { return mpi_requests.empty() ? how : TriggerWay::mpi; }
-  const char* why() const { return reason.c_str(); }
+  const char* why() const { return changed_ ? reason_of_change.c_str() : reason.c_str(); }
   /// The error of an exchange that another rank's end has broken, else MPI_SUCCESS.
   int error() const;
   bool active() const { return queue_ != nullptr; }
@@ -82,11 +82,12 @@ class Exchange : public Watched {
   /// Ends all waits of this exchange, now and from now on, and tells the peers.
   void poison() override;
 
-  // Made by match(), and constant afterwards:
+  // Made by match(), and constant afterwards, but for `how`:
   std::vector<MPI_Request> requests;      // all that do not go directly, and those that do
   std::vector<MPI_Request> mpi_requests;  // those that the MPI does
-  TriggerWay how = TriggerWay::mpi;       // of those that go directly
-  std::string reason;
+  TriggerWay how = TriggerWay::mpi;       // of those that go directly; may change from memory operations to kernels
+  bool may_change = false;                // from memory operations to kernels
+  std::string reason, reason_of_change;
   std::vector<TriggerPeer> peers;  // with messages that go directly
   device::Gpu* gpu = nullptr;      // null if no message goes directly
   CUcontext context = nullptr;
@@ -106,7 +107,10 @@ class Exchange : public Watched {
 
  private:
   bool direct() const { return gpu != nullptr; }
-  int check_stream(const Queue& queue) const;
+  int check_stream(const Queue& queue);
+  int check_capture();
+  int check_started_before(const Queue& queue) const;
+  bool change_to_kernels();
   void put_ready(CUstream stream);
   /// Moves the data in the stream. `finish`: waits there for this rank's receivers too.
   void pull(CUstream stream, bool finish);
@@ -118,7 +122,8 @@ class Exchange : public Watched {
   Queue* queue_ = nullptr;  // since it was started
   CUstream last_stream_ = nullptr;
   bool used_ = false, pulled_ = false;
-  std::uint64_t epoch_ = 0;  // by memory operations
+  bool changed_ = false;     // from memory operations to kernels, for ever
+  std::uint64_t epoch_ = 0;  // as the host counts it; graphs and kernels that start an exchange are not in it
   std::atomic<bool> poisoned_{false};
   std::atomic<int> lost_{-1};  // the rank that was lost first
 };

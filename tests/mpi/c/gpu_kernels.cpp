@@ -3,7 +3,8 @@
 // way an exchange takes, and without Dunnage.
 //
 // gpu_kernels WAY [dies]: WAY is the way that exchanges in device memory must take: kernels,
-// memory-operations, or mpi. With `dies`, the last rank ends in the middle.
+// memory-operations, mpi, or auto for kernels or memory operations, whichever is faster. With
+// `dies`, the last rank ends in the middle.
 #include <dlfcn.h>
 
 #include <memory>
@@ -182,6 +183,8 @@ class End {
 };
 
 int expected_way = -1;
+bool automatic = false;
+bool kernels_may_send() { return automatic || expected_way == DNG_WAY_KERNELS; }
 
 /// Random partitioned messages between all ranks. `regular`: of layouts that are nests of loops.
 class Exchange {
@@ -214,7 +217,8 @@ class Exchange {
     int way = -1;
     const char* why = "";
     check_ok(DNG_Exchange_query(handle, &way, &why), "DNG_Exchange_query");
-    if (regular && !ends.empty()) check_equal(way, expected_way, why);
+    if (!regular || ends.empty()) return;
+    automatic ? check(way != DNG_WAY_MPI, why) : check_equal(way, expected_way, why);
   }
   ~Exchange() {
     check_ok(DNG_Exchange_free(&handle), "DNG_Exchange_free");
@@ -317,19 +321,26 @@ void started_by_the_stream(unsigned seed, const Kernels& kernels, const Communic
   exchange.look("the bytes, started by the stream");
 }
 
-/// The stream sends the partitions too, in any order.
-void by_the_stream(unsigned seed, bool regular, const Communicators& comms) {
+/// The stream sends the partitions too, in any order. From some round on, which differs between
+/// ranks, it takes turns with kernels if kernels may send.
+void by_the_stream(unsigned seed, bool regular, const Kernels& kernels, const Communicators& comms) {
   contract().section("by the stream");
   constexpr int rounds = 6;
   Stream stream;
   Exchange exchange(seed, regular, rounds, comms);
   DNG_Device device = DNG_DEVICE_NULL;
-  if (expected_way != DNG_WAY_KERNELS && !exchange.ends.empty())
+  if (!kernels_may_send() && !exchange.ends.empty())
     check(DNG_Exchange_device(exchange.handle, &device) != MPI_SUCCESS, "an error says that kernels cannot");
+  const int turns_from = kernels_may_send() && regular ? 1 + (contract().rank + static_cast<int>(seed)) % 4 : rounds;
   for (int round = 0; round < rounds; ++round) {
     for (const auto& end : exchange.ends) end->before(stream.handle, round);
     check_ok(DNG_Start_enqueue(exchange.handle, stream.queue), "DNG_Start_enqueue");
-    for (std::size_t i = 0; i < exchange.sends.size(); ++i) {
+    // The exchange of this round was started in the way of before.
+    if (round == turns_from) check_ok(DNG_Exchange_device(exchange.handle, &device), "DNG_Exchange_device");
+    const bool by_kernel = device && (round - turns_from) % 2 == 0;
+    if (by_kernel)
+      kernels.launch(kernels.partitions, 3, 4, stream.handle, exchange.plan(device, triggered_kernels::block, round));
+    for (std::size_t i = 0; !by_kernel && i < exchange.sends.size(); ++i) {
       const auto& region = exchange.sends[(i + static_cast<std::size_t>(round)) % exchange.sends.size()];
       check_ok(DNG_Pready_enqueue(region.partition, region.request, exchange.handle, stream.queue), "pready");
     }
@@ -371,7 +382,7 @@ void large_ones() {
   for (auto& value : data) value += left - me;
   check(std::memcmp(in.read().data(), data.data(), bytes) == 0, "the bytes of large ones");
   check(std::memcmp(next.read().data(), &left, 4) == 0, "the message that is not partitioned");
-  if (expected_way == DNG_WAY_KERNELS || expected_way == DNG_WAY_MEMORY_OPERATIONS) {
+  if (automatic || expected_way != DNG_WAY_MPI) {
     check_ok(DNG_Start_enqueue(exchange, stream.queue), "start");
     check(DNG_Pready_enqueue(0, 9, exchange, stream.queue) != MPI_SUCCESS, "no such request");
     check(DNG_Pready_enqueue(0, 2, exchange, stream.queue) != MPI_SUCCESS, "a receive");
@@ -417,6 +428,7 @@ CONTRACT_PROGRAM(gpu_kernels) {
   expected_way = way == "kernels"             ? DNG_WAY_KERNELS
                  : way == "memory-operations" ? DNG_WAY_MEMORY_OPERATIONS
                                               : DNG_WAY_MPI;
+  automatic = way == "auto";
   int count = 0;
   CUcontext context{};
   devices();
@@ -429,13 +441,13 @@ CONTRACT_PROGRAM(gpu_kernels) {
     if (argc > 2 && std::string(argv[2]) == "dies") return somebody_dies(kernels, comms);
     const char* seed = std::getenv("CONTRACT_SEED");
     const unsigned first = seed ? static_cast<unsigned>(std::atoi(seed)) : 1;
-    for (unsigned i = 0; expected_way == DNG_WAY_KERNELS && i < 6; ++i) {
+    for (unsigned i = 0; kernels_may_send() && i < 6; ++i) {
       by_kernels(first + i, triggered_kernels::block, 20, kernels, comms);
       if (i == 1) by_kernels(first + 6, triggered_kernels::thread, 400, kernels, comms);
       if (i == 2) by_kernels(first + 7, triggered_kernels::warp, 4, kernels, comms);
       if (i >= 3) started_by_the_stream(first + 20 + i, kernels, comms);
     }
-    for (unsigned i = 0; i < 4; ++i) by_the_stream(first + 30 + i, i < 2, comms);
+    for (unsigned i = 0; i < 4; ++i) by_the_stream(first + 30 + i, i < 2, kernels, comms);
     large_ones();
   }
   return c.finish();

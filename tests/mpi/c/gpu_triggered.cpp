@@ -1,8 +1,11 @@
 // Exchanges that streams start and wait for (include/dunnage.h). The program is right whichever way
 // an exchange takes, and without Dunnage.
 //
-// gpu_triggered WAY [dies]: WAY is the way that exchanges in device memory must take: kernels,
-// memory-operations, mpi, or any. With `dies`, the last rank ends in the middle.
+// gpu_triggered WAY [dies | late]: WAY is the way that exchanges in device memory must take:
+// kernels, memory-operations, mpi, any, or auto for kernels or memory operations, whichever is
+// faster. With `dies`, the last rank ends in the middle. With `late`, two ranks show what must go
+// on while a stream waits; CONTRACT_PATIENCE is how many milliseconds rank 0 waits for that.
+// CONTRACT_LONG=1 makes it do ten times as many exchanges.
 #include <unistd.h>
 
 #include <dlfcn.h>
@@ -20,8 +23,11 @@ namespace gpu_triggered_contract {
 
 using Clock = std::chrono::steady_clock;
 
-int expected_way = -1;  // -1: any
-bool direct() { return expected_way == DNG_WAY_KERNELS || expected_way == DNG_WAY_MEMORY_OPERATIONS; }
+const int times = std::getenv("CONTRACT_LONG") ? 10 : 1;
+int expected_way = -1;   // -1: any
+bool automatic = false;  // kernels or memory operations
+bool direct() { return automatic || expected_way == DNG_WAY_KERNELS || expected_way == DNG_WAY_MEMORY_OPERATIONS; }
+bool can_be_captured() { return automatic || expected_way == DNG_WAY_KERNELS; }
 
 void check_way(DNG_Exchange exchange, bool on_device) {
   int way = -1;
@@ -29,6 +35,7 @@ void check_way(DNG_Exchange exchange, bool on_device) {
   check_ok(DNG_Exchange_query(exchange, &way, &why), "DNG_Exchange_query");
   check(why && *why, "a reason");
   if (expected_way >= 0 && on_device) check(way == expected_way, "the way", std::string(why ? why : ""));
+  if (automatic && on_device) check(way != DNG_WAY_MPI, "the way", std::string(why ? why : ""));
   if (!on_device) check(way == DNG_WAY_MPI, "host memory goes by the MPI", std::string(why ? why : ""));
 }
 
@@ -127,7 +134,7 @@ void random_exchanges(unsigned seed, Kind out_memory, Kind in_memory) {
   contract().section("random exchanges");
   std::mt19937 random(seed);
   const auto chance = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  const int ranks = contract().ranks, me = contract().rank, rounds = 40;
+  const int ranks = contract().ranks, me = contract().rank, rounds = 12;
   std::vector<Plan> plans;
   for (int i = 1 + chance(3 * ranks); i >= 0; --i) {
     const int sizes[] = {8, 64, 1024, 4096};
@@ -170,35 +177,64 @@ void random_exchanges(unsigned seed, Kind out_memory, Kind in_memory) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/// A ring of ranks, each with a word that goes round.
+/// A ring of ranks, each with words that go round.
 class Ring {
  public:
-  Ring() : word(Kind::device, sizeof(int)), next(Kind::device, sizeof(int)) {
+  static constexpr int ints = 40, bytes = ints * static_cast<int>(sizeof(int));
+  Ring() : words(Kind::device, bytes), next(Kind::device, bytes) {
     const int ranks = contract().ranks, me = contract().rank;
-    word.write(&me);
+    words.write(words_of(me).data());
     MPI_Request requests[2];
-    check_ok(MPI_Recv_init(next.data(), 1, MPI_INT, (me + ranks - 1) % ranks, 5, MPI_COMM_WORLD, &requests[0]), "init");
-    check_ok(MPI_Send_init(word.data(), 1, MPI_INT, (me + 1) % ranks, 5, MPI_COMM_WORLD, &requests[1]), "init");
+    check_ok(MPI_Recv_init(next.data(), ints, MPI_INT, (me + ranks - 1) % ranks, 5, MPI_COMM_WORLD, &requests[0]),
+             "init");
+    check_ok(MPI_Send_init(words.data(), ints, MPI_INT, (me + 1) % ranks, 5, MPI_COMM_WORLD, &requests[1]), "init");
     check_ok(DNG_Match(2, requests, &exchange), "DNG_Match");
     check_way(exchange, true);
   }
   void step() {
     check_ok(DNG_Start_enqueue(exchange, stream.queue), "start");
     check_ok(DNG_Wait_enqueue(exchange, stream.queue), "wait");
-    cuda(cuMemcpyAsync(at(word.data()), at(next.data()), sizeof(int), stream.handle), "cuMemcpyAsync");
+    pass_on();
   }
+  void pass_on() { cuda(cuMemcpyAsync(at(words.data()), at(next.data()), bytes, stream.handle), "cuMemcpyAsync"); }
   void look(int steps, const char* what) {
     stream.synchronize();
-    int got = 0;
-    const auto bytes = word.read();
-    std::memcpy(&got, bytes.data(), sizeof got);
     const int ranks = contract().ranks;
-    check_equal(got, ((contract().rank - steps) % ranks + ranks) % ranks, what);
+    const auto expected = words_of(((contract().rank - steps) % ranks + ranks) % ranks);
+    const auto got = words.read();
+    check(std::memcmp(got.data(), expected.data(), bytes) == 0, what, std::to_string(steps));
+  }
+  /// Nothing if the exchange cannot be captured.
+  CUgraphExec capture(int steps) {
+    CUgraph graph{};
+    CUgraphExec made{};
+    cuda(cuStreamBeginCapture(stream.handle, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
+    const int code = DNG_Start_enqueue(exchange, stream.queue);
+    if (expected_way >= 0 || automatic) check_equal(code == MPI_SUCCESS, can_be_captured(), "whether it is captured");
+    if (code == MPI_SUCCESS) {
+      check_ok(DNG_Wait_enqueue(exchange, stream.queue), "wait");
+      pass_on();
+      for (int i = 1; i < steps; ++i) step();
+    }
+    cuda(cuStreamEndCapture(stream.handle, &graph), "cuStreamEndCapture");
+    if (code == MPI_SUCCESS) cuda(cuGraphInstantiate(&made, graph, 0), "cuGraphInstantiate");
+    cuda(cuGraphDestroy(graph), "cuGraphDestroy");
+    int way = -1;
+    check_ok(DNG_Exchange_query(exchange, &way, nullptr), "DNG_Exchange_query");
+    if (code == MPI_SUCCESS) check_equal(way, DNG_WAY_KERNELS, "kernels wait, once the exchange was captured");
+    return made;
   }
 
-  CudaMemory word, next;
+  CudaMemory words, next;
   Stream stream;
   DNG_Exchange exchange = DNG_EXCHANGE_NULL;
+
+ private:
+  static std::vector<int> words_of(int rank) {
+    std::vector<int> all(ints);
+    for (int i = 0; i < ints; ++i) all[static_cast<std::size_t>(i)] = rank * 1000 + i;
+    return all;
+  }
 };
 
 void many_small_ones(int steps) {
@@ -206,7 +242,7 @@ void many_small_ones(int steps) {
   Ring ring;
   for (int step = 1; step <= steps; ++step) {
     ring.step();
-    if (step % 500 == 0) ring.look(step, "after many steps");
+    if (step % 100 == 0) ring.look(step, "after many steps");
   }
   check_ok(DNG_Exchange_free(&ring.exchange), "free");
 }
@@ -216,46 +252,94 @@ void graphs(int launches) {
   contract().section("graphs");
   Ring ring;
   int steps = 0;
-  CUgraph graph{};
-  CUgraphExec made{};
   ring.step();
   ring.look(++steps, "before the capture");
-  cuda(cuStreamBeginCapture(ring.stream.handle, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
-  const int code = DNG_Start_enqueue(ring.exchange, ring.stream.queue);
-  if (expected_way == DNG_WAY_KERNELS) check_ok(code, "captured");
-  if (code == MPI_SUCCESS) {
-    check_ok(DNG_Wait_enqueue(ring.exchange, ring.stream.queue), "wait");
-    cuda(cuMemcpyAsync(at(ring.word.data()), at(ring.next.data()), sizeof(int), ring.stream.handle), "cuMemcpyAsync");
-    ring.step();
-  } else {
-    check(expected_way != DNG_WAY_KERNELS, "an error says that it cannot be captured");
+  const auto graph = ring.capture(2);
+  int captured = graph != nullptr, everywhere = 0;
+  MPI_Allreduce(&captured, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  for (int launch = 1; everywhere && launch <= launches; ++launch) {
+    cuda(cuGraphLaunch(graph, ring.stream.handle), "cuGraphLaunch");
+    steps += 2;
+    if (launch % 100 == 0) ring.look(steps, "after launches of a graph");
   }
-  cuda(cuStreamEndCapture(ring.stream.handle, &graph), "cuStreamEndCapture");
-  if (code == MPI_SUCCESS) {
-    cuda(cuGraphInstantiate(&made, graph, 0), "cuGraphInstantiate");
-    for (int launch = 1; launch <= launches; ++launch) {
-      cuda(cuGraphLaunch(made, ring.stream.handle), "cuGraphLaunch");
-      steps += 2;
-      if (launch % 1000 == 0) ring.look(steps, "after launches of a graph");
-    }
-    ring.look(steps, "after all launches");
-    cuda(cuGraphExecDestroy(made), "cuGraphExecDestroy");
-  }
-  cuda(cuGraphDestroy(graph), "cuGraphDestroy");
+  ring.look(steps, "after all launches");
+  if (graph) cuda(cuGraphExecDestroy(graph), "cuGraphExecDestroy");
   ring.step();
   ring.look(++steps, "a step without the graph");
   check_ok(DNG_Exchange_free(&ring.exchange), "free");
 }
 
-/// A thousand exchanges are enqueued, and the host sleeps.
+/// Each rank captures the exchange at another time, and then mixes launches of the graph with
+/// starts by its stream.
+void captured_in_the_middle(unsigned seed, int steps) {
+  contract().section("captured in the middle");
+  Ring ring;
+  std::mt19937 random(seed * 64 + static_cast<unsigned>(contract().rank));
+  const auto chance = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  const int capture_at = chance(steps / 2), in_graph = 1 + chance(3);
+  CUgraphExec graph{};
+  for (int done = 0; done < steps;) {
+    if (!graph && done == capture_at) graph = ring.capture(in_graph);
+    const bool launch = graph && steps - done >= in_graph && chance(2) == 0;
+    if (launch)
+      cuda(cuGraphLaunch(graph, ring.stream.handle), "cuGraphLaunch");
+    else
+      ring.step();
+    done += launch ? in_graph : 1;
+    if (chance(8) == 0) ring.look(done, "graphs and streams");
+  }
+  ring.look(steps, "after graphs and streams");
+  if (graph) cuda(cuGraphExecDestroy(graph), "cuGraphExecDestroy");
+  check_ok(DNG_Exchange_free(&ring.exchange), "free");
+}
+
+/// An exchange that was started by the stream is waited for in a graph, with another one before it.
+void captured_wait() {
+  contract().section("a captured wait");
+  const int possible = can_be_captured();
+  int everywhere = 0;
+  MPI_Allreduce(&possible, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (!everywhere) return;
+  Ring a;
+  CudaMemory out(Kind::device, sizeof(int)), in(Kind::device, sizeof(int));
+  const int ranks = contract().ranks, me = contract().rank, left = (me + ranks - 1) % ranks;
+  out.write(&me);
+  MPI_Request requests[2];
+  MPI_Recv_init(in.data(), 1, MPI_INT, left, 6, MPI_COMM_WORLD, &requests[0]);
+  MPI_Send_init(out.data(), 1, MPI_INT, (me + 1) % ranks, 6, MPI_COMM_WORLD, &requests[1]);
+  DNG_Exchange b = DNG_EXCHANGE_NULL;
+  check_ok(DNG_Match(2, requests, &b), "DNG_Match");
+  CUgraph graph{};
+  CUgraphExec made{};
+  check_ok(DNG_Start_enqueue(a.exchange, a.stream.queue), "start");
+  check_ok(DNG_Start_enqueue(b, a.stream.queue), "start");
+  cuda(cuStreamBeginCapture(a.stream.handle, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
+  check_ok(DNG_Wait_enqueue(b, a.stream.queue), "wait");
+  cuda(cuStreamEndCapture(a.stream.handle, &graph), "cuStreamEndCapture");
+  int way = -1;
+  check_ok(DNG_Exchange_query(a.exchange, &way, nullptr), "DNG_Exchange_query");
+  check_equal(way, DNG_WAY_KERNELS, "a graph moves the data of the exchange before, too");
+  cuda(cuGraphInstantiate(&made, graph, 0), "cuGraphInstantiate");
+  cuda(cuGraphDestroy(graph), "cuGraphDestroy");
+  cuda(cuGraphLaunch(made, a.stream.handle), "cuGraphLaunch");
+  check_ok(DNG_Wait_enqueue(a.exchange, a.stream.queue), "wait");
+  a.stream.synchronize();
+  check(std::memcmp(in.read().data(), &left, sizeof left) == 0, "the message");
+  cuda(cuGraphExecDestroy(made), "cuGraphExecDestroy");
+  check_ok(DNG_Exchange_free(&a.exchange), "free");
+  check_ok(DNG_Exchange_free(&b), "free");
+}
+
+/// Many exchanges are enqueued, and the host sleeps.
 void host_asleep() {
   if (!direct()) return;
   contract().section("the host sleeps");
   Ring ring;
-  for (int step = 0; step < 1000; ++step) ring.step();
+  const int steps = 100 * times;
+  for (int step = 0; step < steps; ++step) ring.step();
   MPI_Barrier(MPI_COMM_WORLD);
-  usleep(300000);
-  ring.look(1000, "a thousand exchanges without the host");
+  usleep(100000);
+  ring.look(steps, "exchanges without the host");
   check_ok(DNG_Exchange_free(&ring.exchange), "free");
 }
 
@@ -272,15 +356,15 @@ void two_at_once() {
   MPI_Send_init(out.data(), 256, MPI_BYTE, (me + ranks - 1) % ranks, 6, MPI_COMM_WORLD, &requests[1]);
   DNG_Exchange b = DNG_EXCHANGE_NULL;
   check_ok(DNG_Match(2, requests, &b), "DNG_Match");
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < 20; ++round) {
     check_ok(DNG_Start_enqueue(a.exchange, a.stream.queue), "start");
     check_ok(DNG_Start_enqueue(b, a.stream.queue), "start");
     const bool first = (round + me) % 2 == 0;
     check_ok(DNG_Wait_enqueue(first ? a.exchange : b, a.stream.queue), "wait");
     check_ok(DNG_Wait_enqueue(first ? b : a.exchange, a.stream.queue), "wait");
-    cuda(cuMemcpyAsync(at(a.word.data()), at(a.next.data()), sizeof(int), a.stream.handle), "cuMemcpyAsync");
+    a.pass_on();
   }
-  a.look(50, "both orders");
+  a.look(20, "both orders");
   check(in.read() == std::vector<unsigned char>(256, static_cast<unsigned char>((me + 1) % ranks + 1)), "the other");
   check_ok(DNG_Exchange_free(&a.exchange), "free");
   check_ok(DNG_Exchange_free(&b), "free");
@@ -369,6 +453,83 @@ void random_types(unsigned first, unsigned cases) {
   MPI_Comm_free(&reversed);
 }
 
+/// A message of an irregular layout to the other one of two ranks, and one from there.
+class Pair {
+ public:
+  Pair(int kind, int tag) : layout_(layout_of(kind, n)), out_(Kind::device, bytes()), in_(Kind::device, bytes()) {
+    std::vector<int> data(static_cast<std::size_t>(layout_.span), poison);
+    in_.write(data.data());
+    for (int i = 0; i < n; ++i) data[static_cast<std::size_t>(layout_.offsets[static_cast<std::size_t>(i)])] = i + me();
+    out_.write(data.data());
+    MPI_Request requests[2];
+    MPI_Recv_init(in_.data(), 1, layout_.type, 1 - me(), tag, MPI_COMM_WORLD, &requests[0]);
+    MPI_Send_init(out_.data(), 1, layout_.type, 1 - me(), tag, MPI_COMM_WORLD, &requests[1]);
+    check_ok(DNG_Match(2, requests, &exchange_), "DNG_Match");
+    check_way(exchange_, true);
+  }
+  ~Pair() {
+    check_ok(DNG_Exchange_free(&exchange_), "free");
+    MPI_Type_free(&layout_.type);
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+  void put(Stream& stream) {
+    check_ok(DNG_Start_enqueue(exchange_, stream.queue), "start");
+    check_ok(DNG_Wait_enqueue(exchange_, stream.queue), "wait");
+  }
+  void look() {
+    const auto got = in_.read();
+    for (int i = 0; i < n; ++i) {
+      const int expected = i + 1 - me();
+      const auto place = static_cast<std::size_t>(layout_.offsets[static_cast<std::size_t>(i)]) * sizeof(int);
+      check(std::memcmp(got.data() + place, &expected, sizeof expected) == 0, "the bytes of a pair", std::to_string(i));
+    }
+  }
+
+ private:
+  static constexpr int n = 4096;
+  static int me() { return contract().rank; }
+  std::size_t bytes() const { return static_cast<std::size_t>(layout_.span) * sizeof(int); }
+  Layout layout_;
+  CudaMemory out_, in_;
+  DNG_Exchange exchange_ = DNG_EXCHANGE_NULL;
+};
+
+/// Rank 1 comes late. The stream of rank 0 waits, and its host and its other stream go on.
+int somebody_is_late() {
+  const char* text = std::getenv("CONTRACT_PATIENCE");
+  const auto patience = std::chrono::milliseconds(text ? std::atoi(text) : 60000);
+  Stream one, two;
+  Pair late(2, 1), behind(3, 2), beside(4, 3), again(1, 4);
+  if (contract().rank == 1) {
+    beside.put(two);
+    two.synchronize();
+    MPI_Recv(nullptr, 0, MPI_BYTE, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    late.put(one);
+    behind.put(one);
+  } else {
+    late.put(one);
+    usleep(50000);
+    behind.put(one);  // kernels that were never launched, while a kernel waits
+    beside.put(two);
+    const auto begin = Clock::now();
+    while (cuStreamQuery(two.handle) == CUDA_ERROR_NOT_READY && Clock::now() - begin < patience) usleep(1000);
+    if (cuStreamQuery(two.handle) == CUDA_ERROR_NOT_READY) {
+      std::printf("stuck\n");
+      std::fflush(stdout);
+      MPI_Abort(MPI_COMM_WORLD, 9);
+    }
+    check(cuStreamQuery(one.handle) == CUDA_ERROR_NOT_READY, "the first stream waits");
+    MPI_Send(nullptr, 0, MPI_BYTE, 1, 9, MPI_COMM_WORLD);
+  }
+  again.put(two);
+  one.synchronize();
+  two.synchronize();
+  for (auto* pair : {&late, &behind, &beside, &again}) pair->look();
+  MPI_Barrier(MPI_COMM_WORLD);
+  return 0;
+}
+
 /// The last rank ends. The others' streams go on, and the next call tells.
 int somebody_dies() {
   Ring ring;
@@ -407,6 +568,7 @@ CONTRACT_PROGRAM(gpu_triggered) {
                  : way == "memory-operations" ? DNG_WAY_MEMORY_OPERATIONS
                  : way == "mpi"               ? DNG_WAY_MPI
                                               : -1;
+  automatic = way == "auto";
   // Each rank its own device, as far as there are some.
   int count = 0;
   cuda(cuInit(0), "cuInit");
@@ -419,17 +581,24 @@ CONTRACT_PROGRAM(gpu_triggered) {
   }
   check_equal(DNG_api_version(), DNG_API_VERSION, "the version");
   if (argc > 2 && std::string(argv[2]) == "dies") return somebody_dies();
+  if (argc > 2 && std::string(argv[2]) == "late") {
+    somebody_is_late();
+    return c.finish();
+  }
   const char* seed = std::getenv("CONTRACT_SEED");
   const unsigned first = seed ? static_cast<unsigned>(std::atoi(seed)) : 1;
-  for (unsigned i = 0; i < 12; ++i) random_exchanges(first + i, Kind::device, Kind::device);
+  for (unsigned i = 0; i < 4 * static_cast<unsigned>(times); ++i)
+    random_exchanges(first + i, Kind::device, Kind::device);
   random_exchanges(first + 100, Kind::pool, Kind::device);
   random_exchanges(first + 101, Kind::device, Kind::pool);
   random_exchanges(first + 102, Kind::host, Kind::device);
-  random_types(first + 200, 30);
-  many_small_ones(2000);
+  random_types(first + 200, 10 * static_cast<unsigned>(times));
+  many_small_ones(200 * times);
   two_at_once();
   host_asleep();
-  graphs(10000);
+  graphs(200 * times);
+  for (unsigned i = 0; i < 3 * static_cast<unsigned>(times); ++i) captured_in_the_middle(first + 300 + i, 60);
+  captured_wait();
   wrong_use();
   return c.finish();
 }

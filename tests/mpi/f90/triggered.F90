@@ -38,12 +38,12 @@ module cuda
     integer(c_int) function cuMemcpyHtoD(to, from, bytes) bind(c, name='cuMemcpyHtoD_v2')
       import
       type(c_ptr), value :: to
-      integer, intent(in) :: from
+      integer(c_int), intent(in) :: from
       integer(c_size_t), value :: bytes
     end function
     integer(c_int) function cuMemcpyDtoH(to, from, bytes) bind(c, name='cuMemcpyDtoH_v2')
       import
-      integer, intent(out) :: to
+      integer(c_int), intent(out) :: to
       type(c_ptr), value :: from
       integer(c_size_t), value :: bytes
     end function

@@ -1,0 +1,76 @@
+#include "mpi/triggered/describe.hpp"
+
+#include "mpi/message/gpu_shared.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+using transport::gpu::GpuSource;
+
+/// Where the data of a send are, which are packed first if others cannot read them in place.
+std::optional<GpuSource> source_of(const device::Driver& driver, Draft& draft, const PersistentMessage& message) {
+  const auto& data = *message.buffer.device();
+  if (const auto exported = device::export_of(driver, data.place, process->rank); exported && in_one_piece(data))
+    if (const auto there = transport::gpu::describe(data, *exported)) return there;
+  const auto size = message.buffer.size();
+  auto copy = take_block(driver, size);
+  if (!copy) return std::nullopt;
+  const auto place = device::known_place(driver, reinterpret_cast<const void*>(copy->address));
+  draft.copies.push_back(
+      {data, transport::gpu::contiguous_at(static_cast<std::uintptr_t>(copy->address), size, place), size});
+  auto there = transport::gpu::describe(copy->exported, size);
+  draft.made->room.push_back(std::move(copy));
+  return there;
+}
+
+/// The sender writes partitions into the receiver's buffer.
+MatchReceive told_of(const device::Driver& driver, const PersistentMessage& receive) {
+  MatchReceive told{receive.comm, receive.tag, receive.on_device, receive.partitions, size_of(receive), {}};
+  if (told.partitions < 0 || !told.possible || receive.nothing) return told;
+  const auto& data = *receive.buffer.device();
+  const auto exported = device::export_of(driver, data.place, process->rank);
+  const auto target = exported && in_one_piece(data) ? transport::gpu::describe(data, *exported) : std::nullopt;
+  told.possible = target.has_value();
+  if (target) told.target = *target;
+  return told;
+}
+
+}  // namespace
+
+void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide& side) {
+  const auto place = static_cast<std::size_t>(std::distance(draft.sides.begin(), draft.sides.find(rank)));
+  side.peer.world_rank = rank;
+  if (!process->world->peers.near(static_cast<std::uint32_t>(rank)))
+    side.objection = "is not on this host, or has no Dunnage";
+  if (side.objection.empty())
+    if (const auto board = process->world->publications.publish(sizeof(Board), 1, nullptr,
+                                                                transport::shm::Publications::Stay::standing)) {
+      new (board->data) Board;
+      side.peer.own_board = *board;
+    }
+  side.opening_out.usable = side.peer.own_board.data != nullptr;
+  side.opening_out.device = draft.means.identity;
+  side.opening_out.mps = draft.means.mps;
+  side.opening_out.nonce = draft.slots.nonce;
+  side.opening_out.block = draft.slots.block->exported;
+  side.opening_out.ready = SlotBlock::offset(place);
+  side.opening_out.done = SlotBlock::offset(draft.sides.size() + place);
+  side.opening_out.arrived = SlotBlock::offset(side.arrived);
+  side.opening_out.open = SlotBlock::offset(side.open);
+  side.opening_out.board = side.peer.own_board.begin;
+  side.opening_out.board_serial = side.peer.own_board.serial;
+  for (const auto& send : side.sends) {
+    MatchSend told{send.what.comm, send.what.tag, send.what.on_device, send.what.partitions, size_of(send.what), {}};
+    if (told.partitions >= 0) {
+      told.possible = told.possible && (send.what.nothing || nest_of(*send.what.buffer.device()));
+    } else if (told.possible && !send.what.nothing) {
+      const auto source = source_of(driver, draft, send.what);
+      told.possible = source.has_value();
+      if (source) told.source = *source;
+    }
+    side.sends_out.push_back(told);
+  }
+  for (const auto& receive : side.receives) side.receives_out.push_back(told_of(driver, receive.what));
+}
+
+}  // namespace dunnage::mpi

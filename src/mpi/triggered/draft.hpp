@@ -1,0 +1,56 @@
+// An exchange while it is matched: what all steps of match() have in common.
+#pragma once
+
+#include <set>
+
+#include "mpi/triggered/slot_block.hpp"
+#include "pack/gpu/pack.hpp"
+
+namespace dunnage::mpi {
+
+/// What this rank's GPU can do.
+struct TriggerMeans {
+  std::uint64_t identity = 0;  // which device it is
+  bool mps = false;            // the device is shared by MPS
+  bool operations = false;     // there are memory operations
+};
+
+/// A move between two buffers that this rank reaches.
+struct PlannedMove {
+  pack::gpu::Described from, to;
+  std::int64_t size;
+};
+
+struct Draft {
+  Draft(int count, MPI_Request* requests) : count(static_cast<std::size_t>(count)), requests(requests) {}
+
+  /// This rank can have no direct messages.
+  void object(const std::string& why) {
+    if (objection.empty()) objection = why;
+    if (reason.empty()) reason = why;
+  }
+  /// The peers, and this rank itself.
+  std::vector<MatchSide*> all_sides() {
+    std::vector<MatchSide*> all{&own};
+    for (auto& [rank, side] : sides) all.push_back(&side);
+    return all;
+  }
+
+  const std::size_t count;
+  MPI_Request* const requests;
+  std::unique_ptr<Exchange> made = std::make_unique<Exchange>();
+  MatchSides sides;
+  MatchSide own;                  // messages of this rank to itself
+  std::vector<MatchSide*> peers;  // with which messages go directly
+  std::set<std::size_t> by_mpi;   // places of requests
+  std::string reason;             // why messages go as they do
+  std::string objection;          // why this rank can have no direct messages
+  bool prepared = false;          // this rank can have them
+  CUcontext context = nullptr;
+  TriggerMeans means;
+  SlotBlock slots;
+  bool shares = false;  // this rank's GPU with a peer, without MPS
+  std::vector<PlannedMove> copies, own_moves;
+};
+
+}  // namespace dunnage::mpi

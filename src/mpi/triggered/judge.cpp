@@ -1,0 +1,156 @@
+#include "mpi/triggered/judge.hpp"
+
+#include <algorithm>
+
+#include "transport/gpu/remote.hpp"
+
+namespace dunnage::mpi {
+namespace {
+
+bool parse(MatchSide& side) {
+  std::size_t at = 0;
+  if (!mpi::take(side.in, at, side.opening) || side.opening.version != MatchOpening().version) return false;
+  side.told_sends.resize(std::min<std::size_t>(side.opening.sends, side.in.size() / sizeof(MatchSend)));
+  side.told_receives.resize(std::min<std::size_t>(side.opening.receives, side.in.size() / sizeof(MatchReceive)));
+  for (auto& told : side.told_sends)
+    if (!mpi::take(side.in, at, told)) return false;
+  for (auto& told : side.told_receives)
+    if (!mpi::take(side.in, at, told)) return false;
+  return at == side.in.size() && side.told_sends.size() == side.opening.sends &&
+         side.told_receives.size() == side.opening.receives;
+}
+
+template <class Told>
+bool belong(const PersistentMessage& own, const Told& told) {
+  return own.comm == told.comm && own.comm != Lineage{} && own.tag == told.tag &&
+         (own.partitions >= 0) == (told.partitions >= 0);
+}
+
+constexpr const char* not_possible =
+    "a message that is not in device memory on both sides, or whose "
+    "partitions are no nests of loops over blocks";
+/// The peer's receives, which are matched in the order of their requests.
+void match_sends(const device::Driver& driver, MatchSide& side) {
+  std::vector<bool> taken(side.told_receives.size());
+  std::int64_t flag = 0;
+  for (std::size_t s = 0; s < side.sends.size(); ++s) {
+    const auto& send = side.sends[s];
+    const auto size = size_of(send.what);
+    std::size_t i = 0;
+    while (i < taken.size() && (taken[i] || !belong(send.what, side.told_receives[i]))) ++i;
+    if (i == taken.size()) return void(side.objection = "receives none of the messages with a tag");
+    taken[i] = true;
+    const auto& told = side.told_receives[i];
+    if (!side.sends_out[s].possible || !told.possible)
+      return void(side.objection = fmt::format("gets {}", not_possible));
+    if (told.capacity < size) return void(side.objection = "has too small a buffer");
+    if (send.what.partitions < 0) continue;
+    Nest to{told.target, 0};
+    if (size > 0) {
+      const transport::gpu::Remote remote(driver, told.target);
+      to.first = remote.described().place.address;
+      side.mappings.push_back(remote.mapping());
+    }
+    side.partitions_out.push_back({&send, flag, told.partitions, size, to});
+    flag += send.what.partitions;
+  }
+}
+void match_receives(const device::Driver& driver, MatchSide& side) {
+  std::vector<bool> taken(side.told_sends.size());
+  std::vector<std::int64_t> flags;
+  std::int64_t flag = 0;
+  for (const auto& told : side.told_sends)
+    flags.push_back(std::exchange(flag, flag + std::max<std::int64_t>(told.partitions, 0)));
+  if (flag != static_cast<std::int64_t>(side.incoming)) return void(side.objection = "has other partitions");
+  for (const auto& receive : side.receives) {
+    std::size_t i = 0;
+    while (i < taken.size() && (taken[i] || !belong(receive.what, side.told_sends[i]))) ++i;
+    if (i == taken.size()) return void(side.objection = "sends none of the messages with a tag");
+    taken[i] = true;
+    const auto& told = side.told_sends[i];
+    if (!receive.what.on_device || !told.possible) return void(side.objection = fmt::format("sends {}", not_possible));
+    if (size_of(receive.what) < told.size) return void(side.objection = "sends more than there is room for");
+    if (told.partitions >= 0) {
+      side.partitions_in.push_back({&receive, flags[i], told.partitions, told.size, {}});
+      continue;
+    }
+    if (told.source.size == 0) continue;
+    const transport::gpu::Remote remote(driver, told.source);
+    side.sources.emplace_back(remote.described(), &receive);
+    side.sizes.push_back(told.source.size);
+    side.mappings.push_back(remote.mapping());
+  }
+}
+
+std::int64_t own_flag(const MatchSide& own, std::size_t send) {
+  std::int64_t flag = 0;
+  for (std::size_t i = 0; i < send; ++i) flag += std::max<std::int64_t>(own.sends[i].what.partitions, 0);
+  return flag;
+}
+
+}  // namespace
+
+void judge(Draft& draft, int rank, MatchSide& side) {
+  if (!side.objection.empty()) return;
+  const bool understood = parse(side);
+  if (understood && side.opening.usable)
+    if (auto found = process->world->published(static_cast<std::uint32_t>(rank), side.opening.board,
+                                               side.opening.board_serial, sizeof(Board)))
+      side.peer.board = std::make_unique<transport::shm::Reading>(std::move(*found));
+  if (!understood) return void(side.objection = "has another version of Dunnage");
+  if (!draft.prepared) return void(side.objection = draft.objection);
+  if (!side.opening.usable) return void(side.objection = "cannot take part, and knows why");
+  if (!side.peer.board) return void(side.objection = "has shared memory that this rank cannot read");
+  if (side.told_sends.size() != side.receives.size() || side.told_receives.size() != side.sends.size())
+    return void(side.objection = "has not the sends and receives that belong to those of this rank");
+  const bool shared = side.opening.device == draft.means.identity && !(draft.means.mps && side.opening.mps);
+  if (shared && !draft.means.operations)
+    return void(side.objection = "uses this rank's GPU without MPS, and there are no memory operations");
+  const auto& driver = *device::driver();
+  const device::Scope scope(driver, draft.context);
+  auto& gpu = device::Gpu::current(driver);
+  side.peer.block = gpu.imports().open(driver, side.opening.block);
+  std::uint64_t nonce = ~side.opening.nonce;
+  const transport::gpu::Remote there(driver, transport::gpu::describe(side.opening.block, sizeof nonce));
+  there.pack(&nonce, device::Place(), process->settings.device_piece, 0, sizeof nonce);
+  if (nonce != side.opening.nonce) return void(side.objection = "has memory that this rank's GPU cannot read");
+  match_sends(driver, side);
+  if (side.objection.empty()) match_receives(driver, side);
+  draft.shares |= shared && side.objection.empty();
+}
+
+bool judge_own(Draft& draft) {
+  if (draft.own.sends.empty() && draft.own.receives.empty()) return true;
+  const auto no = [&](const char* why) {
+    draft.own_moves.clear();
+    draft.own.partitions_out.clear();
+    draft.own.partitions_in.clear();
+    if (draft.reason.empty()) draft.reason = fmt::format("a message of the rank to itself {}", why);
+    return false;
+  };
+  if (draft.own.sends.size() != draft.own.receives.size()) return no("is not received in this exchange");
+  std::vector<bool> taken(draft.own.sends.size());
+  for (const auto& receive : draft.own.receives) {
+    std::size_t i = 0;
+    while (i < taken.size() && (taken[i] || !belong(receive.what, draft.own.sends[i].what))) ++i;
+    if (i == taken.size()) return no("is not sent in this exchange");
+    taken[i] = true;
+    const auto& send = draft.own.sends[i].what;
+    if (!send.on_device || !receive.what.on_device) return no("is not in device memory");
+    if (size_of(receive.what) < size_of(send)) return no("has too small a buffer");
+    if (send.partitions >= 0) {
+      const auto to = send.nothing ? Nest{} : nest_of(*receive.what.buffer.device());
+      if (!to || (!send.nothing && !nest_of(*send.buffer.device())))
+        return no("has partitions that are no nests of loops over blocks");
+      const auto flag = own_flag(draft.own, i);
+      draft.own.partitions_out.push_back({&draft.own.sends[i], flag, receive.what.partitions, size_of(send), *to});
+      draft.own.partitions_in.push_back({&receive, flag, send.partitions, size_of(send), {}});
+      continue;
+    }
+    if (send.nothing) continue;
+    draft.own_moves.push_back({*send.buffer.device(), *receive.what.buffer.device(), send.buffer.size()});
+  }
+  return true;
+}
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,16 @@
+// Which messages of an exchange go directly, as one rank of a pair sees it.
+#pragma once
+
+#include "mpi/triggered/draft.hpp"
+
+namespace dunnage::mpi {
+
+/// Finds out whether this rank can have the messages with a peer directly, from what the peer has
+/// told (`side.in`). If not, `side.objection` says why. Throws device::Error if the peer's memory
+/// cannot be mapped.
+void judge(Draft& draft, int rank, MatchSide& side);
+
+/// Likewise for messages of this rank to itself. Returns false if they are for the MPI.
+bool judge_own(Draft& draft);
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,66 @@
+// What this rank knows of a peer while it matches an exchange.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mpi/message/persistent.hpp"
+#include "mpi/triggered/exchange.hpp"
+#include "mpi/triggered/told.hpp"
+
+namespace dunnage::mpi {
+
+/// One message of this rank.
+struct MatchMessage {
+  PersistentMessage what;
+  std::size_t request = 0;
+};
+
+/// One partitioned message, as one of its ranks knows it.
+struct MatchPartitions {
+  const MatchMessage* message = nullptr;
+  std::int64_t flag = 0;        // the place of its first flag among those of all partitions between the two ranks
+  std::int64_t partitions = 0;  // of the other rank
+  std::int64_t size = 0;        // bytes of all that is sent
+  Nest to{};                    // if this rank sends
+};
+
+/// Partitions between two ranks, in one direction.
+inline std::uint64_t partitions_of(const std::vector<MatchMessage>& sends) {
+  std::uint64_t all = 0;
+  for (const auto& send : sends)
+    if (send.what.partitions > 0) all += static_cast<std::uint64_t>(send.what.partitions);
+  return all;
+}
+
+/// This rank's view of a peer.
+struct MatchSide {
+  std::vector<MatchMessage> sends, receives;
+  std::vector<char> out, in;
+  MatchOpening opening_out;
+  std::vector<MatchSend> sends_out;
+  std::vector<MatchReceive> receives_out;
+  std::uint64_t out_size = 0, in_size = 0;
+  std::uint64_t outgoing = 0, incoming = 0;  // partitions
+  std::vector<MatchPartitions> partitions_out, partitions_in;
+  std::size_t arrived = 0, sent = 0, open = 0;  // places of slots
+  MatchOpening opening;                         // of the peer
+  std::vector<MatchSend> told_sends;
+  std::vector<MatchReceive> told_receives;
+  TriggerPeer peer;
+  std::vector<std::pair<pack::gpu::Described, const MatchMessage*>> sources;  // of receives, in the peer's memory
+  std::vector<std::int64_t> sizes;
+  std::vector<std::shared_ptr<const device::Import>> mappings;
+  std::string objection;
+  MatchAnswer answer, answered;
+};
+
+/// The peers, by their ranks in MPI_COMM_WORLD.
+using MatchSides = std::map<int, MatchSide>;
+
+/// Bytes of a message in device memory.
+inline std::int64_t size_of(const PersistentMessage& message) { return message.buffer ? message.buffer.size() : 0; }
+
+}  // namespace dunnage::mpi

@@ -1,0 +1,2 @@
+#define DUNNAGE_MESSAGES_REPEAT
+#include "compat_acx.cpp"
