@@ -108,7 +108,7 @@ def _command(given, settings):
 
 
 def read(tool):
-    """Returns the command `dunnage` and the list of settings. `tool` is the path of the built command."""
+    """Returns the command `dunnage` and the list of settings. `tool` is the built command."""
     settings = setting_table.load(ROOT / "api" / "settings.toml")
     shown = subprocess.run([tool, "--commands"], capture_output=True, text=True, check=True).stdout
     return _command(json.loads(shown), {setting["name"]: setting for setting in settings}), settings

@@ -114,7 +114,8 @@ def _zsh_option(option):
     lines = []
     for name in option.names:
         value = _zsh_value(option)
-        mark, value = {commands.NO: ("", ""), commands.MUST: ("=", value), commands.MAY: ("=-", ":" + value)}[option.value]
+        spelled = {commands.NO: ("", ""), commands.MUST: ("=", value), commands.MAY: ("=-", ":" + value)}
+        mark, value = spelled[option.value]
         lines.append(f"'{name}{mark}[{told(option.help)}]{value}'")
     return lines
 

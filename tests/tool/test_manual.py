@@ -3,6 +3,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -51,6 +52,12 @@ def test_every_setting_has_its_place(share, root):
     page = text(share / "man" / "man7" / "dunnage-settings.7")
     assert len(names) > 20
     assert re.findall(r"^\.SS (\w+)", page, re.MULTILINE) == names
+
+
+def test_the_page_of_the_commands_is_up_to_date(build, root, tmp_path):
+    page = tmp_path / "commands.md"
+    subprocess.run([sys.executable, root / "generate" / "command_page.py", build / "bin" / "dunnage", page], check=True)
+    assert page.read_text() == (root / "docs" / "reference" / "commands.md").read_text(), "run `make docs`"
 
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="there is no groff")
