@@ -67,7 +67,7 @@ def test_each_page_has_a_command_that_a_test_runs(page):
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory):
-    """A folder for PATH: the command, one of the system's MPIs, and mpi4py's python if there is one.
+    """A folder for PATH: the command, one of the system's MPIs, and mpi4py's python if it is there.
     """
     folder = tmp_path_factory.mktemp("tools")
     programs = {"dunnage": BUILD / "bin" / "dunnage"}

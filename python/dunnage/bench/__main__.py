@@ -27,6 +27,7 @@ from .pack_device import report as pack_device
 from .pack_device.run import require_device, run_cases
 from .regressions import report as report_regressions, run_regressions
 from .runner import NoDevice, NotHere, RunError, default_core, run_experiment
+from .suite.run import run_all
 from .unexpected import report as unexpected
 from .unexpected.run import run_lates
 
@@ -119,7 +120,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command.
 
     Returns 0 if it is done, 1 if Dunnage gave wrong bytes or a regression was found, and 2 if it
-    could not run.
+    could not run. With --all, see run_all.
     """
     options = parse(arguments)
     home = find_home()
@@ -134,17 +135,13 @@ def main(arguments: Optional[List[str]] = None) -> int:
         asked = f"{options.name} --memory {options.memory}"
         print(f"dunnage bench: no experiment '{asked}'; there are: {known}", file=sys.stderr)
         return 2
-    right = True
-    for path in files:
-        try:
-            right = run_one(home, path, options) and right
-        except RunError as error:
-            print(f"dunnage bench: {path.stem}: {error}" if options.all else f"dunnage bench: {error}", file=sys.stderr)
-            # For example, a machine without a GPU has done its part if all other experiments are
-            # done.
-            if not (options.all and isinstance(error, NotHere)):
-                return 2
-    return 0 if right else 1
+    if options.all:
+        return run_all(home, files, options, run_one)
+    try:
+        return 0 if all([run_one(home, path, options) for path in files]) else 1
+    except RunError as error:
+        print(f"dunnage bench: {error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

@@ -13,7 +13,11 @@ def parser() -> argparse.ArgumentParser:
     """Returns the options of the command."""
     parser = argparse.ArgumentParser(prog="dunnage bench", description="Reproduces a published experiment.")
     parser.add_argument("name", nargs="?", help="the experiment, for example: pack")
-    parser.add_argument("--all", action="store_true", help="run every experiment")
+    parser.add_argument("--all", action="store_true",
+                        help="run every experiment, and write one page with all results: all.html. If it is "
+                        "interrupted, the same command goes on")
+    parser.add_argument("--force", action="store_true",
+                        help="--all: measure again what an earlier run in the output folder has measured")
     parser.add_argument("--memory", default="host",
                         help="pack, halo, higrad, unexpected: where the data is, host or device (default: host)")
     parser.add_argument("--mpi", help="comma-separated MPIs (default: every MPI that the program is built for)")
