@@ -22,7 +22,7 @@ from .units import size  # noqa: E402
 
 BLACK, ORANGE, SKY, GREEN, BLUE, RED = "#000000", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00"
 PURPLE, GREY = "#cc79a7", "#8a8a8a"
-COLOURS = [BLUE, RED, GREEN, ORANGE, SKY, BLACK]
+COLOURS = [RED, GREEN, SKY, PURPLE, BLACK, GREY]  # without those of plain MPI and of Dunnage
 MARKERS = ["o", "s", "^", "D", "v", "x"]
 MOST = len(COLOURS)  # series in one plot
 # The look of what occurs in several plots, by its name in the results.

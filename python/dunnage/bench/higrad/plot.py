@@ -54,7 +54,7 @@ def _stack(axis: Axes, panel: List[Bar]) -> None:
     compute = [below for _, below, _ in panel]
     places = range(len(panel))
     axis.barh(places, compute, color=style.GREY, label="computation")
-    axis.barh(places, [above for _, _, above in panel], left=compute, color=style.BLUE, hatch="//",
+    axis.barh(places, [above for _, _, above in panel], left=compute, color=style.GREEN, hatch="//",
               label="exchange")
     axis.set_yticks(list(places), names, fontsize="small")
     axis.invert_yaxis()

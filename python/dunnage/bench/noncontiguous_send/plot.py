@@ -44,6 +44,8 @@ def plot_sends(results: List[Send], title: str, path: Path) -> None:
                 axis.set_yscale("log")
             if row == 0:
                 axis.set_title(mpi)
+            if row == len(rows) - 1:
+                axis.set_xlabel("payload")
         axes[row][0].set_ylabel(name)
         handles = [pyplot.Line2D([], [], **style.look(scheme, schemes), label=scheme) for scheme in schemes]
         handles += [pyplot.Line2D([], [], color=style.GREY, linestyle=dash, label=series.replace("dunnage", "Dunnage"))

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-DONE, WRONG, CANNOT, FAILED = "done", "finds fault", "cannot run here", "failed"
+DONE, WRONG, CANNOT, FAILED, NOT_RUN = "done", "finds fault", "cannot run here", "failed", "not run yet"
 
 
 @dataclass

@@ -48,10 +48,11 @@ def _machine(folder: Path, outcomes: List[Outcome], conditions: Dict[str, Any]) 
     memory = here["memory_bytes"]
     given = [f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
              for name, value in conditions.items() if name != "commit" and value]
-    rows = [["date", here["date"]], ["commit", conditions.get("commit") or "unknown: no repository"],
+    rows = [["date", tag("span", here["date"])], ["commit", conditions.get("commit") or "unknown: no repository"],
             ["command", " ".join(["dunnage bench --all", *given])],
             ["processor", f"{here['cpu']}, cores: {here['cores']}"], ["caches", ", ".join(here["caches"])],
-            ["memory", f"about {memory / 2**30:.0f} GiB" if memory else "unknown"], ["kernel", here["kernel"]],
+            ["memory", f"about {memory / 2**30:.0f} GiB" if memory else "unknown"],
+            ["kernel", tag("span", here["kernel"])],
             *[[name, version] for name, version in sorted(mpis.items())]]
     note = "" if not conditions.get("quick") else (
         "This was a quick run: fewer repetitions, and nothing large. Its figures show that everything works, and "
@@ -74,8 +75,12 @@ def _short(reason: str) -> str:
 def _documents(folder: Path, outcomes: List[Outcome]) -> Element:
     parts: List[Any] = [tag("p", "The documents were measured on other machines. Compare ratios, not times.")]
     for one in DOCUMENTS:
-        rows = [[claim.what, claim.value or "-", claim.where, *_ours(folder, outcomes, one, claim)]
-                for claim in one.claims]
+        rows, told = [], set()
+        for claim in one.claims:
+            again = claim.figure and (claim.experiment, claim.figure, claim.pattern) in told
+            told.add((claim.experiment, claim.figure, claim.pattern))
+            ours = ["as above", ""] if again else _ours(folder, outcomes, claim)
+            rows.append([claim.what, claim.value or "-", claim.where, *ours])
         parts += [tag("h3", one.title), tag("p", f"{one.source}. Repeated by: ", _links(one, outcomes)),
                   table(["what", "document", "measured on", "here", "what it is"], rows, one.note)]
     return section("The documents' figures, and ours", parts)
@@ -88,7 +93,7 @@ def _links(one: Document, outcomes: List[Outcome]) -> List[Any]:
     return parts or ["no experiment of this run"]
 
 
-def _ours(folder: Path, outcomes: List[Outcome], one: Document, claim: Claim) -> List[Any]:
+def _ours(folder: Path, outcomes: List[Outcome], claim: Claim) -> List[Any]:
     """Returns our figures for a figure of a document, and what they are; or why there are none."""
     if not claim.figure:
         return ["not measured", "no experiment takes this size on one host"]

@@ -108,8 +108,8 @@ def run_all(home: Home, files: List[Path], options: argparse.Namespace, run_one:
     finally:
         signal.signal(signal.SIGTERM, before)
     for file in files:  # also those that an interruption has left
-        found.setdefault(file.stem, Outcome(file.stem, load(file, options.quick).title, outcome.FAILED,
-                                            reason="not run: interrupted before"))
+        found.setdefault(file.stem, Outcome(file.stem, load(file, options.quick).title, outcome.NOT_RUN,
+                                            reason="interrupted before"))
     page = write_page(folder, [found[file.stem] for file in files], here)
     print(f"\nPage: {page}")
     return _status(list(found.values())) if status is None else status
