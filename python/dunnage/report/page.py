@@ -8,18 +8,20 @@ from xml.etree.ElementTree import Element
 from ..bench.units import amount, duration
 from .advice import advice
 from .markup import document, section, spans, style, table, tag
-from .reports import THE_MPI, Call, Report, Trial
+from .reports import THE_MPI, Call, Portion, Report, Trial
 from .text import NOT_COMPARED, verdict
 
 BAR = 220  # the width of a full bar, in pixels
 # Shares of calls and their classes in the style sheet.
+PORTION = ["share", "accelerated", "declined", "data", "time of an accelerated call"]  # heads of columns
 CLASSES = {"accelerated": "accelerated", "left alone": "alone", "can be changed": "change"}
 
 
 def page(reports: List[Report]) -> str:
     """Returns the text of the file."""
     names = ", ".join(report.name for report in reports)
-    sections = [_helped(reports), _calls(reports), _declined(reports), _ways(reports), _work(reports), _runs(reports)]
+    sections = [_helped(reports), _calls(reports), _sizes(reports), _links(reports), _declined(reports),
+                _ways(reports), _work(reports), _runs(reports)]
     return document(tag(
         "html",
         tag("head", tag("meta", charset="utf-8"),
@@ -71,7 +73,7 @@ def _calls(reports: List[Report]) -> Element:
     names = list(dict.fromkeys(call.name for report in reports for call in report.calls))
     if not names:
         return section("Calls", tag("p", "No call that Dunnage knows was made."))
-    several = len(reports) > 1
+    several = _several(reports)
     rows = []
     for name in names:
         for report in reports:
@@ -79,8 +81,7 @@ def _calls(reports: List[Report]) -> Element:
             if call:
                 rows.append([tag("code", name), *([report.name] if several else []), *_cells(call)])
     key = [tag("span", text, class_=f"key {kind}") for text, kind in CLASSES.items()]
-    head = ["call", *(["report"] if several else []), "share", "accelerated", "declined", "data",
-            "time of an accelerated call", "how"]
+    head = ["call", *several, *PORTION, "how"]
     note = "The time of a nonblocking call is the time to start it. Figures are sums over the ranks that answered."
     return section("Calls", tag("p", key), table(head, rows, note))
 
@@ -93,6 +94,43 @@ def _cells(call: Call) -> List[Any]:
     return [_bar(shares, call.accelerated + declined, f"{call.accelerated:,} of {call.accelerated + declined:,}"),
             call.accelerated, declined, amount(call.bytes) if call.bytes else "",
             duration(call.seconds / call.accelerated) if call.accelerated else "", tag("span", ", ".join(how))]
+
+
+def _portion(one: Portion) -> List[Any]:
+    """Returns the cells of some calls."""
+    shares = {"accelerated": one.accelerated, "alone": one.declined}
+    whole = one.accelerated + one.declined
+    return [_bar(shares, whole, f"{one.accelerated:,} of {whole:,}"), one.accelerated, one.declined,
+            amount(one.bytes) if one.bytes else "",
+            duration(one.seconds / one.accelerated) if one.accelerated else ""]
+
+
+def _sizes(reports: List[Report]) -> Optional[Element]:
+    several = bool(_several(reports))
+    rows = [[tag("code", call.name), *([report.name] if several else []), tag("span", one.range), *_portion(one)]
+            for name in dict.fromkeys(call.name for report in reports for call in report.calls)
+            for report in reports for call in report.calls if call.name == name for one in call.sizes]
+    if not rows:
+        return None
+    return section("By size", table(["call", *_several(reports), "size", *PORTION], rows,
+                                    "Each range begins above the end of the range before. Declined receives count "
+                                    "with the size of their buffers. Calls of which the library knew no size are "
+                                    "left out."))
+
+
+def _links(reports: List[Report]) -> Optional[Element]:
+    rows = [[*([report.name] if len(reports) > 1 else []), one.sender,
+             "others" if one.receiver is None else one.receiver, *_portion(one)]
+            for report in reports for one in report.links]
+    if not rows:
+        return None
+    return section("Sends by peer", table([*_several(reports), "from rank", "to rank", *PORTION], rows,
+                                          "Ranks are those of MPI_COMM_WORLD. Each rank tells its 32 busiest peers, "
+                                          "and the report has the 256 busiest pairs."))
+
+
+def _several(reports: List[Report]) -> List[str]:
+    return ["report"] if len(reports) > 1 else []
 
 
 def _declined(reports: List[Report]) -> Element:
