@@ -8,6 +8,7 @@
 #   make wheel      build a wheel for pip into dist/, with all backends (python/mpi-*.txt has the MPIs' headers)
 #   make dist       make the source archive dist/dunnage-VERSION.tar.gz from the last commit
 #   make docs       write the generated pages of docs/reference again
+#   make site       build the documents as a site into build/site
 #   make compatibility  write docs/reference/compatibility.md from what the last `make test` found
 #   make fuzz        fuzz the datatype layouts for FUZZ_SECONDS (needs clang)
 #   make differential  look for differences with and without Dunnage for SECONDS (tests/differential/README.md)
@@ -22,7 +23,7 @@
 PREFIX ?= /usr/local
 export MPICC
 
-.PHONY: build setup demo test check bench install wheel dist docs compatibility fuzz differential faults soak clean
+.PHONY: build setup demo test check bench install wheel dist docs site compatibility fuzz differential faults soak clean
 
 build: setup
 	scripts/build.sh default
@@ -65,6 +66,11 @@ dist:
 docs: setup
 	.venv/bin/python generate/settings.py api/settings.toml --docs docs/reference/settings.md
 	.venv/bin/python generate/reasons.py docs/reference/report.md
+	scripts/build.sh default dunnage_tool
+	.venv/bin/python generate/command_page.py build/bin/dunnage docs/reference/commands.md
+
+site: setup
+	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build
 
 compatibility:
 	.venv/bin/python scripts/compatibility.py

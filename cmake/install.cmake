@@ -5,7 +5,7 @@
 #   lib/libdunnage.so -> libdunnage.so.0  lib/libdunnage-api.so -> libdunnage-api.so.0
 #   lib/dunnage/{backends and what they need}  lib/cmake/dunnage  lib/pkgconfig
 #   libexec/dunnage/mpi/<flavour>/{benchmark programs}  libexec/dunnage/two-hosts.sh
-#   share/dunnage/{python,experiments}
+#   share/dunnage/{python,experiments}  share/{man,bash-completion,zsh,fish} (cmake/manual.cmake)
 include(CMakePackageConfigHelpers)
 
 # A file of the build folder has the library path of the installed one. Otherwise CMake pads the

@@ -20,6 +20,10 @@ ALLOWED = {"flag": "on, off", "size": "a number of bytes, for example 64KiB or 1
            "path": "a path", "string": "any text",
            "output": "0, 1, or the path of a JSON file (ending in .json or containing a /)"}
 SIZE_SUFFIX = {"K": 10, "M": 20, "G": 30, "T": 40}
+INTRODUCTION = """\
+Environment variables set Dunnage. They are read once, at the program's first MPI call. If a value
+is not allowed or a name does not exist, Dunnage prints one line on standard error and uses the
+default. `dunnage info` lists every setting with its value and where the value came from."""
 REQUIRED = {"name", "field", "type", "default", "doc"}
 
 
@@ -106,9 +110,7 @@ def source(settings):
 def page(settings):
     out = ["# Settings", "",
            "<!-- Made by generate/settings.py from api/settings.toml: edit that table, then run `make docs`. -->", "",
-           "Environment variables set Dunnage. They are read once, at the program's first MPI call. If a value",
-           "is not allowed or a name does not exist, Dunnage prints one line on standard error and uses the",
-           "default. `dunnage info` lists every setting with its value and where the value came from.", "",
+           INTRODUCTION, "",
            "| setting | values | default |", "| --- | --- | --- |"]
     for s in settings:
         default = f"`{s['default']}`" if s["default"] else "unset"

@@ -76,6 +76,7 @@ bool start(const dunnage_front& front) {
 
   auto made = std::make_unique<mpi::Process>(settings);
   made->reporting = settings.report.kind != dunnage::base::Output::off;
+  if (made->reporting) made->breakdown = std::make_unique<dunnage::mpi::Breakdown>();
   made->attention = made->reporting;
   std::string missing;
   const auto fill = [&](const char* name, auto& function, bool needed) {

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/settings.hpp"
+#include "tool/describe.hpp"
 #include "tool/explain.hpp"
 #include "tool/explain_bcast.hpp"
 #include "tool/info.hpp"
@@ -56,7 +57,8 @@ void add_settings(CLI::App& command, tool::RunOptions& run) {
   for (const base::Setting& setting : base::setting_table()) {
     if (!of_one_run(setting)) continue;
     const std::string name = tool::option_name(setting.name);
-    const std::string help = fmt::format("{}: {} (default {})", setting.name, setting.allowed, setting.fallback);
+    const std::string_view fallback = setting.fallback.empty() ? "unset" : setting.fallback;
+    const std::string help = fmt::format("{}: {} (default {})", setting.name, setting.allowed, fallback);
     std::string& value = run.settings[std::string(setting.name)];
     // A flag of CLI11 takes its value only after '=', so the word after a bare --report is not
     // taken for its value.
@@ -72,6 +74,11 @@ int parse_and_run(Words words) {
   CLI::App app("Makes MPI fast on non-contiguous data, without a change to the program.", "dunnage");
   app.set_version_flag("--version", std::string("dunnage ") + DUNNAGE_VERSION);
   app.require_subcommand(1);
+  const auto print_commands = [&app] {
+    fmt::print("{}\n", tool::describe(app));
+    throw CLI::Success();
+  };
+  app.add_flag_callback("--commands", print_commands, "Print commands and options as JSON")->group("");  // hidden
   int status = 0;
 
   tool::RunOptions run_options;

@@ -99,6 +99,14 @@ def test_tool_finds_its_parts(prefix, dunnage):
     assert f"LD_PRELOAD={prefix}/lib/libdunnage.so" in run.stdout
 
 
+def test_brings_manual_pages_and_completion(prefix):
+    share = prefix / "share"
+    assert (share / "man" / "man1" / "dunnage-run.1").read_text().startswith(".TH DUNNAGE")
+    for file in ("man/man7/dunnage-settings.7", "bash-completion/completions/dunnage", "zsh/site-functions/_dunnage",
+                 "fish/vendor_completions.d/dunnage.fish"):
+        assert (share / file).is_file(), file
+
+
 def test_brings_what_it_needs(prefix, build):
     """No installed file is linked against the build folder, nor against Highway's library, which is
     slow to load."""

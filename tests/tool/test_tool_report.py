@@ -169,3 +169,28 @@ def test_the_page_of_reasons_is_up_to_date(root, tmp_path):
     copy.write_text(page.read_text().replace("| contiguous data |", "| something else |"))
     subprocess.run([sys.executable, root / "generate" / "reasons.py", copy], check=True)
     assert copy.read_text() == page.read_text(), "run `make docs`"
+
+
+SSEND = {"accelerated": 3, "declined": {"no gain predicted": 1}, "bytes": 200 << 20, "seconds": 0.03, "by ticket": 0,
+         "by size": [{"up to": 4096, "accelerated": 1, "declined": 1, "bytes": 4096, "seconds": 2e-6},
+                     {"accelerated": 2, "declined": 0, "bytes": (200 << 20) - 4096, "seconds": 0.03}]}
+PEERS = [{"from": 0, "to": 3, "accelerated": 5, "declined": 1, "bytes": 1 << 20, "seconds": 5e-6},
+         {"from": 1, "accelerated": 0, "declined": 9, "bytes": 0, "seconds": 0.0}]
+
+
+def test_sizes_and_peers(dunnage, report):
+    path = report(calls={"MPI_Ssend": SSEND}, peers=PEERS)
+    cells = Cells(page_of(dunnage("report", path), path.with_suffix(".html"))).rows
+    assert ["MPI_Ssend", "up to 4 KiB", "", "1", "1", "4 KiB", "2 us"] in cells
+    assert ["MPI_Ssend", "more than 64 MiB", "", "2", "0", "200 MiB", "15 ms"] in cells
+    assert ["0", "3", "", "5", "1", "1 MiB", "1 us"] in cells
+    assert ["1", "others", "", "0", "9", "", ""] in cells
+    shown = json.loads(dunnage("report", path, "--json").stdout)["reports"][0]
+    assert shown["by size"]["MPI_Ssend"][0]["most"] == 4096 and shown["by peer"][0]["receiver"] == 3
+    assert "busiest pair rank 0 to rank 3: 5 sends accelerated, 1 declined" in dunnage("report", path).stdout
+
+
+def test_older_reports_have_neither(dunnage, report):
+    path = report()
+    page = page_of(dunnage("report", path), path.with_suffix(".html"))
+    assert "By size" not in page and "Sends by peer" not in page

@@ -42,6 +42,7 @@ def test_command_and_module(environment, root):
     info = call(environment / "bin" / "dunnage", "info").stdout
     assert f"{environment}/lib/libdunnage.so\n" in info
     assert all(re.search(rf"backends .*{family} \(", info) for family in ("openmpi", "mpich", "abi"))
+    assert (environment / "share" / "man" / "man1" / "dunnage-run.1").exists()
 
 
 def test_a_strided_program(environment, build, tmp_path):

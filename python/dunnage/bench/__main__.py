@@ -21,14 +21,15 @@ from .higrad import report as higrad
 from .higrad.run import run_higrad
 from .home import Home, experiment_files, find_home
 from .noncontiguous_send import report as noncontiguous_send
+from .options import parse
 from .pack import report as pack
 from .pack_device import report as pack_device
 from .pack_device.run import require_device, run_cases
 from .regressions import report as report_regressions, run_regressions
 from .runner import NoDevice, NotHere, RunError, default_core, run_experiment
+from .suite.run import run_all
 from .unexpected import report as unexpected
 from .unexpected.run import run_lates
-from .units import read_size
 
 REPORTS = {
     "bench_bcast": bcast.report,
@@ -50,32 +51,6 @@ RUNNERS = {
     "higrad_mpi_module": run_higrad,
 }
 OPTIONAL = ("higrad_mpi_module",)  # programs that need a Fortran compiler
-
-
-def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
-    """Reads the command line."""
-    parser = argparse.ArgumentParser(prog="dunnage bench", description="Reproduces a published experiment.")
-    parser.add_argument("name", nargs="?", help="the experiment, for example: pack")
-    parser.add_argument("--all", action="store_true", help="run every experiment")
-    parser.add_argument("--memory", default="host",
-                        help="pack, halo, higrad, unexpected: where the data is, host or device (default: host)")
-    parser.add_argument("--mpi", help="comma-separated MPIs (default: every MPI that the program is built for)")
-    parser.add_argument("--output", type=Path, help="folder for JSON, CSV and PNG (default: results/ of the build)")
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions, and nothing large")
-    parser.add_argument("--pattern", help="pack: only patterns or cases whose names match this regular expression")
-    parser.add_argument("--mode", choices=["cold", "warm"],
-                        help="pack: only large patterns (cold) or only small ones (warm)")
-    parser.add_argument("--operation", choices=["pack", "unpack"], help="pack: only this operation")
-    parser.add_argument("--rounds", type=int, help="number of rounds through all MPIs")
-    parser.add_argument("--max-bytes", type=read_size, metavar="SIZE",
-                        help="pack: skip patterns and cases with larger buffers, for example 64KiB")
-    parser.add_argument("--simulated", action="store_true",
-                        help="use the simulated device in place of a GPU; shows that everything works, not how fast")
-    parser.add_argument("--core", type=int, help="core for one rank (default: the last)")
-    options = parser.parse_args(arguments)
-    if bool(options.name) == options.all:
-        parser.error("give the name of one experiment, or --all")
-    return options
 
 
 def adjust(experiment: Experiment, options: argparse.Namespace) -> None:
@@ -145,7 +120,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command.
 
     Returns 0 if it is done, 1 if Dunnage gave wrong bytes or a regression was found, and 2 if it
-    could not run.
+    could not run. With --all, see run_all.
     """
     options = parse(arguments)
     home = find_home()
@@ -160,17 +135,13 @@ def main(arguments: Optional[List[str]] = None) -> int:
         asked = f"{options.name} --memory {options.memory}"
         print(f"dunnage bench: no experiment '{asked}'; there are: {known}", file=sys.stderr)
         return 2
-    right = True
-    for path in files:
-        try:
-            right = run_one(home, path, options) and right
-        except RunError as error:
-            print(f"dunnage bench: {path.stem}: {error}" if options.all else f"dunnage bench: {error}", file=sys.stderr)
-            # For example, a machine without a GPU has done its part if all other experiments are
-            # done.
-            if not (options.all and isinstance(error, NotHere)):
-                return 2
-    return 0 if right else 1
+    if options.all:
+        return run_all(home, files, options, run_one)
+    try:
+        return 0 if all([run_one(home, path, options) for path in files]) else 1
+    except RunError as error:
+        print(f"dunnage bench: {error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

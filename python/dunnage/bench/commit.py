@@ -15,6 +15,7 @@ from .lines import line_plot
 from .output import say_right, write_json
 from .results import Measured, Record, join
 from .runner import Run
+from .style import LESS
 
 Key = Tuple[str, int, str]  # constructor, entries, MPI
 
@@ -131,6 +132,6 @@ def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool
             curves.setdefault((life.mpi, life.name), []).append((life.entries, 1e9 * life.analysis / life.entries))
     title = f"{experiment.title}\n{head.get('cpu', '')}"
     y = "added by Dunnage per entry, ns"
-    line_plot(curves, title, "entries of the list", y, stem.with_suffix(".png"), level=10)
+    line_plot(curves, title, "entries of the list", y, stem.with_suffix(".png"), level=10, better=LESS)
     print(f"\nWritten: {stem}.json, .png")
     return say_right(results)

@@ -56,6 +56,8 @@ class Experiment:
     sweeps: Dict[str, Dict[str, List[int]]] = field(default_factory=dict)
     settings: Dict[str, str] = field(default_factory=dict)
 
+    about: float = 60  # seconds that each MPI takes on two cores, to tell the time that is left
+
 
 def load(path: Path, quick: bool = False) -> Experiment:
     """Reads an experiment.
@@ -72,5 +74,6 @@ def load(path: Path, quick: bool = False) -> Experiment:
         title=document["title"],
         program=document["program"],
         criteria=document.get("criteria", {}),
+        about=document.get("about", {}).get("quick" if quick else "full", 60),
         **run,
     )

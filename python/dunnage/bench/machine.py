@@ -42,7 +42,8 @@ def _memory_bytes() -> Optional[int]:
     return None
 
 
-def _git_commit() -> Optional[str]:
+def git_commit() -> Optional[str]:
+    """Returns the commit of the sources, or None if they are not in a repository."""
     if os.environ.get("BENCH_COMMIT"):  # if the files were copied without their history
         return os.environ["BENCH_COMMIT"]
 
@@ -62,7 +63,7 @@ def describe() -> Dict[str, Any]:
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "command": sys.argv,
-        "git_commit": _git_commit(),
+        "git_commit": git_commit(),
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
         "caches": _caches(),

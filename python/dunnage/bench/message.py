@@ -15,6 +15,7 @@ from .lines import line_plot
 from .output import say_right, write_json
 from .results import Measured, Record, join
 from .runner import Run
+from .style import FASTER
 from .statistics import consistently_slower, geometric_mean
 
 CALL = "call"  # a contiguous call in a loop, and not a ping-pong
@@ -127,6 +128,7 @@ def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool
         if r.pattern != CALL:
             curves.setdefault((r.mpi, r.pattern), []).append((r.bytes, r.ratio("dunnage")))
     title = f"{experiment.title}\n{head.get('cpu', '')}"
-    line_plot(curves, title, "payload, bytes", "time of plain MPI / Dunnage", stem.with_suffix(".png"), level=1)
+    line_plot(curves, title, "payload", "time of plain MPI / Dunnage", stem.with_suffix(".png"), level=1,
+              better=FASTER, in_bytes=True)
     print(f"\nWritten: {stem}.json, .png")
     return say_right(results)

@@ -13,8 +13,8 @@ from .reports import NoReport, read
 from .text import as_json, summary
 
 
-def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
-    """Reads the command line."""
+def parser() -> argparse.ArgumentParser:
+    """Returns the options of the command."""
     parser = argparse.ArgumentParser(
         prog="dunnage report",
         description="Makes one HTML page from reports, and prints what is most important in them. "
@@ -24,7 +24,7 @@ def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     parser.add_argument("--output", type=Path, metavar="FILE.html",
                         help="the page (default: the first report's name with .html)")
     parser.add_argument("--json", action="store_true", help="print JSON in place of text")
-    return parser.parse_args(arguments)
+    return parser
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -32,7 +32,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
     Returns 0 if it is done, and 2 if a report cannot be read or the page cannot be written.
     """
-    options = parse(arguments)
+    options = parser().parse_args(arguments)
     try:
         reports = [read(path) for path in options.reports]
     except NoReport as error:

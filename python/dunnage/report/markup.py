@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Iterable, Union
+from pathlib import Path
+from typing import Any, Iterable, List, Union
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -42,6 +43,30 @@ def _append(element: Element, child: Child) -> None:
 def document(root: Element) -> str:
     """Returns the text of an HTML file."""
     return "<!DOCTYPE html>\n" + ElementTree.tostring(root, encoding="unicode", method="html") + "\n"
+
+
+def section(title: str, *children: Any) -> Element:
+    """Returns a section with its heading."""
+    return tag("section", tag("h2", title), *children)
+
+
+def table(head: List[Any], rows: List[List[Any]], note: str = "") -> Element:
+    """Returns a table, with a note below it. Cells that are numbers or begin with a digit stand at
+    the right.
+    """
+    def cell(value: Any) -> Element:
+        number = isinstance(value, int) or (isinstance(value, str) and value[:1].isdigit())
+        shown = f"{value:,}" if isinstance(value, int) else value
+        return tag("td", shown, class_="number") if number else tag("td", shown)
+
+    made = tag("table", tag("thead", tag("tr", [tag("th", name) for name in head])),
+               tag("tbody", [tag("tr", [cell(value) for value in row]) for row in rows]))
+    return tag("div", made, tag("p", note, class_="note") if note else None, class_="wide")
+
+
+def style() -> Element:
+    """Returns the style sheet of all pages."""
+    return tag("style", Path(__file__).with_name("page.css").read_text())
 
 
 def plain(markdown: str) -> str:

@@ -2,50 +2,33 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Dict, List, Optional
 from xml.etree.ElementTree import Element
 
 from ..bench.units import amount, duration
 from .advice import advice
-from .markup import document, spans, tag
-from .reports import THE_MPI, Call, Report, Trial
+from .markup import document, section, spans, style, table, tag
+from .reports import THE_MPI, Call, Portion, Report, Trial
 from .text import NOT_COMPARED, verdict
 
 BAR = 220  # the width of a full bar, in pixels
 # Shares of calls and their classes in the style sheet.
+PORTION = ["share", "accelerated", "declined", "data", "time of an accelerated call"]  # heads of columns
 CLASSES = {"accelerated": "accelerated", "left alone": "alone", "can be changed": "change"}
 
 
 def page(reports: List[Report]) -> str:
     """Returns the text of the file."""
     names = ", ".join(report.name for report in reports)
-    sections = [_helped(reports), _calls(reports), _declined(reports), _ways(reports), _work(reports), _runs(reports)]
+    sections = [_helped(reports), _calls(reports), _sizes(reports), _links(reports), _declined(reports),
+                _ways(reports), _work(reports), _runs(reports)]
     return document(tag(
         "html",
         tag("head", tag("meta", charset="utf-8"),
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("title", f"Dunnage: {names}"), tag("style", Path(__file__).with_name("page.css").read_text())),
+            tag("title", f"Dunnage: {names}"), style()),
         tag("body", tag("h1", "Dunnage report"), tag("p", names), sections),
         lang="en"))
-
-
-def _section(title: str, *children: Any) -> Element:
-    return tag("section", tag("h2", title), *children)
-
-
-def _table(head: List[Any], rows: List[List[Any]], note: str = "") -> Element:
-    """Returns a table, with a note below it. Cells that are numbers or begin with a digit stand at
-    the right.
-    """
-    def cell(value: Any) -> Element:
-        number = isinstance(value, int) or (isinstance(value, str) and value[:1].isdigit())
-        shown = f"{value:,}" if isinstance(value, int) else value
-        return tag("td", shown, class_="number") if number else tag("td", shown)
-
-    table = tag("table", tag("thead", tag("tr", [tag("th", name) for name in head])),
-                tag("tbody", [tag("tr", [cell(value) for value in row]) for row in rows]))
-    return tag("div", table, tag("p", note, class_="note") if note else None, class_="wide")
 
 
 def _bar(parts: Dict[str, float], whole: float, title: str) -> Element:
@@ -63,7 +46,7 @@ def _helped(reports: List[Report]) -> Element:
         parts.append(tag("p", verdict(report), class_="verdict"))
         if any(trial.seconds for trial in report.trials):
             parts.append(_trials(report.trials))
-    return _section("Did it help?", parts, tag("p", NOT_COMPARED, class_="note"))
+    return section("Did it help?", parts, tag("p", NOT_COMPARED, class_="note"))
 
 
 def _trials(trials: List[Trial]) -> Element:
@@ -78,8 +61,8 @@ def _trials(trials: List[Trial]) -> Element:
             bars.append(tag("div", _bar({kind: time}, longest, told), f" {told}", class_="line"))
         gain = "not measured" if trial.gain is None else f"{trial.gain:.3g} times"
         rows.append([trial.call, trial.data, bars, trial.choice + ("" if trial.over else ", so far"), gain])
-    return _table(["call", "data", "time of a call (less is better)", "who does it", "the MPI's time over Dunnage's"],
-                  rows, "The times are medians of calls that the program made on its first rank.")
+    return table(["call", "data", "time of a call (less is better)", "who does it", "the MPI's time over Dunnage's"],
+                 rows, "The times are medians of calls that the program made on its first rank.")
 
 
 def _shares(call: Call) -> Dict[str, float]:
@@ -89,8 +72,8 @@ def _shares(call: Call) -> Dict[str, float]:
 def _calls(reports: List[Report]) -> Element:
     names = list(dict.fromkeys(call.name for report in reports for call in report.calls))
     if not names:
-        return _section("Calls", tag("p", "No call that Dunnage knows was made."))
-    several = len(reports) > 1
+        return section("Calls", tag("p", "No call that Dunnage knows was made."))
+    several = _several(reports)
     rows = []
     for name in names:
         for report in reports:
@@ -98,10 +81,9 @@ def _calls(reports: List[Report]) -> Element:
             if call:
                 rows.append([tag("code", name), *([report.name] if several else []), *_cells(call)])
     key = [tag("span", text, class_=f"key {kind}") for text, kind in CLASSES.items()]
-    head = ["call", *(["report"] if several else []), "share", "accelerated", "declined", "data",
-            "time of an accelerated call", "how"]
+    head = ["call", *several, *PORTION, "how"]
     note = "The time of a nonblocking call is the time to start it. Figures are sums over the ranks that answered."
-    return _section("Calls", tag("p", key), _table(head, rows, note))
+    return section("Calls", tag("p", key), table(head, rows, note))
 
 
 def _cells(call: Call) -> List[Any]:
@@ -114,12 +96,49 @@ def _cells(call: Call) -> List[Any]:
             duration(call.seconds / call.accelerated) if call.accelerated else "", tag("span", ", ".join(how))]
 
 
+def _portion(one: Portion) -> List[Any]:
+    """Returns the cells of some calls."""
+    shares = {"accelerated": one.accelerated, "alone": one.declined}
+    whole = one.accelerated + one.declined
+    return [_bar(shares, whole, f"{one.accelerated:,} of {whole:,}"), one.accelerated, one.declined,
+            amount(one.bytes) if one.bytes else "",
+            duration(one.seconds / one.accelerated) if one.accelerated else ""]
+
+
+def _sizes(reports: List[Report]) -> Optional[Element]:
+    several = bool(_several(reports))
+    rows = [[tag("code", call.name), *([report.name] if several else []), tag("span", one.range), *_portion(one)]
+            for name in dict.fromkeys(call.name for report in reports for call in report.calls)
+            for report in reports for call in report.calls if call.name == name for one in call.sizes]
+    if not rows:
+        return None
+    return section("By size", table(["call", *_several(reports), "size", *PORTION], rows,
+                                    "Each range begins above the end of the range before. Declined receives count "
+                                    "with the size of their buffers. Calls of which the library knew no size are "
+                                    "left out."))
+
+
+def _links(reports: List[Report]) -> Optional[Element]:
+    rows = [[*([report.name] if len(reports) > 1 else []), one.sender,
+             "others" if one.receiver is None else one.receiver, *_portion(one)]
+            for report in reports for one in report.links]
+    if not rows:
+        return None
+    return section("Sends by peer", table([*_several(reports), "from rank", "to rank", *PORTION], rows,
+                                          "Ranks are those of MPI_COMM_WORLD. Each rank tells its 32 busiest peers, "
+                                          "and the report has the 256 busiest pairs."))
+
+
+def _several(reports: List[Report]) -> List[str]:
+    return ["report"] if len(reports) > 1 else []
+
+
 def _declined(reports: List[Report]) -> Element:
     counts = [report.declined() for report in reports]
     reasons = sorted({reason for count in counts for reason in count},
                      key=lambda reason: (not advice(reason).act, -max(count.get(reason, 0) for count in counts)))
     if not reasons:
-        return _section("Left to the MPI, and what to do", tag("p", "Nothing was left to the MPI."))
+        return section("Left to the MPI, and what to do", tag("p", "Nothing was left to the MPI."))
     rows = []
     for reason in reasons:
         calls = list(dict.fromkeys(call.name for report in reports for call in report.calls if reason in call.declined))
@@ -127,8 +146,8 @@ def _declined(reports: List[Report]) -> Element:
         to_do = tag("strong", spans(row.to_do)) if row.act else tag("span", spans(row.to_do))
         rows.append([reason, *[count.get(reason, 0) for count in counts], tag("code", ", ".join(calls)),
                      tag("span", spans(row.meaning)), to_do])
-    return _section("Left to the MPI, and what to do",
-                    _table(["reason", *_columns("calls", reports), "which calls", "meaning", "what to do"], rows))
+    return section("Left to the MPI, and what to do",
+                   table(["reason", *_columns("calls", reports), "which calls", "meaning", "what to do"], rows))
 
 
 def _ways(reports: List[Report]) -> Optional[Element]:
@@ -136,8 +155,8 @@ def _ways(reports: List[Report]) -> Optional[Element]:
     if not ways:
         return None
     rows = [[way, *[report.ways().get(way, 0) for report in reports]] for way in ways]
-    return _section("Messages in device memory, by way",
-                    _table(["way", *_columns("messages", reports)], rows))
+    return section("Messages in device memory, by way",
+                   table(["way", *_columns("messages", reports)], rows))
 
 
 def _work(reports: List[Report]) -> Optional[Element]:
@@ -145,9 +164,9 @@ def _work(reports: List[Report]) -> Optional[Element]:
     if not kinds:
         return None
     rows = [[kind, *[report.work.get(kind, 0) for report in reports]] for kind in kinds]
-    return _section("Work of the GPUs",
-                    _table(["what", *_columns("how often", reports)], rows,
-                           "Messages that are fetched together are one group, and share kernels if they can."))
+    return section("Work of the GPUs",
+                   table(["what", *_columns("how often", reports)], rows,
+                         "Messages that are fetched together are one group, and share kernels if they can."))
 
 
 def _columns(what: str, reports: List[Report]) -> List[str]:
@@ -159,5 +178,5 @@ def _runs(reports: List[Report]) -> Element:
     rows = [[report.name, report.mpi, report.ranks, report.machine or "not told",
              ", ".join(f"{name}={value}" for name, value in report.settings.items()), report.devices]
             for report in reports]
-    return _section("Runs", _table(["report", "MPI", "ranks that answered", "machine of rank 0", "settings", "GPUs"],
-                                   rows, "Settings with their default values are left out."))
+    return section("Runs", table(["report", "MPI", "ranks that answered", "machine of rank 0", "settings", "GPUs"],
+                                 rows, "Settings with their default values are left out."))

@@ -7,13 +7,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Tuple
 
+from ..bench.units import size
 from .advice import advice
 
+LARGEST = 64 << 20  # the end of the last range of sizes that has one
 THE_MPI = "the MPI"  # this candidate's name in the report
 
 
 class NoReport(ValueError):
     """A file is not a report. The text says why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Portion:
+    """Some calls: those of one range of sizes, or the sends from one rank to another."""
+
+    accelerated: int
+    declined: int
+    bytes: int  # of the accelerated calls
+    seconds: float  # in the accelerated calls
+    most: Optional[int] = None  # the end of the range of sizes, in bytes; None: no bound
+    sender: int = -1  # the ranks, in MPI_COMM_WORLD
+    receiver: Optional[int] = None  # None: all receivers that are not told apart
+
+    @property
+    def range(self) -> str:
+        """Names the range of sizes."""
+        return f"more than {size(LARGEST)}" if self.most is None else f"up to {size(self.most)}"
 
 
 @dataclass(frozen=True)
@@ -28,6 +48,7 @@ class Call:
     tickets: int
     rings: int
     ways: Dict[str, int]  # of messages in device memory
+    sizes: List[Portion] = field(default_factory=list)  # older reports do not tell them
 
     def declined_if(self, act: bool) -> int:
         """Returns how many calls were declined for reasons about which the user can do something,
@@ -76,6 +97,7 @@ class Report:
     machine: str = ""  # of rank 0; older reports do not say it
     settings: Dict[str, str] = field(default_factory=dict)  # those that differ from their defaults
     work: Dict[str, int] = field(default_factory=dict)  # of the GPUs: messages, groups, launches
+    links: List[Portion] = field(default_factory=list)  # from rank to rank, the busiest first
 
     def call(self, name: str) -> Optional[Call]:
         """Returns the calls of a name, or None if there were none."""
@@ -127,7 +149,8 @@ def _report(name: str, document: Dict[str, Any]) -> Report:
     calls = [
         Call(hook, int(row["accelerated"]), {reason: int(n) for reason, n in row["declined"].items()},
              int(row["bytes"]), float(row["seconds"]), int(row.get("by ticket", 0)), int(row.get("through rings", 0)),
-             {way: int(n) for way, n in row.get("device memory", {}).items()})
+             {way: int(n) for way, n in row.get("device memory", {}).items()},
+             [Portion(**_figures(one), most=one.get("up to")) for one in row.get("by size", [])])
         for hook, row in document["calls"].items()
     ]
     trials = [
@@ -138,4 +161,11 @@ def _report(name: str, document: Dict[str, Any]) -> Report:
     settings = {setting: str(value) for setting, value in document.get("settings", {}).items()}
     return Report(name, str(document["mpi"]), int(document["ranks"]), calls, trials, str(document.get("devices", "")),
                   str(document.get("machine", "")), settings,
-                  {what: int(n) for what, n in document.get("device work", {}).items()})
+                  {what: int(n) for what, n in document.get("device work", {}).items()},
+                  [Portion(**_figures(one), sender=int(one["from"]), receiver=one.get("to"))
+                   for one in document.get("peers", [])])
+
+
+def _figures(row: Dict[str, Any]) -> Dict[str, Any]:
+    return {"accelerated": int(row["accelerated"]), "declined": int(row["declined"]), "bytes": int(row["bytes"]),
+            "seconds": float(row["seconds"])}

@@ -45,6 +45,10 @@ def summary(report: Report) -> str:
     for reason, count in report.declined().items():
         to_do = f"; to do: {plain(advice(reason).to_do)}" if advice(reason).act else ""
         lines.append(f"  declined     {count} calls: {reason}{to_do}")
+    for one in report.links[:1]:
+        receiver = "others" if one.receiver is None else f"rank {one.receiver}"
+        lines.append(f"  busiest pair rank {one.sender} to {receiver}: {one.accelerated} sends accelerated, "
+                     f"{one.declined} declined")
     for way, count in report.ways().items():
         lines.append(f"  device       {count} messages: {way}")
     if report.work:
@@ -66,6 +70,8 @@ def as_json(report: Report) -> Dict[str, Any]:
             reason: {"calls": count, "act": advice(reason).act, "what to do": plain(advice(reason).to_do)}
             for reason, count in report.declined().items()
         },
+        "by size": {call.name: [vars(one) for one in call.sizes] for call in report.calls if call.sizes},
+        "by peer": [vars(one) for one in report.links],
         "device memory": report.ways(),
         "device work": report.work,
         "measured": [

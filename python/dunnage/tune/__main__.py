@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import datetime
-import shlex
 import sys
 from pathlib import Path
 from typing import List, Optional, Union
@@ -14,43 +12,11 @@ from ..bench.runner import RunError
 from . import bcast, bcast_measure, device, model_file
 from .evaluate import Tuned
 from .measure import PROGRAM, WrongBytes, measure_all
+from .options import parse
 from .table import report
 
 Figures = Union[List[Tuned], List[device.Gpu], List[bcast.Broadcasts]]
 LEFT_OUT = ("mpi_abi",)  # the library of another MPI once more; measured only if it is asked for
-
-
-def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
-    """Reads the command line."""
-    parser = argparse.ArgumentParser(
-        prog="dunnage tune", description="Measures what packing and messages cost on this machine, "
-        "and writes the model file by which Dunnage chooses.")
-    parser.add_argument("--mpi", help="comma-separated MPIs (default: every one that Dunnage's programs are built for)")
-    parser.add_argument("--output", type=Path,
-                        help="the file (default: where Dunnage looks for it, as `dunnage info` says)")
-    parser.add_argument("--launch", type=shlex.split, default=[], metavar="WORDS",
-                        help="how to start two ranks of one MPI, for example 'mpirun -n 2 --host a,b'")
-    parser.add_argument("--memory", choices=["host", "device"], default="host",
-                        help="device: measure from which sizes messages between GPUs gain by each of their ways; "
-                        "the rest of the file stays")
-    parser.add_argument("--collective", choices=["bcast"],
-                        help="bcast: measure what broadcasts cost within a host or between two; "
-                        "the rest of the file stays")
-    parser.add_argument("--ranks", type=int,
-                        help="the most ranks to measure broadcasts with (default: one less than there are cores, at "
-                        f"most {bcast_measure.MOST_RANKS})")
-    parser.add_argument("--seconds", type=float, default=50,
-                        help="about how long it may take (default: 50); ignored for device memory")
-    options = parser.parse_args(arguments)
-    if options.seconds <= 0:
-        parser.error("--seconds must be more than 0")
-    if options.launch and (not options.mpi or "," in options.mpi):
-        parser.error("--launch starts ranks of one MPI: name it with --mpi")
-    if options.collective and options.memory == "device":
-        parser.error("--collective measures broadcasts of host memory only")
-    if options.ranks is not None and (not options.collective or options.launch or options.ranks < 2):
-        parser.error("--ranks needs --collective, must be 2 or more, and cannot be given with --launch")
-    return options
 
 
 def mpis_of(home: Home, asked: Optional[str], program: str = PROGRAM) -> List[str]:

@@ -16,10 +16,10 @@ from ..bench.results import Record
 from ..bench.runner import RunError
 from .bcast import Broadcasts, evaluate
 from .measure import COMMON, STAGED, Lab, WrongBytes, each_mpi, reported
+from .options import MOST_RANKS
 
 PROGRAM = "bench_bcast"
 SIZES = [1 << power for power in range(10, 25)]
-MOST_RANKS = 64
 SETTINGS = {**COMMON, "DUNNAGE_BCAST": "window"}
 ROUNDS = 5
 

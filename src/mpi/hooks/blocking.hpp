@@ -6,6 +6,7 @@
 
 #include "mpi/message/matched.hpp"
 #include "mpi/message/orphans.hpp"
+#include "mpi/process/communicators.hpp"
 #include "mpi/process/status.hpp"
 #include "mpi/ways/by_channel.hpp"
 #include "mpi/ways/receive.hpp"
@@ -82,7 +83,8 @@ template <class Fn, class Count>
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                 users);
   std::optional<Accelerated> counted;
-  if (out || in) counted.emplace(hook, out.bytes() + in.bytes(), out.announced());
+  if (out || in)
+    counted.emplace(hook, out.bytes() + in.bytes(), out.announced(), out ? counted_peer(comm, dest) : -1, out.bytes());
   if (const int code = out.pack(); code != MPI_SUCCESS) return raise(comm, code);
   const auto sent = out ? std::optional<Shown>(out.parcel()) : std::nullopt;
   const auto received = in ? std::optional<Shown>(in.parcel()) : std::nullopt;
@@ -146,7 +148,7 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
     if (posting) posting->ended(status.get());
     return code;
   }
-  const Accelerated counted(hook, accepted.bytes());
+  const Accelerated counted(hook, accepted.bytes(), false, counted_peer(comm, dest));
   if (const int code = gather(parcel, accepted.buffer); code != MPI_SUCCESS) return raise(comm, code);
   const Shown shown(parcel);
   const int rc = next(shown.data(), static_cast<Count>(shown.count()), shown.type(), dest, sendtag, source, recvtag,

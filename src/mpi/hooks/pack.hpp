@@ -25,7 +25,7 @@ template <class Fn, class Count>
   }
   const PackingTurn turn(accepted);
   if (turn.is_librarys()) {
-    process->count(hook, plan::Reason::tried);
+    process->count_declined(hook, plan::Reason::tried, accepted.bytes(), -1);
     return turn.measure(decline);
   }
   const Accelerated counted(hook, accepted.bytes());
@@ -54,7 +54,7 @@ template <class Fn, class Count>
   }
   const PackingTurn turn(accepted);
   if (turn.is_librarys()) {
-    process->count(hook, plan::Reason::tried);
+    process->count_declined(hook, plan::Reason::tried, accepted.bytes(), -1);
     return turn.measure(decline);
   }
   const Accelerated counted(hook, accepted.bytes());

@@ -1,6 +1,7 @@
 #include "mpi/message/accept.hpp"
 
 #include "memory/parcel.hpp"
+#include "mpi/process/communicators.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -66,6 +67,16 @@ Reason decide(Hook hook, Operation operation, const void* buffer, std::int64_t c
   return variant ? take(*variant) : take(known->plan(count));
 }
 
+/// Counts a call that is left to the MPI, by its size if the type is known, and a send by its peer.
+void count_declined(Hook hook, Reason reason, Operation operation, std::int64_t count, MPI_Datatype type, int peer,
+                    MPI_Comm comm) {
+  const auto* known = known_type(type);
+  std::int64_t bytes = 0;
+  if (!known || count <= 0 || __builtin_mul_overflow(count, known->bytes(), &bytes)) bytes = 0;
+  const bool to_peer = is_message(operation) && operation != Operation::receive && bytes > 0;
+  process->count_declined(hook, reason, bytes, to_peer ? counted_peer(comm, peer) : -1);
+}
+
 }  // namespace
 
 Accepted accept(Hook hook, Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
@@ -86,7 +97,7 @@ Accepted accept(Hook hook, Operation operation, const void* buffer, std::int64_t
     process->count(hook, plan::GpuWay::passed);
   if (reason != Reason::accelerated) {
     accepted.buffer = {};
-    process->count(hook, reason);
+    if (process->reporting) count_declined(hook, reason, operation, count, type, peer, comm);
   }
   return accepted;
 }

@@ -44,6 +44,8 @@ int world_rank(MPI_Comm comm, int rank) {
   Ranks* ranks = nullptr;
   if (!known.find(comm, ranks)) return -1;
   if (!ranks) {
+    // A program of sessions has no MPI_COMM_WORLD. What is found out later is remembered then.
+    if (!process->initialized.load(std::memory_order_relaxed)) return -1;
     // Two threads may both get here; the MPI frees the ranks that it replaces, which nobody may be
     // reading.
     static std::mutex mutex;

@@ -1,13 +1,19 @@
 // Which processes of MPI_COMM_WORLD a communicator's ranks are.
 #pragma once
 
-#include "mpi/process/mpi_table.hpp"
+#include "mpi/process/process.hpp"
 
 namespace dunnage::mpi {
 
 /// The rank in MPI_COMM_WORLD of a rank of `comm`; -1 for an intercommunicator, and for processes
 /// of other worlds. Remembered with the communicator. Thread-safe.
 int world_rank(MPI_Comm comm, int rank);
+
+/// Returns the rank under which the report counts messages to a rank: that in MPI_COMM_WORLD, or -1
+/// if no report is wanted or the rank is not in it.
+inline int counted_peer(MPI_Comm comm, int rank) {
+  return process->reporting && rank >= 0 ? world_rank(comm, rank) : -1;
+}
 
 /// How many processes a collective on the communicator speaks to: all, or those of the other side.
 int peers(MPI_Comm comm);

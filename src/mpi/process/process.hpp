@@ -6,6 +6,7 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "base/range.hpp"
 #include "base/settings.hpp"
 #include "memory/staging.hpp"
+#include "mpi/process/breakdown.hpp"
 #include "mpi/process/hook.hpp"
 #include "mpi/process/mpi_table.hpp"
 #include "mpi/process/pack_trials.hpp"
@@ -78,6 +80,7 @@ struct Process {
   plan::Model model{};
   int (*query_cuda_support)() = nullptr;  // the MPI's own, where it has one
   bool reporting = false;
+  std::unique_ptr<Breakdown> breakdown;  // there if `reporting`
   std::atomic<bool> initialized{false};  // between MPI_Init and MPI_Finalize
   int rank = -1;                         // in MPI_COMM_WORLD; before MPI_Init has ended, -1
   bool alone = false;                    // the only rank of MPI_COMM_WORLD
@@ -126,6 +129,14 @@ struct Process {
       counts[static_cast<std::size_t>(hook)].calls[static_cast<std::size_t>(reason)].fetch_add(
           1, std::memory_order_relaxed);
   }
+  /// As above, of a call whose bytes are known. `peer` is the receiver of a send, as a rank of
+  /// MPI_COMM_WORLD, or -1.
+  void count_declined(Hook hook, plan::Reason reason, std::int64_t bytes, int peer) {
+    if (!reporting) return;
+    count(hook, reason);
+    if (bytes > 0) breakdown->by_size(hook, static_cast<std::uint64_t>(bytes)).decline();
+    if (peer >= 0) breakdown->sends.of(peer).decline();
+  }
   void count(Hook hook, plan::GpuWay way) {
     if (reporting)
       counts[static_cast<std::size_t>(hook)].gpu_ways[static_cast<std::size_t>(way)].fetch_add(
@@ -145,30 +156,40 @@ bool nothing_between(Next next, Own own) {
 }
 
 /// Counts one accelerated call and its time, where a report is wanted, and shows it on a timeline.
+/// `peer` is the receiver of a send, in MPI_COMM_WORLD, or -1; `sent` is how many of the bytes are
+/// sent, if the call receives too.
 class Accelerated {
  public:
-  Accelerated(Hook hook, std::int64_t bytes, bool by_ticket = false)
+  Accelerated(Hook hook, std::int64_t bytes, bool by_ticket = false, int peer = -1,
+              std::optional<std::int64_t> sent = std::nullopt)
       : range_(hook_names[static_cast<std::size_t>(hook)], bytes) {
     if (!process->reporting) return;
     count_ = &process->counts[static_cast<std::size_t>(hook)];
     if (by_ticket) count_->tickets.fetch_add(1, std::memory_order_relaxed);
     count_->bytes.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
     process->count(hook, plan::Reason::accelerated);
+    const auto size = static_cast<std::uint64_t>(bytes);
+    if (bytes > 0) (size_ = &process->breakdown->by_size(hook, size))->accelerate(size);
+    if (peer >= 0)
+      (peer_ = &process->breakdown->sends.of(peer))->accelerate(static_cast<std::uint64_t>(sent.value_or(bytes)));
     start_ = std::chrono::steady_clock::now();
   }
   Accelerated(const Accelerated&) = delete;
   Accelerated& operator=(const Accelerated&) = delete;
   ~Accelerated() {
     if (!count_) return;
-    const auto spent = std::chrono::steady_clock::now() - start_;
-    count_->nanoseconds.fetch_add(
-        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count()),
-        std::memory_order_relaxed);
+    const auto spent =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count();
+    const auto nanoseconds = static_cast<std::uint64_t>(spent);
+    count_->nanoseconds.fetch_add(nanoseconds, std::memory_order_relaxed);
+    if (size_) size_->spend(nanoseconds);
+    if (peer_) peer_->spend(nanoseconds);
   }
 
  private:
   const base::Range range_;
   Count* count_ = nullptr;
+  plan::Portion *size_ = nullptr, *peer_ = nullptr;
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -1,10 +1,12 @@
 #include "mpi/process/report.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -19,15 +21,65 @@
 namespace dunnage::mpi {
 namespace {
 
+// How many counters a Portion has: those of add_portion(), in that order.
+constexpr std::size_t portion = 4;
 // Per hook: calls by reason, then bytes, nanoseconds, tickets and rings, then messages on device
-// memory by their ways.
-constexpr std::size_t row = plan::reasons + 4 + plan::gpu_ways;
+// memory by their ways, then a portion for each class of sizes.
+constexpr std::size_t size_totals = plan::reasons + 4 + plan::gpu_ways;
+constexpr std::size_t row = size_totals + plan::size_classes * portion;
 using Totals = std::vector<std::uint64_t>;
 // Behind the hooks' rows: what came into device memory, and the launches of this process.
 constexpr std::size_t fetch_totals = hook_count * row;
+// Behind all totals: what a rank has sent to others, a portion for each of these ranks. It is not
+// summed over the ranks.
+constexpr std::size_t peer_totals = fetch_totals + 5;
+
+void add_portion(Totals& totals, const plan::Portion& one) {
+  for (const auto* counter : {&one.accelerated, &one.declined, &one.bytes, &one.nanoseconds})
+    totals.push_back(counter->load());
+}
+
+/// What one rank has sent to another. Ranks are those of MPI_COMM_WORLD; -1: all other receivers.
+struct Link {
+  int from, to;
+  std::array<std::uint64_t, portion> figures;  // as in a Portion
+  std::uint64_t calls() const { return figures[0] + figures[1]; }
+};
+using Links = std::vector<Link>;
+constexpr std::size_t most_links = 32;  // that a rank sends: those with most bytes and calls
+
+/// The busiest first: by the bytes of accelerated calls, then by calls.
+void sort_links(Links& links) {
+  std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
+    return std::tuple(b.figures[2], b.calls(), a.from, a.to) < std::tuple(a.figures[2], a.calls(), b.from, b.to);
+  });
+}
+
+Links local_links() {
+  Links links;
+  Totals figures;
+  const auto take = [&](int to, const plan::Portion& one) {
+    figures.clear();
+    add_portion(figures, one);
+    Link link{process->rank, to, {}};
+    std::copy(figures.begin(), figures.end(), link.figures.begin());
+    if (link.calls()) links.push_back(link);
+  };
+  const auto& sends = process->breakdown->sends;
+  for (const auto& place : sends.places()) take(place.rank.load(), place.portion);
+  take(-1, sends.others);
+  sort_links(links);
+  for (; links.size() > most_links; links.pop_back()) {
+    Link& rest = links[most_links - 1];
+    rest.to = -1;
+    for (std::size_t i = 0; i < portion; ++i) rest.figures[i] += links.back().figures[i];
+  }
+  return links;
+}
 
 Totals local_totals() {
   Totals totals;
+  std::size_t hook = 0;
   for (const auto& count : process->counts) {
     for (const auto& calls : count.calls) totals.push_back(calls.load());
     totals.push_back(count.bytes.load());
@@ -35,6 +87,7 @@ Totals local_totals() {
     totals.push_back(count.tickets.load());
     totals.push_back(count.rings.load());
     for (const auto& messages : count.gpu_ways) totals.push_back(messages.load());
+    for (const auto& one : process->breakdown->sizes[hook++]) add_portion(totals, one);
   }
   const auto& fetches = process->fetches;
   const auto& launches = device::launches;
@@ -66,7 +119,41 @@ nlohmann::ordered_json changed_settings() {
   return changed;
 }
 
-nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
+nlohmann::ordered_json json_of(const std::uint64_t* figures) {
+  return {{"accelerated", figures[0]},
+          {"declined", figures[1]},
+          {"bytes", figures[2]},
+          {"seconds", static_cast<double>(figures[3]) * 1e-9}};
+}
+
+nlohmann::ordered_json sizes_to_json(const std::uint64_t* totals) {
+  nlohmann::ordered_json sizes = nlohmann::ordered_json::array();
+  for (std::size_t s = 0; s < plan::size_classes; ++s) {
+    const auto* one = totals + s * portion;
+    if (one[0] + one[1] == 0) continue;
+    nlohmann::ordered_json size = nlohmann::ordered_json::object();
+    if (s + 1 < plan::size_classes) size["up to"] = plan::largest_of_class(s);
+    size.update(json_of(one));
+    sizes.push_back(std::move(size));
+  }
+  return sizes;
+}
+
+nlohmann::ordered_json links_to_json(Links links) {
+  constexpr std::size_t most_shown = 256;
+  sort_links(links);
+  if (links.size() > most_shown) links.resize(most_shown);
+  nlohmann::ordered_json peers = nlohmann::ordered_json::array();
+  for (const Link& link : links) {
+    nlohmann::ordered_json peer = {{"from", link.from}};
+    if (link.to >= 0) peer["to"] = link.to;
+    peer.update(json_of(link.figures.data()));
+    peers.push_back(std::move(peer));
+  }
+  return peers;
+}
+
+nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ranks) {
   nlohmann::ordered_json calls = nlohmann::ordered_json::object();
   for (int h = 0; h < hook_count; ++h) {
     const auto* t = &totals[static_cast<std::size_t>(h) * row];
@@ -83,12 +170,14 @@ nlohmann::ordered_json to_json(const Totals& totals, int ranks) {
     for (std::size_t w = 0; w < plan::gpu_ways; ++w)
       if (const auto n = t[plan::reasons + 4 + w])
         calls[hook_names[h]]["device memory"][std::string(plan::gpu_way_text[w])] = n;
+    if (auto sizes = sizes_to_json(t + size_totals); !sizes.empty()) calls[hook_names[h]]["by size"] = std::move(sizes);
   }
   nlohmann::ordered_json report = {{"mpi", short_version()},
                                    {"machine", base::describe(base::this_machine())},
                                    {"settings", changed_settings()},
                                    {"ranks", ranks},
                                    {"calls", calls}};
+  if (!links.empty()) report["peers"] = links_to_json(links);
   for (const auto& [data, operation, found] : process->pack_trials.told()) {
     nlohmann::ordered_json times = nlohmann::ordered_json::object();
     for (std::size_t p = 0; p < plan::packers; ++p)
@@ -169,10 +258,14 @@ bool all_at_their_end() {
   return done != 0;
 }
 
-void send_totals(const Totals& totals) {
+void send_totals(const Totals& totals, const Links& links) {
   std::vector<std::uint64_t> pairs;
   for (std::size_t i = 0; i < totals.size(); ++i)
     if (totals[i]) pairs.insert(pairs.end(), {i, totals[i]});
+  for (const Link& link : links) {
+    const auto place = peer_totals + static_cast<std::size_t>(link.to + 1) * portion;
+    for (std::size_t i = 0; i < portion; ++i) pairs.insert(pairs.end(), {place + i, link.figures[i]});
+  }
   MPI_Request request;
   const auto bytes = static_cast<int>(pairs.size() * sizeof(std::uint64_t));
   if (process->own.Isend(pairs.data(), bytes, MPI_BYTE, 0, report_tag, MPI_COMM_WORLD, &request) != MPI_SUCCESS) return;
@@ -185,8 +278,19 @@ void send_totals(const Totals& totals) {
   process->own.Request_free(&request);
 }
 
+/// Takes what a rank has sent: adds to `sums`, or to the links of that rank.
+void take_pair(std::uint64_t place, std::uint64_t value, int from, Totals& sums, Links& links) {
+  if (place < peer_totals) {
+    sums[place] += value;
+    return;
+  }
+  const auto figure = (place - peer_totals) % portion;
+  if (figure == 0) links.push_back({from, static_cast<int>((place - peer_totals) / portion) - 1, {}});
+  if (!links.empty()) links.back().figures[figure] = value;
+}
+
 /// Adds what up to `others` ranks send; returns how many did.
-int add_totals(Totals& sums, int others) {
+int add_totals(Totals& sums, Links& links, int others) {
   const auto end = std::chrono::steady_clock::now() + patience;
   int answers = 0;
   while (answers < others && std::chrono::steady_clock::now() < end) {
@@ -200,7 +304,7 @@ int add_totals(Totals& sums, int others) {
                           MPI_STATUS_IGNORE) != MPI_SUCCESS)
       break;
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2)
-      if (pairs[i] < sums.size()) sums[pairs[i]] += pairs[i + 1];
+      take_pair(pairs[i], pairs[i + 1], status.MPI_SOURCE, sums, links);
     ++answers;
   }
   return answers;
@@ -224,12 +328,14 @@ void report() try {
       process->own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS)
     return;
   auto sums = local_totals();
+  auto links = local_links();
   const bool together = ranks == 1 || all_at_their_end();
   if (rank != 0) {
-    if (together) send_totals(sums);
+    if (together) send_totals(sums, links);
     return;
   }
-  const auto json = to_json(sums, 1 + (together ? add_totals(sums, ranks - 1) : 0));
+  const int answers = 1 + (together ? add_totals(sums, links, ranks - 1) : 0);
+  const auto json = to_json(sums, links, answers);
   const auto& output = process->settings.report;
   const base::NoSigpipe guard;  // whoever read standard error may be gone
   if (output.kind == base::Output::text)

@@ -321,7 +321,7 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
   }
   /// Of a persistent send: a nonblocking send of our own stands behind the program's request.
   Start begin_announced(std::unique_ptr<Sending> sending, int& code) {
-    const Accelerated counted(call_.hook, sending->bytes(), true);
+    const Accelerated counted(call_.hook, sending->bytes(), true, counted_peer(call_.comm, call_.dest));
     MPI_Request begun = MPI_REQUEST_NULL;
     code = start_send(*sending, call_, false, &begun);
     if (code != MPI_SUCCESS) return Start::done;  // the MPI has called the error handler
@@ -363,7 +363,7 @@ int send(const SendCall& call, Carry carry) {
   transport::ChannelStamp stamp;
   int refused = MPI_SUCCESS;
   if (const auto by = by_channel(call, stamp, refused)) {
-    const Accelerated counted(call.hook, 0);
+    const Accelerated counted(call.hook, 0, false, counted_peer(call.comm, call.dest));
     const int code = by->announce(call);
     by->wait();
     return raise_failure(call.comm, code);
@@ -371,7 +371,7 @@ int send(const SendCall& call, Carry carry) {
   if (refused != MPI_SUCCESS) return refused;
   const auto message = buffered ? std::nullopt : outbound(call, &stamp);
   if (const auto sending = message ? announce(call.hook, *message) : nullptr) {
-    const Accelerated counted(call.hook, sending->bytes(), true);
+    const Accelerated counted(call.hook, sending->bytes(), true, counted_peer(call.comm, call.dest));
     MPI_Request request = MPI_REQUEST_NULL;
     if (const int rc = start_send(*sending, call, true, &request); rc != MPI_SUCCESS) return rc;
     const int moved = sending->move(true, Travels(request));
@@ -389,7 +389,7 @@ int send(const SendCall& call, Carry carry) {
     return code;
   };
   if (!accepted) return carried(call.buffer, call.count, call.type);
-  const Accelerated counted(call.hook, accepted.bytes());
+  const Accelerated counted(call.hook, accepted.bytes(), false, counted_peer(call.comm, call.dest));
   if (const int code = gather(parcel, accepted.buffer); code != MPI_SUCCESS) return raise(call.comm, code);
   const Shown shown(parcel);
   return carried(shown.data(), shown.count(), shown.type());
@@ -401,7 +401,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   transport::ChannelStamp stamp;
   int refused = MPI_SUCCESS;
   if (const auto by = by_channel(call, stamp, refused)) {
-    const Accelerated counted(call.hook, 0);
+    const Accelerated counted(call.hook, 0, false, counted_peer(call.comm, call.dest));
     int code = by->announce(call);
     MPI_Request handle = MPI_REQUEST_NULL;
     if (code == MPI_SUCCESS) code = new_handle(&handle);
@@ -416,7 +416,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   if (refused != MPI_SUCCESS) return refused;
   const auto message = buffered ? std::nullopt : outbound(call, &stamp);
   if (auto sending = message ? announce(call.hook, *message) : nullptr) {
-    const Accelerated counted(call.hook, sending->bytes(), true);
+    const Accelerated counted(call.hook, sending->bytes(), true, counted_peer(call.comm, call.dest));
     if (const int rc = start_send(*sending, call, false, request); rc != MPI_SUCCESS) return rc;
     const int moved = sending->move(true, Travels(*request));
     // An MPI may give one handle to all sends that are complete when they begin, so such a send can
@@ -445,7 +445,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
     accepted.ended(rc);
     return rc;
   }
-  const Accelerated counted(call.hook, accepted.bytes());
+  const Accelerated counted(call.hook, accepted.bytes(), false, counted_peer(call.comm, call.dest));
   if (const int code = gather(parcel, accepted.buffer); code != MPI_SUCCESS) return raise(call.comm, code);
   const Shown shown(parcel);
   const int rc = carry(shown.data(), shown.count(), shown.type());
@@ -463,7 +463,7 @@ int init_send(const SendCall& call, MPI_Request* request, Carry carry) {
   auto [accepted, parcel] = stage(call, message);
   if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
   std::optional<Accelerated> counted;
-  if (accepted) counted.emplace(call.hook, accepted.bytes());
+  if (accepted) counted.emplace(call.hook, accepted.bytes(), false, counted_peer(call.comm, call.dest));
   int rc = MPI_SUCCESS;
   if (accepted) {
     const Shown shown(parcel);

@@ -9,14 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Callable, Dict, List, Tuple
 
-import matplotlib
+from matplotlib.axes import Axes
 
-matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  (the backend has to be chosen first)
-from matplotlib.axes import Axes  # noqa: E402
-
-from .results import DEVICE, Results, Transfer  # noqa: E402
-from .run import REFERENCES  # noqa: E402
+from .. import style
+from ..style import pyplot
+from .results import DEVICE, Results, Transfer
+from .run import REFERENCES
 
 Value = Callable[[Transfer], float]
 
@@ -24,7 +22,7 @@ Value = Callable[[Transfer], float]
 def panels(results: Results, mpi: str) -> List[Tuple[str, str, str, List[Transfer], Value]]:
     """Returns title, field along the axis, quantity, series and value of each plot of an MPI."""
     usual = {"block": 0, "buffers": "reused"}
-    latency, bandwidth = "half a round trip, us", "GB/s"
+    latency, bandwidth = f"half a round trip, us; {style.LESS}", f"GB/s; {style.MORE}"
     vectors = [one for one in results.windowed(mpi, pattern="one way") if one.block]
     largest = max((one.bytes for one in vectors), default=0)
 
@@ -52,32 +50,36 @@ def plot_transfers(results: Results, title: str, path: Path) -> bool:
     if not results.mpis:
         return False
     columns = [panels(results, mpi) for mpi in results.mpis]
-    names = list(dict.fromkeys(one.name for one in results.all))
-    colours = {name: pyplot.get_cmap("tab20")((2 * i) % 20 + (2 * i) // 20) for i, name in enumerate(names)}
+    variants = list(dict.fromkeys(one.variant for one in results.all if one.variant != REFERENCES))
+    looks = {one.name: _look(one, variants) for one in results.all}
     rows = len(columns[0])
     figsize = (6.5 * len(columns) + 3, 4.2 * rows)
     figure, axes = pyplot.subplots(rows, len(columns), squeeze=False, figsize=figsize, layout="constrained")
     for column, (mpi, pictures) in enumerate(zip(results.mpis, columns)):
         for row, (what, along, quantity, series, value) in enumerate(pictures):
             axis: Axes = axes[row][column]
-            _curves(axis, series, along, value, colours)
+            _curves(axis, series, along, value, looks)
             axis.set_title(f"{mpi}: {what}")
-            axis.set(xlabel="bytes of a block" if along == "block" else "bytes of a message", ylabel=quantity)
-    handles = [pyplot.Line2D([], [], color=colour, label=name) for name, colour in colours.items()]
+            axis.set(xlabel="block" if along == "block" else "message", ylabel=quantity)
+    handles = [pyplot.Line2D([], [], **drawn, label=name) for name, drawn in looks.items()]
     figure.legend(handles=handles, loc="outside right upper")
-    figure.suptitle(title)
-    figure.savefig(path, dpi=90)
-    pyplot.close(figure)
+    style.save(figure, title, "", path)
     return True
 
 
+def _look(one: Transfer, variants: List[str]) -> Dict[str, str]:
+    """Returns the look of a series: colour and marker by its variant, dashes by its memory."""
+    if one.variant == REFERENCES:
+        return {"color": style.GREY, "linestyle": ":" if one.memory != "copy engine" else "-.", "marker": ""}
+    return {**style.look(one.variant, variants), "linestyle": "-" if one.memory == DEVICE else "--"}
+
+
 def _curves(axis: Axes, series: List[Transfer], along: str, value: Value,
-            colours: Dict[str, Tuple[float, ...]]) -> None:
+            looks: Dict[str, Dict[str, str]]) -> None:
     for name in dict.fromkeys(one.name for one in series):
         own = [one for one in series if one.name == name]
         points = sorted((getattr(one, along), value(one)) for one in own)
-        style = "-" if own[0].memory == DEVICE else ":" if own[0].variant == REFERENCES else "--"
-        axis.plot(*zip(*points), style, color=colours[name], marker="o", markersize=2.5, linewidth=1.2)
-    axis.set_xscale("log", base=2)
-    axis.set_yscale("log")
-    axis.grid(alpha=0.3, which="both")
+        axis.plot(*zip(*points), **looks[name])
+    style.bytes_axis(axis, [getattr(one, along) for one in series])
+    style.plain_ticks(axis)
+    axis.grid(True)

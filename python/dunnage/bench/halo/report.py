@@ -13,6 +13,7 @@ from ..lines import line_plot
 from ..output import write_json
 from ..results import Record
 from ..runner import Run
+from ..style import FASTER
 from .results import LIMIT, Halo, halos, limit_of, limits, summarize_halos
 
 
@@ -74,7 +75,7 @@ def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool
             name = f"{one.way}, {one.ranks} ranks, {one.ghost} deep, {one.variables} var."
             curves.setdefault((one.mpi, name), []).append((one.cells, one.ratio))
     line_plot(curves, f"{experiment.title}\n{head.get('cpu', '')}", "cells along each side",
-              "time of plain MPI / Dunnage", stem.with_suffix(".png"), level=1)
+              "time of plain MPI / Dunnage", stem.with_suffix(".png"), level=1, better=FASTER)
     print(f"\nWritten: {stem}.json, .png")
     broken = [one for one in results if not one.verified.get("dunnage", True)]
     for one in broken:

@@ -6,14 +6,12 @@ from pathlib import Path
 from statistics import median
 from typing import List, Tuple
 
-import matplotlib
+from matplotlib.axes import Axes
 
-matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  (the backend has to be chosen first)
-from matplotlib.axes import Axes  # noqa: E402
-
-from .document import MACHINES  # noqa: E402
-from .results import Case  # noqa: E402
+from .. import style
+from ..style import pyplot
+from .document import MACHINES
+from .results import Case
 
 Bar = Tuple[str, float, float]  # its name, the computation, the exchange
 
@@ -47,18 +45,17 @@ def plot_cases(results: List[Case], title: str, path: Path) -> None:
     for axis, (name, unit, panel) in zip(axes[0], panels):
         _stack(axis, panel)
         axis.set(title=name, xlabel=unit)
-    axes[0][0].legend(loc="best", fontsize="small")
-    figure.suptitle(title)
-    figure.savefig(path, dpi=100)
-    pyplot.close(figure)
+    axes[0][0].legend(loc="best")
+    style.save(figure, title, style.LESS, path)
 
 
 def _stack(axis: Axes, panel: List[Bar]) -> None:
     names = [name for name, _, _ in panel]
     compute = [below for _, below, _ in panel]
     places = range(len(panel))
-    axis.barh(places, compute, color="tab:blue", label="computation")
-    axis.barh(places, [above for _, _, above in panel], left=compute, color="tab:orange", label="exchange")
+    axis.barh(places, compute, color=style.GREY, label="computation")
+    axis.barh(places, [above for _, _, above in panel], left=compute, color=style.GREEN, hatch="//",
+              label="exchange")
     axis.set_yticks(list(places), names, fontsize="small")
     axis.invert_yaxis()
-    axis.grid(alpha=0.3, axis="x")
+    axis.grid(True, axis="x")

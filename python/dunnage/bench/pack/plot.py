@@ -5,17 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Dict, List
 
-import matplotlib
+from matplotlib.axes import Axes
 
-matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  (the backend has to be chosen first)
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.ticker import LogLocator, NullLocator  # noqa: E402
-
-from .results import Result  # noqa: E402
-from .summary import subject  # noqa: E402
-
-COLOURS = ["tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple"]
+from .. import style
+from ..style import pyplot
+from .results import Result
+from .summary import subject
 
 
 def plot(results: List[Result], title: str, path: Path) -> None:
@@ -23,7 +18,7 @@ def plot(results: List[Result], title: str, path: Path) -> None:
     columns: Dict[str, List[Result]] = {}
     for result in results:
         columns.setdefault(f"{result.operation}, {result.mode}", []).append(result)
-    colours = dict(zip(dict.fromkeys(result.mpi for result in results), COLOURS * len(results)))
+    colours = {result.mpi: style.mpi_colour(result.mpi) for result in results}
     tested = subject(results)
 
     most = max(len({result.pattern for result in column}) for column in columns.values())
@@ -40,16 +35,11 @@ def plot(results: List[Result], title: str, path: Path) -> None:
         _bandwidths(axes[1][index], column, places, colours, tested)
         axes[0][index].set_title(name)
         for axis in (axes[0][index], axes[1][index]):
-            axis.set_xscale("log")
             axis.set_yticks(list(places.values()) if names else [], names)
-            axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axis.xaxis.set_major_formatter("{x:g}")
-            axis.xaxis.set_minor_locator(NullLocator())
+            style.plain_ticks(axis, "x")
             axis.set_ylim(len(places) - 0.5, -0.5)
-            axis.grid(alpha=0.3, which="both")
-    figure.suptitle(title)
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+            axis.grid(True)
+    style.save(figure, title, "farther right is better", path)
 
 
 def _ratios(
@@ -64,8 +54,8 @@ def _ratios(
     for result in column:
         place = places[result.pattern] + (mpis.index(result.mpi) - (len(mpis) - 1) / 2) * height
         axis.barh(place, result.ratio(tested) - 1, left=1, height=height, color=colours[result.mpi])
-    axis.axvline(1, color="black", linewidth=1)
-    axis.set_xlabel(f"time of plain MPI / {tested}")
+    axis.axvline(1, color=style.BLACK, linewidth=1)
+    axis.set_xlabel(f"time of plain MPI / {tested}; above 1, {tested} is faster")
     handles = [pyplot.Rectangle((0, 0), 1, 1, color=colours[mpi], label=mpi) for mpi in mpis]
     axis.legend(handles=handles, loc="lower right")
 
@@ -79,10 +69,10 @@ def _bandwidths(
         place = places[result.pattern]
         for series, mark in marks.items():
             axis.plot(result.traffic / result.time(series) / 1e9, place, mark, color=colours[result.mpi])
-        axis.plot(result.traffic / result.limit / 1e9, place, "|", color="black", markersize=11)
+        axis.plot(result.traffic / result.limit / 1e9, place, "|", color=style.BLACK, markersize=11)
     axis.set_xlabel("bytes that must cross memory / time, GB/s")
     handles = [
-        pyplot.Line2D([], [], marker=mark, color="grey", linestyle="", label=name) for name, mark in marks.items()
+        pyplot.Line2D([], [], marker=mark, color=style.GREY, linestyle="", label=name) for name, mark in marks.items()
     ]
-    handles.append(pyplot.Line2D([], [], marker="|", color="black", linestyle="", label="limit"))
+    handles.append(pyplot.Line2D([], [], marker="|", color=style.BLACK, linestyle="", label="limit"))
     axis.legend(handles=handles, loc="lower right")

@@ -8,14 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Dict, List, Tuple
 
-import matplotlib
+from .. import style
+from ..style import pyplot
+from ..units import size
+from .results import SYNCHRONISED, DeviceResult
 
-matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  (the backend has to be chosen first)
-
-from .results import SYNCHRONISED, DeviceResult  # noqa: E402
-
-COLOURS = {"document": "tab:red", "memcpy": "tab:brown", "empty": "grey", "limit": "black"}
 HIDDEN = ("read probe", "write probe")
 
 
@@ -53,17 +50,24 @@ def device_plot(results: List[DeviceResult], title: str, path: Path) -> bool:
     figure, axes = pyplot.subplots(rows, columns, squeeze=False, figsize=(7 * columns, 5 * rows), layout="constrained")
     for axis, (key, members) in zip(axes.flat, drawn.items()):
         for name, points in curves(members).items():
-            style = {"linestyle": "-" if name.startswith("dunnage") else "--", "marker": "." if name != "limit" else ""}
-            axis.plot(*zip(*points), label=name, color=COLOURS.get(name), **style)
-        heading = f"{key[0]}: {key[2]}, {key[1]}, {members[0].payload} bytes"
-        axis.set(xlabel="bytes of a row", ylabel="time, us", title=heading)
-        axis.set_xscale("log", base=2)
-        axis.set_yscale("log")
-        axis.grid(alpha=0.3, which="both")
-        axis.legend(fontsize="x-small")
+            axis.plot(*zip(*points), label=name, **_look(name, [one for one in curves(members)]))
+        heading = f"{key[0]}: {key[2]}, {key[1]}, {size(members[0].payload)}"
+        axis.set(xlabel="row", ylabel="time, us", title=heading)
+        style.bytes_axis(axis, [one.block for one in members])
+        style.plain_ticks(axis)
+        axis.grid(True)
+        axis.legend()
     for axis in axes.flat[len(drawn) :]:
         axis.set_visible(False)
-    figure.suptitle(title)
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
+    style.save(figure, title, style.LESS, path)
     return True
+
+
+def _look(name: str, names: List[str]) -> Dict[str, str]:
+    """Returns the look of a series: a family is plain MPI or Dunnage, whatever the description."""
+    family = name.split(" ")[0]
+    own = [one for one in names if one.split(" ")[0] == family]
+    drawn = style.look(family, list(dict.fromkeys(one.split(" ")[0] for one in names)))
+    if len(own) > 1:
+        drawn["marker"] = style.MARKERS[own.index(name) % style.MOST]
+    return {**drawn, "linestyle": "-" if family == "dunnage" else "--"}

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import List
+from typing import Any, Dict, List
 
-import matplotlib
+from matplotlib.axes import Axes
 
-matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402  (the backend has to be chosen first)
-from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.ticker import LogLocator, NullLocator  # noqa: E402
-
-from ..units import size  # noqa: E402
-from .results import Late, layout  # noqa: E402
+from .. import style
+from ..style import pyplot
+from ..units import size
+from .results import Late, layout
 
 STYLES = {"plain": "--", "dunnage": "-"}
 LEAST = 10  # microseconds; from 0 to here the axis of the lateness is linear
@@ -38,24 +35,23 @@ def plot_lates(results: List[Late], title: str, path: Path) -> None:
             _panel(axis, own, numbers)
             axis.set_title(f"{mpi}, {call}: {size(bytes_)}, {layout(block)}", fontsize="small")
             axis.set(xlabel="lateness, us", ylabel="time less lateness, us")
-    handles = [pyplot.Line2D([], [], color=f"C{i}", linestyle=style, label=f"{variant}, {number} messages")
-               for variant, style in STYLES.items() for i, number in enumerate(numbers)]
-    figure.legend(handles=handles, loc="outside right upper", fontsize="small")
-    figure.suptitle(title)
-    figure.savefig(path, dpi=80)
-    pyplot.close(figure)
+    handles = [pyplot.Line2D([], [], **_look(number, numbers), linestyle=dash, label=f"{variant}, {number} messages")
+               for variant, dash in STYLES.items() for number in numbers]
+    figure.legend(handles=handles, loc="outside right upper")
+    style.save(figure, title, style.LESS, path)
+
+
+def _look(number: int, numbers: List[int]) -> Dict[str, Any]:
+    return style.look(str(number), list(map(str, numbers)))
 
 
 def _panel(axis: Axes, results: List[Late], numbers: List[int]) -> None:
-    for variant, style in STYLES.items():
-        for i, number in enumerate(numbers):
+    for variant, dash in STYLES.items():
+        for number in numbers:
             points = sorted((1e6 * one.lateness, 1e6 * one.time(variant)) for one in results
                             if one.messages == number and one.times.get(variant))
             if points:
-                axis.plot(*zip(*points), style, color=f"C{i}", marker="o", markersize=2.5, linewidth=1.2)
+                axis.plot(*zip(*points), dash, **_look(number, numbers))
     axis.set_xscale("symlog", linthresh=LEAST)
-    axis.set_yscale("log")
-    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.yaxis.set_major_formatter("{x:g}")
-    axis.yaxis.set_minor_locator(NullLocator())
-    axis.grid(alpha=0.3)
+    style.plain_ticks(axis)
+    axis.grid(True)

@@ -1,0 +1,1 @@
+"""`dunnage bench --all`: every experiment, one after the other, and one page with all results."""

@@ -1,0 +1,49 @@
+"""The options of ``dunnage tune``. Imports little: the manual pages are made from this file."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import List, Optional
+
+MOST_RANKS = 64  # with which broadcasts are measured, unless more are asked for
+
+
+def parser() -> argparse.ArgumentParser:
+    """Returns the options of the command."""
+    parser = argparse.ArgumentParser(
+        prog="dunnage tune", description="Measures what packing and messages cost on this machine, "
+        "and writes the model file by which Dunnage chooses.")
+    parser.add_argument("--mpi", help="comma-separated MPIs (default: every one that Dunnage's programs are built for)")
+    parser.add_argument("--output", type=Path,
+                        help="the file (default: where Dunnage looks for it, as `dunnage info` says)")
+    parser.add_argument("--launch", type=shlex.split, default=[], metavar="WORDS",
+                        help="how to start two ranks of one MPI, for example 'mpirun -n 2 --host a,b'")
+    parser.add_argument("--memory", choices=["host", "device"], default="host",
+                        help="device: measure from which sizes messages between GPUs gain by each of their ways; "
+                        "the rest of the file stays")
+    parser.add_argument("--collective", choices=["bcast"],
+                        help="bcast: measure what broadcasts cost within a host or between two; "
+                        "the rest of the file stays")
+    parser.add_argument("--ranks", type=int,
+                        help="the most ranks to measure broadcasts with (default: one less than there are cores, at "
+                        f"most {MOST_RANKS})")
+    parser.add_argument("--seconds", type=float, default=50,
+                        help="about how long it may take (default: 50); ignored for device memory")
+    return parser
+
+
+def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
+    """Reads the command line. Ends the program if it cannot be meant."""
+    own = parser()
+    options = own.parse_args(arguments)
+    if options.seconds <= 0:
+        own.error("--seconds must be more than 0")
+    if options.launch and (not options.mpi or "," in options.mpi):
+        own.error("--launch starts ranks of one MPI: name it with --mpi")
+    if options.collective and options.memory == "device":
+        own.error("--collective measures broadcasts of host memory only")
+    if options.ranks is not None and (not options.collective or options.launch or options.ranks < 2):
+        own.error("--ranks needs --collective, must be 2 or more, and cannot be given with --launch")
+    return options

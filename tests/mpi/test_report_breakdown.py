@@ -1,0 +1,39 @@
+"""The report by size and by peer, on a program that sends to both neighbours of a ring."""
+import json
+
+import pytest
+
+from installed import BUILD, MPIS
+
+ROWS = {16: 256, 4096: 65536}  # rows of the matrix, and the bytes of a message
+RANKS = 3
+FLAVOURS = [name for name in MPIS if (BUILD / "mpi" / name / "columns").exists()]
+CASES = [(flavour, "always") for flavour in FLAVOURS] + [(flavour, mode) for flavour in FLAVOURS[:1]
+                                                         for mode in ("dunnage", "staged")]
+
+
+@pytest.mark.parametrize("flavour, mode", CASES)
+def test_sizes_and_peers(launch, tmp_path, flavour, mode):
+    file = tmp_path / "report.json"
+    run = launch(flavour, "columns", *ROWS, ranks=RANKS, mode=mode, DUNNAGE_REPORT=str(file))
+    assert run.code == 0, run
+    report = json.loads(file.read_text())
+    assert report["ranks"] == RANKS
+    sends = report["calls"]["MPI_Isend"]
+    for name in ("MPI_Isend", "MPI_Irecv"):
+        call = report["calls"][name]
+        sizes = call["by size"]
+        assert {one["up to"] for one in sizes} == set(ROWS.values()), name
+        assert sum(one["accelerated"] for one in sizes) == call["accelerated"]
+        assert sum(one["declined"] for one in sizes) == sum(call["declined"].values())
+        assert sum(one["bytes"] for one in sizes) == call["bytes"]
+        assert sum(one["seconds"] for one in sizes) == pytest.approx(call["seconds"], abs=1e-8)
+
+    peers = report["peers"]
+    assert {(one["from"], one["to"]) for one in peers} == {(a, b) for a in range(RANKS) for b in range(RANKS) if a != b}
+    assert sum(one["accelerated"] for one in peers) == sends["accelerated"]
+    assert sum(one["declined"] for one in peers) == sum(sends["declined"].values())
+    assert sum(one["bytes"] for one in peers) == sends["bytes"]
+    assert len({one["accelerated"] + one["declined"] for one in peers}) == 1, "every pair has as many messages"
+    if mode != "dunnage":
+        assert sends["accelerated"] > 0
