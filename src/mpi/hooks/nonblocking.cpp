@@ -23,8 +23,10 @@ void note_start(Request* operation, MPI_Request request) {
 
 }  // namespace
 
+// A program may make no other calls in which senders get to know this rank, so starts answer them.
 int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request) {
   progress_orphans();
+  answer_letters();
   auto* operation = request ? process->requests.find(key_of(*request)) : nullptr;
   int rc = MPI_SUCCESS;
   const auto how = operation ? operation->start(rc) : Request::Start::by_mpi;
@@ -38,6 +40,7 @@ int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request) {
 
 int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Request* requests) {
   progress_orphans();
+  answer_letters();
   if (process->requests.empty() || !requests || count <= 0) return next(count, requests);
   std::vector<Request*> operations(static_cast<std::size_t>(count));
   std::vector<int> later;   // the MPI lets them start in any order

@@ -237,7 +237,6 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
  protected:
   Start begin(int&) override {
     waits_ = cancelled_ = false;
-    answer_letters();  // a program may make no other calls in which senders get to know this rank
     if (!posting_) return Start::by_mpi;
     if (keeper_ == 0) keeper_ = next_keeper();
     const Side side(keeper_);
