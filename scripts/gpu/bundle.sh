@@ -4,8 +4,9 @@
 # (default: build/gpu.tar.xz, about 11 MB). On the machine it is unpacked beside a checkout of the
 # same commit:
 #
-#   bin/dunnage  lib/libdunnage.so  lib/dunnage/{backends, kernels, what they need, the simulated device}
-#   mpi/<name>/bench_{bcast,bcast_device,cuda_aware,tune}   for the MPIs below, and for that machine's Open MPI 4
+#   bin/dunnage  lib/libdunnage.so  lib/libdunnage-api.so.0
+#   lib/dunnage/{backends, kernels, what they need, the simulated device}
+#   mpi/<name>/bench_{bcast,bcast_device,cuda_aware,triggered,tune}   for the MPIs below, and for that machine's Open MPI 4
 #   wheels/{openmpi5,mpich5,impi}    the MPIs as their wheels have them; bin/mpirun.<name> starts them
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
 #   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them
@@ -34,12 +35,12 @@ trap 'rm -rf "$tree"' EXIT
 
 mkdir -p "$tree"/{bin,lib/dunnage/sim,wheels,site,demo}
 cp "$build/bin/dunnage" "$tree/bin/"
-cp "$build/lib/libdunnage.so" "$tree/lib/"
-cp -L "$build"/lib/dunnage/libdunnage-{openmpi,mpich}.so "$build"/lib/dunnage/dunnage-kernels.fatbin "$tree/lib/dunnage/"
+cp -L "$build"/lib/{libdunnage.so,libdunnage-api.so.0} "$tree/lib/"
+cp -L "$build"/lib/dunnage/libdunnage-{,api-}{openmpi,mpich}.so "$build"/lib/dunnage/dunnage-kernels.fatbin "$tree/lib/dunnage/"
 find "$build/lib/dunnage" -maxdepth 1 -name 'mark-*.so' -exec cp {} "$tree/lib/dunnage/" \;
 cp -L "$build"/lib/dunnage/sim/{libcuda.so.1,libdunnage-kernels-sim.so} "$tree/lib/dunnage/sim/"
 for mpi in openmpi openmpi5 mpich5 impi; do
-  programs=(bench_bcast bench_bcast_device bench_cuda_aware bench_tune)
+  programs=(bench_bcast bench_bcast_device bench_cuda_aware bench_triggered bench_tune)
   [ "$mpi" != impi ] || programs=(bench_bcast)
   [ -d "$build/mpi/$mpi" ] || { [ "$mpi" = openmpi ] && continue; die "$build/mpi/$mpi is missing"; }
   mkdir -p "$tree/mpi/$mpi"
