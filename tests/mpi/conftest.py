@@ -12,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from installed import BUILD, MPIS, command, environment, yielding  # noqa: E402
+from simulated import simulated  # noqa: E402
 
 PRELOAD = BUILD / "lib" / "libdunnage.so"
 
@@ -108,3 +109,17 @@ def launch():
         return done[key]
 
     return call
+
+
+@pytest.fixture
+def passes(launch):
+    """Runs a program on the simulated device with the settings `variables`; it must pass."""
+
+    def run(flavour, program, *arguments, ranks=2, mode="dunnage", limit=300, **variables):
+        done = launch(
+            flavour, program, *arguments, ranks=ranks, mode=mode, limit=limit, **simulated(flavour, **variables)
+        )
+        assert done.finished and done.code == 0 and not done.failures, done
+        return done
+
+    return run

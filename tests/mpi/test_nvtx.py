@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from installed import BUILD
-from test_gpu import SIM, simulated
+from simulated import SIM, simulated
 
 TOOL = Path(__file__).resolve().parents[1] / "shim/nvtx_tool.c"
 

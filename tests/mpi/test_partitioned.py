@@ -12,7 +12,7 @@ import pytest
 from installed import MPIS
 from test_bcast import roster
 from test_contract import SOME_RANKS
-from test_gpu import SIM, exact_or_an_error, simulated, ways
+from simulated import SIM, exact_or_an_error, simulated, ways
 
 OURS = {"DUNNAGE_PARTITIONED": "on", "CONTRACT_OUR_PARTITIONS": "1"}
 # Open MPI 4 has no such calls. Where Intel MPI stands in for the standard's ABI, programs that

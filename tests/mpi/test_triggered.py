@@ -4,7 +4,7 @@ import pytest
 
 from conftest import PRELOAD, execute  # noqa: F401
 from installed import BUILD, MPIS, command, yielding
-from test_gpu import simulated
+from simulated import simulated
 
 # Which way the exchanges must take, and the settings that lead there.
 KERNELS = ("kernels", {"DUNNAGE_TRIGGER": "kernels"})

@@ -1,0 +1,111 @@
+"""Messages and exchanges that repeat themselves, on the simulated device: without messages of the
+MPI."""
+
+import json
+
+import pytest
+
+from simulated import exact_or_an_error, needs_simulator, simulated
+
+pytestmark = needs_simulator
+
+LINES = {"": {}, "small arena": {"DUNNAGE_DEVICE_ARENA": "2M"}, "slow device": {"DUNNAGE_SIM_DELAY": "300"}}
+
+
+@pytest.mark.parametrize(
+    "flavour, ranks, variant",
+    [
+        ("openmpi", 2, ""),
+        ("mpich", 2, ""),
+        ("mpich5", 2, ""),
+        ("mpich", 3, ""),
+        ("openmpi", 3, "small arena"),
+        ("mpich", 2, "slow device"),
+    ],
+)
+def test_exchanges_without_messages(passes, flavour, ranks, variant, tmp_path):
+    report = tmp_path / "report.json"
+    settings = {"DUNNAGE_NEIGHBOURS": "on", "DUNNAGE_REPORT": str(report), "CONTRACT_LAUNCHES": "1", **LINES[variant]}
+    passes(flavour, "contract_gpu_lines", ranks=ranks, mode="always", limit=200, **settings)
+    told = json.loads(report.read_text())
+    calls, work = told["calls"], told["device work"]
+    assert work["messages fetched"] > work["groups"] > work["groups that came later"], work
+    assert work["kernels"] > 0, work
+    persistent = [] if flavour == "openmpi" else ["MPI_Neighbor_alltoallw_init"]
+    for name in ["MPI_Neighbor_alltoallw", *persistent]:
+        ways = calls[name]["device memory"]
+        without = sum(n for way, n in ways.items() if way.startswith("direct, without a message"))
+        # Most of the exchanges, but for what is not in memory that can be read where it is.
+        assert without > (60 if name.endswith("_init") else 120) * ranks, ways
+
+
+CHANNELS = {"": {}, "slow device": {"DUNNAGE_SIM_DELAY": "200"}, "small arena": {"DUNNAGE_DEVICE_ARENA": "2M"}}
+
+
+@pytest.mark.parametrize("size", [512, 65536])
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_persistent_messages_alone_become_direct(launch, flavour, size, tmp_path):
+    """A program that makes persistent requests at once, and no other calls in which ranks get to
+    know each other."""
+    report = tmp_path / "report.json"
+    words = ["--memory", "device", "--calls", "persistent", "--bytes", size, "--blocks", 64, "--messages", 4]
+    words += ["--each", 10, "--rounds", 3, "--lateness", 0]
+    settings = simulated(flavour, DUNNAGE_REPORT=str(report), DUNNAGE_SIM_MPS="1")
+    done = launch(flavour, "bench_unexpected", *words, ranks=2, mode="dunnage", **settings)
+    assert done.code == 0, done
+    found = json.loads(report.read_text())["calls"]["MPI_Send_init"]["device memory"]
+    direct = sum(n for way, n in found.items() if way.startswith("direct"))
+    assert direct > 0.7 * (sum(found.values()) - 4), found
+
+
+@pytest.mark.parametrize(
+    "flavour, ranks, variant",
+    [
+        ("openmpi", 2, ""),
+        ("mpich", 2, ""),
+        ("openmpi", 3, "slow device"),
+        ("mpich", 3, "small arena"),
+        ("mpich", 4, ""),
+    ],
+)
+def test_messages_without_messages(passes, flavour, ranks, variant, tmp_path):
+    """Most come in the order that MPI asks for without the MPI; none do if that is switched off."""
+    without = {"off": {}}
+    for channels in ("on", "off") if (flavour, ranks) == ("openmpi", 2) else ("on",):
+        report = tmp_path / f"{channels}.json"
+        settings = {"DUNNAGE_CHANNELS": channels, "DUNNAGE_REPORT": str(report), **CHANNELS[variant]}
+        passes(flavour, "contract_gpu_channels", ranks=ranks, limit=200, **settings)
+        calls = json.loads(report.read_text())["calls"]
+        without[channels] = {
+            name: sum(
+                n for way, n in calls[name]["device memory"].items() if way.startswith("direct, without a message")
+            )
+            for name in ("MPI_Send", "MPI_Ssend", "MPI_Isend")
+        }
+    assert min(without["on"].values()) > 20 and not any(without["off"].values()), without
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+def test_the_same_traffic_by_the_mpi_alone(passes, flavour):
+    passes(flavour, "contract_gpu_channels", limit=200, CONTRACT_HOST_MEMORY="1")
+
+
+LINE_FAULTS = [
+    "cuIpcGetMemHandle:0",
+    "cuIpcOpenMemHandle:3",
+    "cuIpcOpenMemHandle:8",
+    "cuLaunchKernel:60",
+    "kernel:40",
+    "cuStreamQuery:200",
+    "cuMemAlloc_v2:12",
+]
+
+
+@pytest.mark.parametrize("fault", LINE_FAULTS)
+def test_faults_of_exchanges_without_messages(launch, fault):
+    flavour = ["openmpi", "mpich"][LINE_FAULTS.index(fault) % 2]
+    settings = {"DUNNAGE_NEIGHBOURS": "on", "DUNNAGE_SIM_FAIL": f"{fault}:999", "CONTRACT_ERRORS_ARE_FATAL": "1"}
+    run = launch(
+        flavour, "contract_gpu_lines", ranks=2, mode="always", limit=120, **simulated(flavour, **settings)
+    )
+    assert exact_or_an_error(run), run
