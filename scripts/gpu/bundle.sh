@@ -6,7 +6,7 @@
 #
 #   bin/dunnage  lib/libdunnage.so  lib/libdunnage-api.so.0
 #   lib/dunnage/{backends, kernels, what they need, the simulated device}
-#   mpi/<name>/bench_{bcast,bcast_device,cuda_aware,triggered,tune}   for the MPIs below, and for that machine's Open MPI 4
+#   mpi/<name>/bench_{bcast,bcast_device,cuda_aware,triggered,tune}   for these MPIs, and for that machine's Open MPI 4
 #   wheels/{openmpi5,mpich5,impi}    the MPIs as their wheels have them; bin/mpirun.<name> starts them
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
 #   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them

@@ -209,9 +209,9 @@ unsigned long long launches() {
   return 0;
 }
 
-/// The fewest launches of some exchanges. With CONTRACT_LAUNCHES the best exchange of each rank must
-/// not need more: in the others a rank may have lost its core before all messages were there. Then
-/// all ranks try some more times.
+/// The fewest launches of some exchanges. With CONTRACT_LAUNCHES the best exchange of each rank
+/// must not need more. A rank may lose its core before all messages are there, so all ranks try
+/// some more times if need be.
 class Launches {
  public:
   /// `factor`: of what CONTRACT_LAUNCHES allows; 0: any number will do.
