@@ -1524,7 +1524,7 @@ CONTRACT_PROGRAM(channels) {
     traffic(unsigned(std::atoi(argv[1])), std::atoi(argv[2]));
   } else {
     parts();
-    for (const unsigned seed : {1u, 2u, 3u}) traffic(seed, 30);
+    for (const unsigned seed : {1u, 2u, 3u}) traffic(seed, 15);
   }
   return contract.finish();
 }
