@@ -125,6 +125,15 @@ def test_an_interrupted_run_goes_on(files, tmp_path, capsys):
         assert stub.ran == ran
 
 
+def test_what_is_left_out_is_named(files, tmp_path):
+    with files[0].open("a") as file:
+        file.write('[quick]\nleft_out = "nothing large"\n')
+    stub = Stub()
+    assert start(files, tmp_path, stub) == 1, "message finds fault"
+    assert stub.ran == NAMES[1:] and states(tmp_path)["bcast"] == outcome.LEFT_OUT
+    assert "left out: nothing large" in (tmp_path / "out" / "all.html").read_text()
+
+
 def test_what_failed_runs_again(files, tmp_path):
     start(files, tmp_path, Stub(bcast=RunError("x"), cuda_aware=NoDevice("y"), message=ZeroDivisionError("z")))
     stub = Stub()

@@ -56,6 +56,7 @@ class Experiment:
     sweeps: Dict[str, Dict[str, List[int]]] = field(default_factory=dict)
     settings: Dict[str, str] = field(default_factory=dict)
 
+    left_out: str = ""  # why --all does not run it
     about: float = 60  # seconds that each MPI takes on two cores, to tell the time that is left
 
 

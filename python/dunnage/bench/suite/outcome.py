@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-DONE, WRONG, CANNOT, FAILED, NOT_RUN = "done", "finds fault", "cannot run here", "failed", "not run yet"
+DONE, WRONG, CANNOT, FAILED = "done", "finds fault", "cannot run here", "failed"
+NOT_RUN, LEFT_OUT = "not run yet", "left out"
 
 
 @dataclass

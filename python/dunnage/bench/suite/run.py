@@ -51,8 +51,12 @@ def conditions(options: argparse.Namespace) -> Dict[str, Any]:
 
 def _run(home: Home, file: Path, options: argparse.Namespace, run_one: RunOne, here: Dict[str, Any]) -> Outcome:
     """Runs one experiment. Whatever it raises becomes its outcome, except an interruption."""
-    result = Outcome(file.stem, load(file, options.quick).title, outcome.FAILED, conditions=here,
+    experiment = load(file, options.quick)
+    result = Outcome(file.stem, experiment.title, outcome.FAILED, conditions=here,
                      date=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"))
+    if experiment.left_out:
+        result.state, result.reason = outcome.LEFT_OUT, experiment.left_out
+        return result
     tee = _Tee(sys.stdout)
     start = time.monotonic()
     try:
@@ -130,6 +134,8 @@ def _status(outcomes: List[Outcome]) -> int:
 def _expected(home: Home, file: Path, options: argparse.Namespace) -> float:
     """Returns the seconds that an experiment takes on two cores."""
     experiment = load(file, options.quick)
+    if experiment.left_out:
+        return 0
     mpis = options.mpi.split(",") if options.mpi else home.mpis(experiment.program)
     return experiment.about * max(1, len(mpis))
 
