@@ -18,7 +18,7 @@
 #include "common/command_line.hpp"
 #include "common/record.hpp"
 #include "common/statistics.hpp"
-#include "cuda_aware/gpu.hpp"
+#include "cuda_aware/program.hpp"
 
 namespace bench::collectives {
 namespace {
@@ -131,16 +131,6 @@ int main(int argc, char** argv) {
   line.text("--only", options.only, "only the operation of that name");
   line.number("--each", options.each, "calls of each operation");
   if (const auto status = line.read(argc, argv)) return *status;
-  // The driver is loaded before MPI_Init, as programs that choose their GPU by the rank do.
-  std::optional<Gpu> gpu;
-  if (options.memory == "device") try {
-      gpu.emplace(rank_before_init());
-    } catch (const NoDevice& e) {
-      std::cerr << "bench_collectives: " << e.what() << '\n';
-      return 3;
-    }
-  MPI_Init(&argc, &argv);
-  const bool right = collectives::run(options, gpu ? &*gpu : nullptr);
-  MPI_Finalize();
-  return right ? 0 : 1;
+  return run_program("bench_collectives", options.memory == "device", argc, argv,
+                     [&](const Gpu* gpu) { return collectives::run(options, gpu); });
 }

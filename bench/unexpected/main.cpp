@@ -6,14 +6,12 @@
 // a wrong option, or an odd number of ranks; 3: device memory was asked for and there is no GPU.
 #include <mpi.h>
 
-#include <cstdio>
-#include <optional>
 #include <stdexcept>
 
 #include "common/command_line.hpp"
 #include "common/record.hpp"
 #include "common/statistics.hpp"
-#include "cuda_aware/gpu.hpp"
+#include "cuda_aware/program.hpp"
 #include "unexpected/measure.hpp"
 #include "unexpected/memory_use.hpp"
 
@@ -119,25 +117,11 @@ bool run(Options& o, const bench::Gpu* gpu) {
 
 }  // namespace
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   Options options;
   bench::CommandLine line("Messages whose receive is posted late; writes JSON lines");
   add_options(line, options);
   if (const auto status = line.read(argc, argv, bench::rank_before_init() == 0)) return *status == 0 ? 0 : 2;
-  // The GPU is chosen before MPI_Init, as CUDA-aware MPIs ask.
-  std::optional<bench::Gpu> gpu;
-  if (options.memory == "device") gpu.emplace(bench::rank_before_init());
-  MPI_Init(&argc, &argv);
-  const bool right = run(options, gpu ? &*gpu : nullptr);
-  MPI_Finalize();
-  return right ? 0 : 1;
-} catch (const bench::NoDevice& nothing) {
-  std::fprintf(stderr, "bench_unexpected: %s\n", nothing.what());
-  return 3;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "bench_unexpected: %s\n", error.what());
-  int begun = 0;
-  MPI_Initialized(&begun);
-  if (begun) MPI_Abort(MPI_COMM_WORLD, 2);  // the other ranks wait
-  return 2;
+  return bench::run_program("bench_unexpected", options.memory == "device", argc, argv,
+                            [&](const bench::Gpu* gpu) { return run(options, gpu); });
 }

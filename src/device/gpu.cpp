@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "device/kernels.hpp"
+#include "device/launches.hpp"
 
 namespace dunnage::device {
 namespace {
@@ -87,6 +88,14 @@ CUfunction Gpu::kernel(std::uint32_t code, const std::function<std::string()>& n
 
 void Gpu::load(CUfunction kernel) {
   if (driver_.cuFuncLoad) check(driver_, driver_.cuFuncLoad(kernel), "cuFuncLoad");
+}
+
+void Gpu::launch(CUfunction kernel, std::uint32_t blocks, std::uint32_t threads, CUstream stream, void* parameter,
+                 std::uint32_t shared) const {
+  void* parameters[] = {parameter};
+  check(driver_, driver_.cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, shared, stream, parameters, nullptr),
+        "cuLaunchKernel");
+  launches.kernel();
 }
 
 CUdeviceptr Gpu::constants(std::uint64_t id, const std::weak_ptr<const void>& owner, std::size_t size,

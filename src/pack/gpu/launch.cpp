@@ -47,12 +47,8 @@ void put(device::Gpu& gpu, CUstream stream, Direction direction, pack::cuda::Lau
     return;
   }
   const auto kernel = gpu.kernel(launch.id.code(), [&] { return name_of(launch.id); });
-  void* parameters[] = {launch.address()};
-  check(driver,
-        driver.cuLaunchKernel(kernel, static_cast<unsigned>(launch.blocks), 1, 1, pack::cuda::block_threads, 1, 1,
-                              launch.shared, stream, parameters, nullptr),
-        "cuLaunchKernel");
-  device::launches.kernel();
+  gpu.launch(kernel, static_cast<std::uint32_t>(launch.blocks), pack::cuda::block_threads, stream, launch.address(),
+             launch.shared);
 }
 
 void prepare(device::Gpu& gpu, const pack::cuda::Launch& launch) {

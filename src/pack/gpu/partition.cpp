@@ -21,14 +21,6 @@ CUfunction partition_kernel(device::Gpu& gpu) {
   return gpu.kernel(partition_code, [] { return std::string("partition"); });
 }
 
-void launch(device::Gpu& gpu, CUfunction kernel, std::int64_t blocks, CUstream stream, pack::cuda::PartitionCall call) {
-  void* parameters[] = {&call};
-  device::check(gpu.driver(),
-                gpu.driver().cuLaunchKernel(kernel, static_cast<unsigned>(blocks), 1, 1, pack::cuda::block_threads, 1,
-                                            1, 0, stream, parameters, nullptr),
-                "cuLaunchKernel");
-}
-
 }  // namespace
 
 void prepare_partitions(device::Gpu& gpu) {
@@ -37,13 +29,13 @@ void prepare_partitions(device::Gpu& gpu) {
 }
 
 void put_pready(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call) {
-  launch(gpu, pready_kernel(gpu), 1, stream, call);
+  gpu.launch(pready_kernel(gpu), 1, pack::cuda::block_threads, stream, &call);
 }
 
 void put_partition(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call, std::int64_t bytes) {
   constexpr std::int64_t of_a_block = 32 << 10, most_blocks = 264;  // two for each of an H200's processors
   const auto blocks = std::clamp<std::int64_t>((bytes + of_a_block - 1) / of_a_block, 1, most_blocks);
-  launch(gpu, partition_kernel(gpu), blocks, stream, call);
+  gpu.launch(partition_kernel(gpu), static_cast<std::uint32_t>(blocks), pack::cuda::block_threads, stream, &call);
 }
 
 }  // namespace dunnage::pack::gpu

@@ -18,13 +18,6 @@ CUfunction exchange_kernel(device::Gpu& gpu) {
   return gpu.kernel(exchange_code, [] { return std::string("exchange_n8"); });
 }
 
-void launch(device::Gpu& gpu, CUfunction kernel, std::uint32_t threads, CUstream stream, void* parameter) {
-  void* parameters[] = {parameter};
-  device::check(gpu.driver(),
-                gpu.driver().cuLaunchKernel(kernel, 1, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr),
-                "cuLaunchKernel");
-}
-
 }  // namespace
 
 void prepare_signals(device::Gpu& gpu) {
@@ -33,11 +26,11 @@ void prepare_signals(device::Gpu& gpu) {
 }
 
 void put(device::Gpu& gpu, CUstream stream, pack::cuda::Signal signal) {
-  launch(gpu, signal_kernel(gpu), pack::cuda::signal_threads, stream, &signal);
+  gpu.launch(signal_kernel(gpu), 1, pack::cuda::signal_threads, stream, &signal);
 }
 
 void put(device::Gpu& gpu, CUstream stream, pack::cuda::SmallExchange& exchange) {
-  launch(gpu, exchange_kernel(gpu), pack::cuda::block_threads, stream, &exchange);
+  gpu.launch(exchange_kernel(gpu), 1, pack::cuda::block_threads, stream, &exchange);
 }
 
 }  // namespace dunnage::pack::gpu
