@@ -17,7 +17,8 @@ using device::Place;
 using memory::Buffer;
 using Bytes = std::vector<char>;
 
-/// Fewer bytes are reduced in host memory: to copy them there takes as long as a kernel.
+/// Fewer bytes are reduced in host memory, unless a kernel finds all of them in their places: to copy
+/// them there takes as long as a kernel.
 constexpr std::int64_t worth_a_kernel = 4096;
 
 /// The MPI does the operation without data. It judges the arguments and the epoch, and makes the
@@ -132,8 +133,7 @@ class Updating {
     }
     const auto element = element_of(u_.reach.type);
     if (element == MPI_DATATYPE_NULL) return MPI_ERR_TYPE;
-    if (const auto kernel = kernel_of(element, u_.op);
-        kernel && bytes_ >= worth_a_kernel && !facts_of(kernel->element).gaps()) {
+    if (const auto kernel = kernel_of(element, u_.op); kernel && !facts_of(kernel->element).gaps()) {
       if (const auto code = by_kernel(*kernel)) return *code;
     }
     return in_host([&](Bytes& old, const Bytes& given) { return reduce_packed(old, given, element, u_.op); });
@@ -157,29 +157,41 @@ class Updating {
     put(result_, old);
     return MPI_SUCCESS;
   }
-  /// Nothing if there is no room: then no buffer has been touched.
+  /// Nothing if there is no room, or if it is not worth while: then no buffer has been touched.
   std::optional<int> by_kernel(const KernelOf& kernel) {
     const auto context =
         target_.place.context ? target_.place.context : device::context_for(*device::driver(), target_.place);
     const ByKernel work(context, kernel);
     const auto to = work.array(there_, bytes_), from = work.array(given_, bytes_);
     const auto same_context = [&] { return common_context(given_, there_) == std::optional(context); };
-    if (to && from && same_context() && u_.result.buffer != u_.origin.buffer) {
+    // A result in the place of the origin's data would come before they are reduced.
+    const bool in_place = from && same_context() && !(u_.fetches && u_.result.buffer == u_.origin.buffer);
+    if (to && in_place) {
       if (const int code = fetch(); code != MPI_SUCCESS) return code;
       work.reduce(*to, *from, bytes_);
       return MPI_SUCCESS;
     }
+    if (bytes_ < worth_a_kernel) return std::nullopt;
     const auto room = work.room(bytes_);
     if (!room) return std::nullopt;
     const auto place = device::known_place(*device::driver(), reinterpret_cast<const void*>(room->address));
     const auto second = room->address + static_cast<CUdeviceptr>(ByKernel::rounded(bytes_));
     const auto old = packed_at(room->address, bytes_, place), given = packed_at(second, bytes_, place);
-    int code = copy(there_, old, bytes_);
-    if (code == MPI_SUCCESS) code = copy(given_, given, bytes_);
+    int code = gather(old, in_place ? nullptr : &given);
     if (code == MPI_SUCCESS && u_.fetches) code = copy(old, result_, bytes_);
     if (code != MPI_SUCCESS) return code;
-    work.reduce(static_cast<std::uintptr_t>(room->address), static_cast<std::uintptr_t>(second), bytes_);
+    work.reduce(static_cast<std::uintptr_t>(room->address), in_place ? *from : static_cast<std::uintptr_t>(second),
+                bytes_);
     return copy(old, there_, bytes_);
+  }
+  /// Packs the target and, unless `given` is null, the origin's data: together, because each wait for
+  /// the device takes as long as a short copy.
+  int gather(const Buffer& old, const Buffer* given) {
+    WindowMoves moves;
+    int code = moves.add(there_, old, bytes_);
+    if (code == MPI_SUCCESS && given) code = moves.add(given_, *given, bytes_);
+    const int completed = moves.complete();
+    return code == MPI_SUCCESS ? completed : code;
   }
   int fetch() { return u_.fetches ? copy(there_, result_, bytes_) : MPI_SUCCESS; }
 
