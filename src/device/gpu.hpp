@@ -48,8 +48,8 @@ class Gpu {
   /// Loads a kernel now. The driver otherwise may do that at its first launch, and then waits for
   /// the kernels that run. Throws Error.
   void load(CUfunction kernel);
-  /// Puts a kernel with one parameter into a stream of the current context, and counts it. `shared`:
-  /// bytes of a block's shared memory. Throws Error.
+  /// Puts a kernel with one parameter into a stream of the current context, and counts it.
+  /// `shared`: bytes of a block's shared memory. Throws Error.
   void launch(CUfunction kernel, std::uint32_t blocks, std::uint32_t threads, CUstream stream, void* parameter,
               std::uint32_t shared = 0) const;
 

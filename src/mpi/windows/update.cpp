@@ -17,8 +17,8 @@ using device::Place;
 using memory::Buffer;
 using Bytes = std::vector<char>;
 
-/// Fewer bytes are reduced in host memory, unless a kernel finds all of them in their places: to copy
-/// them there takes as long as a kernel.
+/// Fewer bytes are reduced in host memory, unless a kernel finds all of them in their places: to
+/// copy them there takes as long as a kernel.
 constexpr std::int64_t worth_a_kernel = 4096;
 
 /// The MPI does the operation without data. It judges the arguments and the epoch, and makes the
@@ -184,8 +184,8 @@ class Updating {
                 bytes_);
     return copy(old, there_, bytes_);
   }
-  /// Packs the target and, unless `given` is null, the origin's data: together, because each wait for
-  /// the device takes as long as a short copy.
+  /// Packs the target and, unless `given` is null, the origin's data: together, because each wait
+  /// for the device takes as long as a short copy.
   int gather(const Buffer& old, const Buffer* given) {
     WindowMoves moves;
     int code = moves.add(there_, old, bytes_);
