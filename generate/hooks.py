@@ -5,6 +5,7 @@ table of the standard.
 hooks.py TABLE BUFFERS FOLDER writes
   FOLDER/shim/hook_list.inc   DUNNAGE_HOOK(name) for every exported name, in the order that all parts share: all MPI_
                               names, then all PMPI_ names
+  FOLDER/shim/hook_list_id.h  DUNNAGE_HOOK_LIST_ID, which is another text for another list
   FOLDER/shim/entries.inc     the exported entry points, in assembly
   FOLDER/shim/exports.map     the linker's version script, which exports these symbols and no others
   FOLDER/mpi/process/hook.hpp       enum class Hook and its names
@@ -17,6 +18,7 @@ The declarations of an mpi.h are not used, because one backend serves libraries 
 its header.
 """
 import dataclasses
+import hashlib
 import pathlib
 import re
 import sys
@@ -216,6 +218,8 @@ def main():
             path.write_text(text)
 
     write("shim/hook_list.inc", "".join(f"DUNNAGE_HOOK({name})\n" for name in names))
+    digest = hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+    write("shim/hook_list_id.h", f'#define DUNNAGE_HOOK_LIST_ID "{digest}"\n')
     write("shim/entries.inc", "".join(f"entry {name}, {i}\n" for i, name in enumerate(names)))
     write("shim/exports.map", "{\n  global:\n    dunnage_version;\n"
           + "".join(f"    {name};\n" for name in names) + "  local: *;\n};\n")

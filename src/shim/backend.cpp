@@ -43,6 +43,7 @@ Process* process = nullptr;
 }
 
 extern "C" __attribute__((visibility("default"))) void* const* dunnage_backend(const dunnage_front* front);
+extern "C" __attribute__((visibility("default"))) const char dunnage_hook_list_id[] = DUNNAGE_HOOK_LIST_ID;
 
 namespace {
 

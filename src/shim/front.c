@@ -137,6 +137,11 @@ static void* const* load_backend(void) {
     complain("cannot load the backend for this MPI: %s", why ? why : "it has no dunnage_backend");
     return NULL;
   }
+  const char* const list = dlsym(backend, "dunnage_hook_list_id");
+  if (!list || strcmp(list, DUNNAGE_HOOK_LIST_ID) != 0) {
+    complain("%s is of another version than libdunnage.so: install both together", path);
+    return NULL;
+  }
   const struct dunnage_front front = {next, speaks_for_the_job()};
   return start(&front);
 }

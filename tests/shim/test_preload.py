@@ -35,7 +35,25 @@ def test_exports_exactly_the_generated_hooks(build):
 
 def test_backend_exports_one_function(build, flavour):
     family = "abi" if flavour == "mpi_abi" else flavour
-    assert symbols(build / f"lib/dunnage/libdunnage-{family}.so") == {"dunnage_backend"}
+    assert symbols(build / f"lib/dunnage/libdunnage-{family}.so") == {"dunnage_backend", "dunnage_hook_list_id"}
+
+
+def test_a_backend_of_another_version_is_not_used(build, flavour, root_environment, tmp_path):
+    """Its hooks have other places, so calls would go to other functions."""
+    family = "abi" if flavour == "mpi_abi" else flavour
+    header = (build / "generated/shim/hook_list_id.h").read_text()
+    own = re.search('"([0-9a-f]+)"', header)[1].encode()
+    (tmp_path / "dunnage").mkdir()
+    shutil.copy(build / "lib/libdunnage.so", tmp_path)
+    backend = (build / f"lib/dunnage/libdunnage-{family}.so").read_bytes()
+    assert own in backend
+    (tmp_path / f"dunnage/libdunnage-{family}.so").write_bytes(backend.replace(own, own[::-1]))
+    launch = command(MPIS[flavour], 2, {"LD_PRELOAD": str(tmp_path / "libdunnage.so")})
+    words = [*launch, build / f"mpi/{flavour}/halo3d", 8, 2]
+    run = subprocess.run(words, env=root_environment, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0 and "verified" in run.stdout, run.stdout + run.stderr
+    told = [line for line in run.stderr.splitlines() if line.startswith("dunnage:")]
+    assert len(told) == 1 and "another version" in told[0] and "calls are passed through" in told[0], run.stderr
 
 
 def test_needs_nothing_but_the_c_library(build):

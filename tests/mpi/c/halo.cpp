@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <optional>
 #include <vector>
 
 #include "contract.hpp"
@@ -222,7 +221,7 @@ class Launches {
   /// Whether another exchange is to be done.
   bool again() {
     if (rounds_++ < 4) return true;
-    int enough = !most_ || few() || rounds_ > 40, all = 0;
+    int enough = few() || rounds_ > 40, all = 0;
     PMPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, comm_);
     return !all;
   }
@@ -231,14 +230,13 @@ class Launches {
     if (rounds_ > 1) fewest_ = std::min(fewest_, used);
   }
   void judge(const std::string& what) const {
-    if (most_) check(few(), what + ", launches", std::to_string(fewest_));
+    if (most_ > 0) check(few(), what + ", launches", std::to_string(fewest_));
   }
 
  private:
-  bool few() const { return fewest_ > 0 && fewest_ <= *most_; }
+  bool few() const { return most_ == 0 || (fewest_ > 0 && fewest_ <= most_); }
   const MPI_Comm comm_;
-  std::optional<unsigned long long> most_;
-  unsigned long long fewest_ = ~0ull;
+  unsigned long long most_ = 0, fewest_ = ~0ull;
   int rounds_ = 0;
 };
 
