@@ -1,8 +1,8 @@
-# The target header_checks compiles headers of src/ and sim/ alone: each is included by one generated
-# file that contains nothing else. A header that lacks an include of its own fails. A header with a
-# source of its own is left out: that source includes it first, so the ordinary build checks it. The
-# backends are compiled with a precompiled header, which hides what is missing, so all their headers
-# are checked here.
+# The target header_checks compiles headers of src/ and sim/ alone: each is included by one
+# generated file that contains nothing else. A header that lacks an include of its own fails. A
+# header with a source of its own is left out: that source includes it first, so the ordinary build
+# checks it. The backends are compiled with a precompiled header, which hides what is missing, so
+# all their headers are checked here.
 add_custom_target(header_checks)
 
 # dunnage_check_headers(NAME LIBS targets... HEADERS headers...): one object library that uses LIBS.

@@ -49,7 +49,7 @@ def test_a_backend_of_another_version_is_not_used(build, flavour, root_environme
     assert own in backend
     (tmp_path / f"dunnage/libdunnage-{family}.so").write_bytes(backend.replace(own, own[::-1]))
     launch = command(MPIS[flavour], 2, {"LD_PRELOAD": str(tmp_path / "libdunnage.so")})
-    words = [*launch, build / f"mpi/{flavour}/halo3d", 8, 2]
+    words = [*launch, build / f"mpi/{flavour}/halo3d", "8", "2"]
     run = subprocess.run(words, env=root_environment, capture_output=True, text=True, timeout=120)
     assert run.returncode == 0 and "verified" in run.stdout, run.stdout + run.stderr
     told = [line for line in run.stderr.splitlines() if line.startswith("dunnage:")]

@@ -4,6 +4,7 @@
 
 #include "mpi/process/gpu_use.hpp"
 #include "mpi/triggered/choose_way.hpp"
+#include "mpi/triggered/upload.hpp"
 
 namespace dunnage::mpi {
 namespace {

@@ -1,11 +1,14 @@
 #include "mpi/triggered/exchange.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "mpi/hooks/completion.hpp"
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/partitioned/partitions.hpp"
 #include "mpi/process/failure.hpp"
+#include "mpi/triggered/upload.hpp"
 #include "pack/gpu/signal.hpp"
 
 namespace dunnage::mpi {
@@ -54,11 +57,17 @@ int Exchange::error() const {
 /// host then no longer knows the epoch, so memory operations can never be used again. The peers
 /// need not know: their slots get the epoch either way.
 bool Exchange::change_to_kernels() {
-  if (how == TriggerWay::memory_operations && may_change) {
+  if (how == TriggerWay::memory_operations && may_change && guarded([&] { tell_device(); }) == MPI_SUCCESS) {
     how = TriggerWay::kernels;
     changed_ = true;
   }
   return how == TriggerWay::kernels;
+}
+
+void Exchange::tell_device() const {
+  const auto& driver = gpu->driver();
+  const device::Scope scope(driver, context);
+  upload(driver, *gpu, reinterpret_cast<CUdeviceptr>(tell_ready.epoch), &epoch_, sizeof epoch_);
 }
 
 /// A call of this exchange is captured.
@@ -101,10 +110,7 @@ void Exchange::put_ready(CUstream stream) {
   packs.put(*gpu, stream);
   ++epoch_;
   if (how == TriggerWay::kernels) return pack::gpu::put(*gpu, stream, tell_ready);
-  // Kernels may take part later, and then find the epoch there.
-  auto targets = ready_targets;
-  targets.insert(targets.begin(), reinterpret_cast<std::uintptr_t>(tell_ready.epoch));
-  write_and_wait(stream, targets, 0, 0);
+  write_and_wait(stream, ready_targets, 0, 0);
 }
 
 void Exchange::pull(CUstream stream, bool finish) {

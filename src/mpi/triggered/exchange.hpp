@@ -70,6 +70,11 @@ class Exchange : public Watched {
   /// Waits until nothing of it is under way, and frees the requests.
   int close();
 
+  /// Makes the device's number of the latest exchange, which kernels read, that of the host. Memory
+  /// operations do not, because each takes a microsecond. Waits for the device. Throws
+  /// device::Error.
+  void tell_device() const;
+
   TriggerWay way() const { return mpi_requests.empty() ? how : TriggerWay::mpi; }
   const char* why() const { return changed_ ? reason_of_change.c_str() : reason.c_str(); }
   /// The error of an exchange that another rank's end has broken, else MPI_SUCCESS.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "mpi/process/gpu_use.hpp"
+#include "mpi/triggered/upload.hpp"
 
 namespace dunnage::mpi {
 
@@ -47,14 +48,6 @@ pack::cuda::Signal SlotBlock::waiting(std::size_t first, std::size_t number) con
   signal.wait = reinterpret_cast<const char*>(at(first));
   signal.waits = static_cast<std::uint32_t>(number);
   return signal;
-}
-
-void upload(const device::Driver& driver, device::Gpu& gpu, CUdeviceptr to, const void* from, std::size_t size) {
-  device::Borrowed lane(gpu);
-  lane.busy();
-  device::check(driver, driver.cuMemcpyAsync(to, reinterpret_cast<CUdeviceptr>(from), size, lane->stream),
-                "cuMemcpyAsync");
-  lane.synchronize();
 }
 
 void retire_slots(const device::Driver& driver, device::Gpu& gpu, std::uintptr_t first, std::uint64_t count) {

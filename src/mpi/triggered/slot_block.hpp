@@ -35,9 +35,6 @@ struct SlotBlock {
 /// of its slots. Throws device::Error.
 SlotBlock make_slot_block(const device::Driver& driver, device::Gpu& gpu, MatchSides& sides, MatchSide& own);
 
-/// Copies host memory to the device, and waits for the copy. Throws device::Error.
-void upload(const device::Driver& driver, device::Gpu& gpu, CUdeviceptr to, const void* from, std::size_t size);
-
 /// Gives slots an epoch so great that nobody ever waits for them. Throws device::Error.
 void retire_slots(const device::Driver& driver, device::Gpu& gpu, std::uintptr_t first, std::uint64_t count);
 

@@ -8,6 +8,7 @@
 
 #include "mpi/process/gpu_use.hpp"
 #include "mpi/triggered/slot_block.hpp"
+#include "mpi/triggered/upload.hpp"
 #include "transport/gpu/remote.hpp"
 
 namespace dunnage::mpi {
@@ -58,6 +59,7 @@ std::unique_ptr<Exchange> exchange_with_oneself(const device::Driver& driver, de
 /// Microseconds of one exchange. Throws device::Error. Nothing if the stream does not get through.
 std::optional<double> time_round(Exchange& exchange, Queue& queue, device::Borrowed& lane, TriggerWay how) {
   exchange.how = how;
+  if (how == TriggerWay::kernels) exchange.tell_device();
   lane.busy();
   const auto begin = Clock::now();
   for (int i = 0; i < exchanges_of_a_round; ++i)
