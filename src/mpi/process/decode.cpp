@@ -254,7 +254,8 @@ std::optional<std::int64_t> bytes_of_run(MPI_Datatype type) {
     return std::nullopt;
   }
   const auto* known = known_type(part);
-  if (!known || known->reason() != plan::Reason::contiguous || known->bytes() == 0 || count <= 0) return std::nullopt;
+  const bool plain = known && known->reason() == plan::Reason::contiguous && !known->mixed();  // not MPI_FLOAT_INT
+  if (!plain || known->bytes() == 0 || count <= 0) return std::nullopt;
   return known->bytes() * count;
 }
 
