@@ -14,6 +14,8 @@
    stream. The program must keep these rules:
    - Sender and receiver repeat in step: when one uses new arguments for a message, the other one
      does too. Otherwise one of them waits for ever in a match.
+   - Two ranks use new messages between them in step with their waits: what one rank uses for the
+     first time between two waits, the other one does too. Otherwise their matches cross.
    - A message is under way once at a time. Otherwise the call returns MPI_ERR_REQUEST.
    - Waiting for a send makes the stream wait for the receives that are under way in it, too. The
      peer's stream may be waiting for those.

@@ -1,5 +1,6 @@
 """How tests run programs on the simulated device."""
 
+import json
 import os
 
 import pytest

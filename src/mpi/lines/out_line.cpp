@@ -119,7 +119,7 @@ int OutLine::announce_copy(std::uint64_t exchange) {
 void OutLine::count(Hook hook) const {
   for (std::size_t i = 0; i < buffers_.count(); ++i) {
     if (buffers_.bytes(i) == 0) continue;
-    const Accelerated counted(hook, buffers_.bytes(i));
+    const Accelerated counted(hook, buffers_.bytes(i), false, static_cast<int>(receiver_));
     process->count(hook, plan::GpuWay::direct_line);
   }
 }

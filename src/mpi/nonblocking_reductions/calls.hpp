@@ -23,7 +23,9 @@ class BlockingReduction : public ReductionOfAll {
   explicit BlockingReduction(Hook hook, Args... args) : ReductionOfAll(hook, args...) {
     if (!done()) return;
     const auto comm = comm_of<0>(args...);
-    if (ReductionGroup::of(comm)->first_time()) connect_reductions(comm);
+    auto* const group = ReductionGroup::of(comm);
+    if (code() != MPI_SUCCESS && group->meeting().forsaken()) return;  // connecting would wait for a rank that is gone
+    if (group->first_time()) connect_reductions(comm);
   }
 };
 

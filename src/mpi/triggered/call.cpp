@@ -48,7 +48,7 @@ int create_queue(void* stream, void** queue) {
 
 int free_queue(void** queue) {
   if (!queue || !*queue) return MPI_ERR_ARG;
-  if (!queue_of(*queue)->started.empty()) return MPI_ERR_REQUEST;
+  if (queue_of(*queue)->active > 0) return MPI_ERR_REQUEST;
   delete queue_of(*queue);
   *queue = nullptr;
   return MPI_SUCCESS;

@@ -110,7 +110,12 @@ void Exchange::put_ready(CUstream stream) {
   packs.put(*gpu, stream);
   ++epoch_;
   if (how == TriggerWay::kernels) return pack::gpu::put(*gpu, stream, tell_ready);
-  write_and_wait(stream, ready_targets, 0, 0);
+  try {
+    write_and_wait(stream, ready_targets, 0, 0);
+  } catch (...) {
+    --epoch_;  // nobody was told of it
+    throw;
+  }
 }
 
 void Exchange::pull(CUstream stream, bool finish) {
@@ -145,26 +150,34 @@ int Exchange::start(Queue& queue) {
   if (active()) return MPI_ERR_REQUEST;
   if (const int code = check_stream(queue); code != MPI_SUCCESS) return code;
   const auto* driver = device::driver();
+  used_ = true;
+  last_stream_ = queue.stream;
   const int code = guarded([&] {
     if (!direct()) return;
     const device::Scope scope(*driver, context);
     put_ready(queue.stream);
   });
   if (code != MPI_SUCCESS) return code;
-  used_ = true;
+  // The peers of direct messages have been told that the exchange has begun.
+  const auto give_up = [&](int failed) {
+    int none = -1;
+    lost_.compare_exchange_strong(none, process->rank);
+    if (direct()) poison();
+    return failed;
+  };
   if (!mpi_requests.empty()) {
     const int waited = guarded([&] {
       if (!driver) return;
       const device::Scope scope(*driver, queue.context);
       device::check(*driver, driver->cuStreamSynchronize(queue.stream), "cuStreamSynchronize");
     });
-    if (waited != MPI_SUCCESS) return waited;
+    if (waited != MPI_SUCCESS) return give_up(waited);
     const int started = mpi::startall(Hook::MPI_Startall, process->next.MPI_Startall,
                                       static_cast<int>(mpi_requests.size()), mpi_requests.data());
-    if (started != MPI_SUCCESS) return started;
+    if (started != MPI_SUCCESS) return give_up(started);
   }
   queue_ = &queue;
-  last_stream_ = queue.stream;
+  ++queue.active;
   // Partitions are moved by their sender, at any time, so no other exchange waits for them.
   pulled_ = !direct() || !messages;
   if (!pulled_) queue.started.push_back(this);
@@ -198,6 +211,7 @@ int Exchange::wait(Queue& queue) {
       first->pull(queue.stream, first == this);
     }
   });
+  --queue_->active;
   queue_ = nullptr;
   if (!mpi_requests.empty()) {
     const int waited = mpi::waitall(Hook::MPI_Waitall, process->next.MPI_Waitall, static_cast<int>(mpi_requests.size()),
@@ -273,7 +287,11 @@ int Exchange::device(const void*& handle) {
 
 int Exchange::close() {
   if (active() && !poisoned_) return MPI_ERR_REQUEST;
-  if (active()) std::erase(queue_->started, this);
+  if (active()) {
+    std::erase(queue_->started, this);
+    --queue_->active;
+    queue_ = nullptr;
+  }
   if (direct() && used_)
     guarded([&] {
       const auto& driver = *device::driver();

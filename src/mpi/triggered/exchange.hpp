@@ -50,6 +50,7 @@ struct Queue {
   CUstream stream = nullptr;
   CUcontext context = nullptr;
   std::vector<Exchange*> started;  // whose data have not been moved yet, in the order of their starts
+  int active = 0;                  // exchanges that were started, and not waited for
 };
 
 /// Not thread-safe, but for what the watchdog uses.

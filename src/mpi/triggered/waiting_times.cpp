@@ -71,18 +71,21 @@ std::optional<double> time_round(Exchange& exchange, Queue& queue, device::Borro
 }
 
 std::optional<WaitingTimes> measure(const device::Driver& driver, device::Gpu& gpu) {
-  // It stays for ever if its kernels may run later, because they need the memory.
+  // Both stay for ever if their kernels may run later: kernels need the memory, and to give the
+  // lane back is to wait for them.
   auto* const exchange = exchange_with_oneself(driver, gpu).release();
   if (!exchange) return std::nullopt;
-  device::Borrowed lane(gpu);
-  Queue queue{lane->stream, gpu.context(), {}};
+  auto* const lane = new device::Borrowed(gpu);
+  Queue queue;
+  queue.stream = (*lane)->stream;
+  queue.context = gpu.context();
   constexpr double never = std::numeric_limits<double>::infinity();
   WaitingTimes best{never, never};
   const auto begin = Clock::now();
   // The first round warms up. The ways take turns, so that what else goes on disturbs both.
   for (int round = 0; round < 2 || (round <= most_rounds && Clock::now() - begin < enough); ++round) {
-    const auto kernels = time_round(*exchange, queue, lane, TriggerWay::kernels);
-    const auto operations = kernels ? time_round(*exchange, queue, lane, TriggerWay::memory_operations) : std::nullopt;
+    const auto kernels = time_round(*exchange, queue, *lane, TriggerWay::kernels);
+    const auto operations = kernels ? time_round(*exchange, queue, *lane, TriggerWay::memory_operations) : std::nullopt;
     if (!operations) return std::nullopt;
     if (round == 0) continue;
     best.kernels = std::min(best.kernels, *kernels);
@@ -90,6 +93,7 @@ std::optional<WaitingTimes> measure(const device::Driver& driver, device::Gpu& g
   }
   exchange->close();
   delete exchange;
+  delete lane;
   return best;
 }
 
@@ -97,12 +101,12 @@ std::optional<WaitingTimes> measure(const device::Driver& driver, device::Gpu& g
 
 std::optional<WaitingTimes> waiting_times(const device::Driver& driver, device::Gpu& gpu, std::uint64_t device) {
   static std::mutex mutex;
-  static auto& known = *new std::map<std::uint64_t, WaitingTimes>;
+  static auto& known = *new std::map<std::uint64_t, std::optional<WaitingTimes>>;
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(device); found != known.end()) return found->second;
-  const auto times = measure(driver, gpu);
-  if (times) known.emplace(device, *times);
-  return times;
+  // What could not be measured is not tried again, because each try may leave memory behind.
+  known.emplace(device, std::nullopt);
+  return known[device] = measure(driver, gpu);
 }
 
 }  // namespace dunnage::mpi

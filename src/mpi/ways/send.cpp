@@ -363,7 +363,7 @@ int send(const SendCall& call, Carry carry) {
   transport::ChannelStamp stamp;
   int refused = MPI_SUCCESS;
   if (const auto by = by_channel(call, stamp, refused)) {
-    const Accelerated counted(call.hook, 0, false, counted_peer(call.comm, call.dest));
+    const Accelerated counted(call.hook, 0);  // the line counts the bytes
     const int code = by->announce(call);
     by->wait();
     return raise_failure(call.comm, code);
@@ -401,7 +401,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   transport::ChannelStamp stamp;
   int refused = MPI_SUCCESS;
   if (const auto by = by_channel(call, stamp, refused)) {
-    const Accelerated counted(call.hook, 0, false, counted_peer(call.comm, call.dest));
+    const Accelerated counted(call.hook, 0);  // the line counts the bytes
     int code = by->announce(call);
     MPI_Request handle = MPI_REQUEST_NULL;
     if (code == MPI_SUCCESS) code = new_handle(&handle);
