@@ -11,7 +11,7 @@ import pytest
 
 from installed import BUILD, MPIS
 from model import write as model_file
-from simulated import SECONDS, exact_or_an_error, needs_simulator, simulated, ways
+from simulated import SIM, SECONDS, exact_or_an_error, needs_simulator, simulated, ways
 
 pytestmark = needs_simulator
 
