@@ -9,15 +9,14 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <iostream>
 #include <optional>
 
 #include "collectives/operations.hpp"
 #include "collectives/reductions.hpp"
 #include "collectives/slowest.hpp"
+#include "collectives/tell.hpp"
 #include "common/command_line.hpp"
 #include "common/record.hpp"
-#include "common/statistics.hpp"
 #include "cuda_aware/program.hpp"
 
 namespace bench::collectives {
@@ -57,27 +56,6 @@ int calls_for(std::int64_t bytes, int most) {
   return static_cast<int>(std::clamp<std::int64_t>((512 << 20) / bytes, 3, most));
 }
 
-/// What was found out about one operation. Returns whether all ranks have the right bytes.
-bool tell(const std::string& name, const Options& options, std::int64_t bytes, int verified,
-          const std::vector<double>& seconds, const std::vector<double>& limit) {
-  int rank = 0, ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  MPI_Allreduce(MPI_IN_PLACE, &verified, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-  if (rank != 0) return verified;
-  const auto s = summarize(seconds);
-  print({{"record", "result"},
-         {"operation", name},
-         {"memory", options.memory},
-         {"ranks", ranks},
-         {"bytes", bytes},
-         {"verified", verified != 0},
-         {"seconds", {{"median", s.median}, {"p10", s.p10}, {"p90", s.p90}}},
-         {"limit", summarize(limit).median}});
-  if (!verified) std::cerr << "bench_collectives: wrong bytes: " << name << ", " << bytes << " bytes\n";
-  return verified;
-}
-
 bool run(const Options& options, const Gpu* gpu) {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -99,7 +77,7 @@ bool run(const Options& options, const Gpu* gpu) {
       const auto seconds = measured(calls, [&] { operation.call(from, to); });
       const auto limit =
           measured(calls, [&] { copy(from.place(), to.place(), bytes * ranks, stream ? &*stream : nullptr); });
-      all_right &= tell(operation.name, options, bytes, verified, seconds, limit);
+      all_right &= tell("bench_collectives", operation.name, options.memory, bytes, verified, seconds, limit);
     }
   }
   for (const auto& reduction : reductions(ranks)) {
@@ -112,7 +90,7 @@ bool run(const Options& options, const Gpu* gpu) {
       const int calls = calls_for(bytes, options.each);
       const auto seconds = measured(calls, [&] { reduction.call(from.at(), to.at(), count); });
       const auto limit = measured(calls, [&] { copy(from.place(), to.place(), bytes, stream ? &*stream : nullptr); });
-      all_right &= tell(reduction.name, options, bytes, verified, seconds, limit);
+      all_right &= tell("bench_collectives", reduction.name, options.memory, bytes, verified, seconds, limit);
     }
   }
   return all_right;

@@ -6,13 +6,12 @@
 // 0: done; 1: wrong bytes; 3: device memory was asked for and there is no GPU.
 #include <mpi.h>
 
-#include <iostream>
 #include <optional>
 
 #include "collectives/slowest.hpp"
+#include "collectives/tell.hpp"
 #include "common/command_line.hpp"
 #include "common/record.hpp"
-#include "common/statistics.hpp"
 #include "cuda_aware/program.hpp"
 #include "windows/operations.hpp"
 
@@ -21,6 +20,7 @@ namespace {
 
 using collectives::copy;
 using collectives::measured;
+using collectives::tell;
 
 struct Options {
   std::vector<std::int64_t> bytes{8, 1024, 65536, 1048576, 16777216};
@@ -93,23 +93,12 @@ bool run(const Options& options, const Gpu* gpu) {
       Buffer local(where, bytes, operation.strided), exposed(where, bytes, operation.strided);
       const Window window(exposed);
       const Side side{rank, ranks - 1, local, exposed, window.get()};
-      int verified = right(operation, side);
-      MPI_Allreduce(MPI_IN_PLACE, &verified, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-      all_right &= verified != 0;
-      const auto seconds = summarize(measured(options.each, [&] { operation.call(side); }));
+      const int verified = right(operation, side);
+      const auto seconds = measured(options.each, [&] { operation.call(side); });
       const auto limit = measured(options.each, [&] {
         if (side.is_origin()) copy(local.place(), exposed.place(), bytes, stream ? &*stream : nullptr);
       });
-      if (rank != 0) continue;
-      print({{"record", "result"},
-             {"operation", operation.name},
-             {"memory", options.memory},
-             {"ranks", ranks},
-             {"bytes", bytes},
-             {"verified", verified != 0},
-             {"seconds", {{"median", seconds.median}, {"p10", seconds.p10}, {"p90", seconds.p90}}},
-             {"limit", summarize(limit).median}});
-      if (!verified) std::cerr << "bench_windows: wrong bytes: " << operation.name << ", " << bytes << " bytes\n";
+      all_right &= tell("bench_windows", operation.name, options.memory, bytes, verified, seconds, limit);
     }
   }
   return all_right;

@@ -65,22 +65,30 @@ begin_with_build() { # COMMAND
   describe_machine "$1" > "$out/machine.txt"
 }
 
-# Runs a benchmark of the folder mpi/openmpi with Dunnage, LAUNCHES times on each number of RANKS,
-# and makes a table. If BEFORE names another libdunnage.so, that one takes turns. All ranks are
-# known to have Dunnage. begin_with_build comes first. Writes NAME.jsonl and NAME.txt to `out`.
-run_in_turns() { # NAME PROGRAM OPTIONS...
-  local name=$1 program=$2 launch ranks library which
-  shift 2
+# Runs a benchmark of the folder mpi/openmpi with Dunnage and a setting, LAUNCHES times on each
+# number of RANKS. If BEFORE names another libdunnage.so, that one takes turns. begin_with_build
+# comes first. Writes NAME.jsonl to `out`.
+launch_in_turns() { # NAME PROGRAM SETTING OPTIONS...
+  local name=$1 program=$2 setting=$3 launch ranks library which
+  shift 3
   : > "$out/$name.jsonl"
   for launch in $(seq "$launches"); do
     for ranks in ${RANKS:-1 2}; do
       for library in "$build/lib/libdunnage.so" ${BEFORE:+"$BEFORE"}; do
         [ "$library" = "${BEFORE:-}" ] && which=before || which=now
-        mpirun --oversubscribe -n "$ranks" env LD_PRELOAD="$library" DUNNAGE_COLLECTIVES=on \
+        mpirun --oversubscribe -n "$ranks" env LD_PRELOAD="$library" "$setting" \
           "$build/mpi/openmpi/$program" --memory device "$@" |
           sed "s/^{/{\"library\":\"$which\",\"launch\":$launch,/" >> "$out/$name.jsonl"
       done
     done
   done
+}
+
+# As launch_in_turns, where all ranks are known to have Dunnage, and makes a table. Writes NAME.txt
+# too.
+run_in_turns() { # NAME PROGRAM OPTIONS...
+  local name=$1 program=$2
+  shift 2
+  launch_in_turns "$name" "$program" DUNNAGE_COLLECTIVES=on "$@"
   python3 "$root/scripts/gpu/medians.py" "$out/$name.jsonl" | tee "$out/$name.txt"
 }

@@ -9,17 +9,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"
 begin_with_build "$0 $*"
-: > "$out/halo.jsonl"
-for launch in $(seq "$launches"); do
-  for ranks in ${RANKS:-1 2}; do
-    for library in "$build/lib/libdunnage.so" ${BEFORE:+"$BEFORE"}; do
-      [ "$library" = "${BEFORE:-}" ] && name=before || name=now
-      mpirun --oversubscribe -n "$ranks" env LD_PRELOAD="$library" DUNNAGE_NEIGHBOURS=on \
-        "$build/mpi/openmpi/bench_halo" --memory device "$@" |
-        sed "s/^{/{\"library\":\"$name\",\"launch\":$launch,/" >> "$out/halo.jsonl"
-    done
-  done
-done
+launch_in_turns halo bench_halo DUNNAGE_NEIGHBOURS=on "$@"
 python3 - "$out/halo.jsonl" <<'PYTHON' | tee "$out/halo.txt"
 import collections, json, statistics, sys
 times, right = collections.defaultdict(list), collections.defaultdict(lambda: True)

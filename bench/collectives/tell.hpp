@@ -1,0 +1,16 @@
+// What a benchmark of calls that all ranks make together prints of one operation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bench::collectives {
+
+/// All ranks call it. `verified`: whether this rank's bytes are right; `seconds` and `limit`: of
+/// each call, on rank 0. Prints a record, and wrong bytes with the program's name. Returns whether
+/// all ranks have the right bytes.
+bool tell(const std::string& program, const std::string& operation, const std::string& memory, std::int64_t bytes,
+          int verified, const std::vector<double>& seconds, const std::vector<double>& limit);
+
+}  // namespace bench::collectives
