@@ -53,9 +53,12 @@ def test_persistent_messages_alone_become_direct(launch, flavour, size, tmp_path
     settings = simulated(flavour, DUNNAGE_REPORT=str(report), DUNNAGE_SIM_MPS="1")
     done = launch(flavour, "bench_unexpected", *words, ranks=2, mode="dunnage", **settings)
     assert done.code == 0, done
-    found = json.loads(report.read_text())["calls"]["MPI_Send_init"]["device memory"]
+    told = json.loads(report.read_text())
+    sends = told["calls"]["MPI_Send_init"]
+    found = sends["device memory"]
     direct = sum(n for way, n in found.items() if way.startswith("direct"))
     assert direct > 0.7 * (sum(found.values()) - 4), found
+    assert sum(pair["bytes"] for pair in told["peers"]) == sends["bytes"], told["peers"]
 
 
 @pytest.mark.parametrize(

@@ -313,6 +313,8 @@ void started_by_the_stream(unsigned seed, const Kernels& kernels, const Communic
   check_ok(DNG_Exchange_device(exchange.handle, &device), "DNG_Exchange_device");
   for (int round = 0; round < rounds; ++round) {
     check_ok(DNG_Start_enqueue(exchange.handle, stream.queue), "DNG_Start_enqueue");
+    DNG_Queue used = stream.queue;
+    check(DNG_Queue_free(&used) == MPI_ERR_REQUEST && used == stream.queue, "a queue with an exchange stays");
     kernels.launch(kernels.partitions, 3, 4, stream.handle, exchange.plan(device, triggered_kernels::block, round));
     check_ok(DNG_Wait_enqueue(exchange.handle, stream.queue), "DNG_Wait_enqueue");
     for (const auto& end : exchange.ends) end->after(stream.handle, round);
