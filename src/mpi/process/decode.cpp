@@ -22,6 +22,25 @@ void require(int rc) {
 
 bool has_large_counts() { return process->own.Type_get_envelope_c && process->own.Type_get_contents_c; }
 
+struct Constructor {
+  int combiner = MPI_COMBINER_NAMED;
+  bool large = false;  // with large counts
+};
+
+/// That of a predefined type if the MPI does not tell.
+Constructor constructor_of(MPI_Datatype type) {
+  Constructor made;
+  if (has_large_counts()) {
+    MPI_Count integers, addresses, large = 0, types;
+    process->own.Type_get_envelope_c(type, &integers, &addresses, &large, &types, &made.combiner);
+    made.large = large > 0;
+  } else {
+    int integers, addresses, types;
+    process->own.Type_get_envelope(type, &integers, &addresses, &types, &made.combiner);
+  }
+  return made;
+}
+
 Contents contents_of(MPI_Datatype type) {
   const auto& own = process->own;
   Contents c;
@@ -208,14 +227,7 @@ class Decoder {
 
   /// Only these are new references; predefined ones must not be freed.
   static bool is_derived(MPI_Datatype type) {
-    int combiner = MPI_COMBINER_NAMED;
-    if (has_large_counts()) {
-      MPI_Count ni, na, nl, nt;
-      process->own.Type_get_envelope_c(type, &ni, &na, &nl, &nt, &combiner);
-    } else {
-      int ni, na, nt;
-      process->own.Type_get_envelope(type, &ni, &na, &nt, &combiner);
-    }
+    const int combiner = constructor_of(type).combiner;
     return combiner != MPI_COMBINER_NAMED && !is_f90(combiner);
   }
 
@@ -235,16 +247,8 @@ SpecPtr decode(MPI_Datatype type) { return Decoder()(type, 0); }
 
 std::optional<std::int64_t> bytes_of_run(MPI_Datatype type) {
   const auto& own = process->own;
-  if (has_large_counts()) {
-    MPI_Count integers, addresses, large, types;
-    int combiner;
-    require(own.Type_get_envelope_c(type, &integers, &addresses, &large, &types, &combiner));
-    if (combiner != MPI_COMBINER_CONTIGUOUS || large > 0) return std::nullopt;
-  } else {
-    int integers, addresses, types, combiner;
-    require(own.Type_get_envelope(type, &integers, &addresses, &types, &combiner));
-    if (combiner != MPI_COMBINER_CONTIGUOUS) return std::nullopt;
-  }
+  const auto made = constructor_of(type);
+  if (made.combiner != MPI_COMBINER_CONTIGUOUS || made.large) return std::nullopt;
   int count = 0;
   MPI_Aint no_address;
   MPI_Datatype part = MPI_DATATYPE_NULL;
