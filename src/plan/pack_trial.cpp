@@ -5,6 +5,14 @@
 
 namespace dunnage::plan {
 
+/// A packing call's time is all its own. The first calls also pay for the first touch of pages and
+/// for what an MPI sets up once.
+const TrialRules packing_rules{5, 1.03, true, 30, {{{1, 8}, {2, 2}}}, 2, false};
+/// A message's time depends on the other side, which may be late.
+const TrialRules message_rules{9, 1.03, true, 0, {{{3, 4}, {3, 4}}}, 4, true};
+/// Sends and receives of an exchange have a trial each, one after the other, so each must be short.
+const TrialRules exchange_rules{5, 1.03, true, 0, {{{2, 2}, {3, 1.5}}}, 4, true};
+
 double PackTrial::median(const Candidate& candidate) const {
   auto sorted = candidate.times;
   const auto n = std::min(candidate.taken, rules_.samples);
@@ -71,6 +79,7 @@ void PackTrial::took(Turn turn, double nanoseconds) {
   const std::lock_guard lock(mutex_);
   auto* candidate = find(turn.packer);
   if (!candidate || turn.trial != trial_) return;
+  lost_ = 0;
   const bool ours = turn.packer != Packer::library;
   const auto time = nanoseconds + (ours ? rules_.own_call : 0);
   double best_before = std::numeric_limits<double>::max();
@@ -85,6 +94,13 @@ void PackTrial::took(Turn turn, double nanoseconds) {
   if (settled_) return;
   for (const auto& [calls, factor] : rules_.hopeless)
     if (candidate->taken == calls && least(*candidate) > factor * best_before) candidate->out = true;
+}
+
+void PackTrial::lost(Turn turn) {
+  const std::lock_guard lock(mutex_);
+  if (turn.trial != trial_ || ++lost_ < most_lost) return;
+  lost_ = 0;
+  left_.store(rest, std::memory_order_relaxed);
 }
 
 /// Takes back each candidate that has left although its time is less than the median of every
@@ -123,7 +139,7 @@ void PackTrial::settle() {
 void PackTrial::begin_again() {
   for (auto& candidate : candidates_) candidate = {candidate.packer};
   turns_.clear();
-  round_ = others_ = 0;
+  round_ = others_ = lost_ = 0;
   settled_ = false;
   ++trial_;
   left_.store(0, std::memory_order_relaxed);

@@ -50,12 +50,8 @@ struct TrialRules {
   /// period, and the other side of a message may be trying candidates too.
   bool random;
 };
-/// A packing call's time is all its own. The first calls also pay for the first touch of pages and
-/// for what an MPI sets up once.
-inline constexpr TrialRules packing_rules{5, 1.03, true, 30, {{{1, 8}, {2, 2}}}, 2, false};
-/// A message's time depends on the other side, which may be late. Prices know more than one side
-/// sees, so the prediction is the favourite.
-inline constexpr TrialRules message_rules{9, 1.1, false, 0, {{{3, 4}, {3, 4}}}, 4, true};
+/// Of packing calls, of calls that send or receive, and of exchanges (plan/exchange_timer.hpp).
+extern const TrialRules packing_rules, message_rules, exchange_rules;
 
 /// Thread-safe.
 class PackTrial {
@@ -64,6 +60,8 @@ class PackTrial {
   static constexpr double most_loss = 0.005;
   /// The number of calls between two later measurements is at least this.
   static constexpr int least_pause = 64;
+  /// After so many calls in a row that have told nothing, the trial rests for so many calls.
+  static constexpr int most_lost = 16, rest = 1024;
 
   /// `predicted` does the first call, unless the order is random. `may_stream`: whether `streamed`
   /// is a candidate. `seed`: of the random order.
@@ -85,6 +83,8 @@ class PackTrial {
   Turn next();
   /// Tells how long the work of a measured call took.
   void took(Turn turn, double nanoseconds);
+  /// Tells that a measured call has told nothing. After many such calls the trial rests for a while.
+  void lost(Turn turn);
 
   /// What is known so far, for the report.
   struct Found {
@@ -128,6 +128,7 @@ class PackTrial {
   std::vector<Packer> turns_;          // of this round, the next one last
   std::minstd_rand order_;
   int round_ = 0;
+  int lost_ = 0;    // calls in a row that have told nothing
   int others_ = 0;  // rounds in which the chosen candidate's time was another
   std::uint8_t trial_ = 0;
 };

@@ -72,6 +72,7 @@ template <class Fn, class Count>
 [[gnu::noinline]] int sendrecv_by_way(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype,
                                       int dest, int sendtag, void* recvbuf, Count recvcount, MPI_Datatype recvtype,
                                       int source, int recvtag, MPI_Comm comm, MPI_Status* users) {
+  const InExchange in_exchange;
   progress_orphans();
   answer_letters();
   SendInside out({hook, sendbuf, sendcount, sendtype, dest, sendtag, comm, most_of<Count>});
@@ -126,7 +127,8 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
   avoid_length(count, datatype, dest, comm);
   const auto posting = posting_of(source, recvtag, comm);
   const auto accept_as = [&](plan::Operation operation, int peer) {
-    return accept_message(hook, operation, buf, count, datatype, most_of<Count>, peer, comm);
+    return accept_message(hook, operation, turn_of(hook, operation, buf, count, datatype, peer), buf, count, datatype,
+                          most_of<Count>, peer, comm);
   };
   auto accepted = receives ? accept_as(plan::Operation::receive, source) : accept_as(plan::Operation::send, dest);
   if (accepted && receives && dest != MPI_PROC_NULL) accepted = accept_as(plan::Operation::send, dest);

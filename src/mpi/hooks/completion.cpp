@@ -8,6 +8,7 @@
 
 #include "mpi/message/attach.hpp"
 #include "mpi/message/handle.hpp"
+#include "mpi/message/message_turn.hpp"
 #include "mpi/message/persistent.hpp"
 #include "mpi/message/progress.hpp"
 #include "mpi/message/unfinished.hpp"
@@ -302,6 +303,7 @@ class Ours {
 
 int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Status* users) {
   if (nothing_of_ours()) return looked_at(next(request, users));
+  const InExchange call;
   Ours operation(1, request, Ours::First::nothing);
   const bool without_mpi = operation.without_mpi();
   if (!without_mpi) {
@@ -323,6 +325,7 @@ int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Sta
 
 int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* flag, MPI_Status* users) {
   if (nothing_of_ours()) return looked_at(next(request, flag, users));
+  const InExchange call;
   Ours operation(1, request);
   if (operation.none() || !flag) return next(request, flag, users);
   StatusOr status(users);
@@ -334,6 +337,7 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
 
 int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request* requests, MPI_Status* users) {
   if (nothing_of_ours()) return looked_at(next(count, requests, users));
+  const InExchange call;
   // What this call receives goes with what other messages bring, so sends are finished after it.
   Ours operations(count, requests, Ours::First::nothing);
   const bool without_mpi = operations.without_mpi();
@@ -361,6 +365,7 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
 int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request* requests, int* flag,
             MPI_Status* users) {
   if (nothing_of_ours()) return looked_at(next(count, requests, flag, users));
+  const InExchange call;
   if (may_ask_first() && count > 0 && requests && flag) {
     progress_orphans();
     finish_sends();
@@ -386,6 +391,7 @@ int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request*
 int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request* requests, int* index,
             MPI_Status* users) {
   if (nothing_of_ours()) return looked_at(next(count, requests, index, users));
+  const InExchange call;
   Ours operations(count, requests);
   if (operations.none() || !index) return next(count, requests, index, users);
   StatusOr status(users);
@@ -403,6 +409,7 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
 int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request* requests, int* index, int* flag,
             MPI_Status* users) {
   if (nothing_of_ours()) return looked_at(next(count, requests, index, flag, users));
+  const InExchange call;
   if (may_ask_first() && count > 0 && requests && index && flag) {
     progress_orphans();
     finish_sends();
@@ -435,6 +442,7 @@ template <class Next>
 int complete_some(Next next, bool waits, int incount, MPI_Request* requests, int* outcount, int* indices,
                   MPI_Status* users) {
   if (nothing_of_ours()) return looked_at(next(incount, requests, outcount, indices, users));
+  const InExchange call;
   if (!waits && may_ask_first() && incount > 0 && requests && outcount && indices) {
     progress_orphans();
     finish_sends();
@@ -492,6 +500,7 @@ int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* 
     operation.reset(process->requests.erase(key_of(*request)));
   }
   if (!operation || !operation->active) return next(request);
+  operation->measure_no_more();  // nobody waits for its end
   operation->show();
   if (operation->inner != MPI_REQUEST_NULL) {  // the MPI's persistent request has not been started
     operation->persistent = false;

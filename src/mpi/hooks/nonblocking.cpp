@@ -25,6 +25,7 @@ void note_start(Request* operation, MPI_Request request) {
 
 // A program may make no other calls in which senders get to know this rank, so starts answer them.
 int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request) {
+  const InExchange in_exchange;
   progress_orphans();
   answer_letters();
   auto* operation = request ? process->requests.find(key_of(*request)) : nullptr;
@@ -39,6 +40,7 @@ int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request) {
 }
 
 int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Request* requests) {
+  const InExchange in_exchange;
   progress_orphans();
   answer_letters();
   if (process->requests.empty() || !requests || count <= 0) return next(count, requests);

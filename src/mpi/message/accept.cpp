@@ -13,23 +13,13 @@ using plan::Reason;
 /// The most bytes of device data that a datatype of two blocks holds.
 constexpr std::int64_t most_of_device = 2 * (std::int64_t{std::numeric_limits<int>::max()} - memory::Parcel::gap);
 
-/// Who packs a message of host memory: a trial says it, or the model. Fills what the trial needs.
-Reason choose_message(Hook hook, const Variant& variant, Operation operation, int peer, MPI_Comm comm,
-                      Accepted& accepted) {
-  auto* trial = variant.trial(operation);
-  const auto by_model = [&] { return variant.choice(operation, peers_of(peer, comm)); };
-  const auto of = [](plan::Packer packer) {
-    return packer == plan::Packer::library ? Reason::tried : Reason::accelerated;
-  };
-  if (!trial) return by_model();
-  if (!tells_time(hook, variant.program->size())) return trial->settled() ? of(trial->choice()) : by_model();
-  accepted.trial = trial;
-  accepted.turn = trial->next();
-  if (accepted.turn.measured) accepted.start = std::chrono::steady_clock::now();
-  return of(accepted.turn.packer);
+/// Who packs a message of host memory: a trial says it, or the model.
+Reason choose_message(const Variant& variant, Operation operation, const MessageTurn& turn, int peer, MPI_Comm comm) {
+  if (!turn) return variant.choice(operation, peers_of(peer, comm));
+  return turn.is_librarys() ? Reason::tried : Reason::accelerated;
 }
 
-Reason decide(Hook hook, Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
+Reason decide(Operation operation, const MessageTurn& turn, const void* buffer, std::int64_t count, MPI_Datatype type,
               std::int64_t most, int peer, MPI_Comm comm, Accepted& accepted) {
   const auto* known = known_type(type);
   const bool message = is_message(operation);
@@ -55,7 +45,7 @@ Reason decide(Hook hook, Operation operation, const void* buffer, std::int64_t c
   const auto take = [&](const Variant& variant) {
     Reason choice;
     if (message)
-      choice = choose_message(hook, variant, operation, peer, comm, accepted);
+      choice = choose_message(variant, operation, turn, peer, comm);
     else if ((accepted.trial = variant.trial(operation)))
       choice = Reason::accelerated;
     else
@@ -77,14 +67,12 @@ void count_declined(Hook hook, Reason reason, Operation operation, std::int64_t 
   process->count_declined(hook, reason, bytes, to_peer ? counted_peer(comm, peer) : -1);
 }
 
-}  // namespace
-
-Accepted accept(Hook hook, Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
-                std::int64_t most, int peer, MPI_Comm comm) {
+Accepted accept(Hook hook, Operation operation, const MessageTurn& turn, const void* buffer, std::int64_t count,
+                MPI_Datatype type, std::int64_t most, int peer, MPI_Comm comm) {
   Accepted accepted;
   Reason reason;
   try {
-    reason = decide(hook, operation, buffer, count, type, most, peer, comm, accepted);
+    reason = decide(operation, turn, buffer, count, type, most, peer, comm, accepted);
   } catch (const type::SpecError&) {
     reason = Reason::too_large;
   } catch (const device::Error&) {
@@ -102,8 +90,15 @@ Accepted accept(Hook hook, Operation operation, const void* buffer, std::int64_t
   return accepted;
 }
 
-Accepted accept_message(Hook hook, Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
-                        std::int64_t most, int peer, MPI_Comm comm) {
+}  // namespace
+
+Accepted accept(Hook hook, Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
+                std::int64_t most) {
+  return accept(hook, operation, {}, buffer, count, type, most, MPI_ANY_SOURCE, MPI_COMM_WORLD);
+}
+
+Accepted accept_message(Hook hook, Operation operation, const MessageTurn& turn, const void* buffer, std::int64_t count,
+                        MPI_Datatype type, std::int64_t most, int peer, MPI_Comm comm) {
   if (peer == MPI_PROC_NULL) {
     process->count(hook, Reason::null_process);
     return {};
@@ -113,7 +108,7 @@ Accepted accept_message(Hook hook, Operation operation, const void* buffer, std:
   const auto limit = operation == Operation::receive
                          ? static_cast<std::uint64_t>(most)
                          : std::min(static_cast<std::uint64_t>(most), process->settings.staging_limit);
-  return accept(hook, operation, buffer, count, type, static_cast<std::int64_t>(limit), peer, comm);
+  return accept(hook, operation, turn, buffer, count, type, static_cast<std::int64_t>(limit), peer, comm);
 }
 
 std::int64_t received_bytes(const MPI_Status& status) {

@@ -47,6 +47,7 @@ int Request::complete(MPI_Status& status) {
     return code_ = kept;
   }
   code_ = arrive(status);
+  measured_.end();
   status_ = status;
   if (ending_) ending_->ended(&status);
   if (copies_ && code_ == MPI_SUCCESS) code_ = copies_->deliver();
@@ -63,6 +64,7 @@ Request::News Request::ask(MPI_Request handle, MPI_Status& status) {
 }
 
 void Request::abandon(int error, const MPI_Status& status) {
+  measured_.give_up();
   if (!delivered) lost(error, status);
   if (ending_ && !delivered) ending_->ended(nullptr);
   if (brings() || delivered) return;

@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "mpi/process/error.hpp"
+#include "plan/exchange_timer.hpp"
 
 namespace dunnage::mpi {
 
@@ -126,6 +128,9 @@ class Request {
   bool has_copies() const { return copies_ != nullptr; }
   /// The operation is a receive by the MPI, whose end somebody wants to hear of.
   void tell_end(std::unique_ptr<Ending> ending) { ending_ = std::move(ending); }
+  /// The operation is a message of an exchange that is measured.
+  void measure(plan::ExchangeTimer::Message message) { measured_ = std::move(message); }
+  void measure_no_more() { measured_.give_up(); }
   /// Keeps something until the request ends.
   void keep(std::shared_ptr<void> kept) { kept_ = std::move(kept); }
 
@@ -149,6 +154,7 @@ class Request {
   std::shared_ptr<Copies> copies_;  // null if the MPI has the program's own buffers
   std::shared_ptr<void> kept_;
   std::unique_ptr<Ending> ending_;
+  plan::ExchangeTimer::Message measured_;
   MPI_Status status_{};  // of the first complete(), which later calls return again
   int code_ = MPI_SUCCESS;
   int kept_error_ = MPI_SUCCESS;

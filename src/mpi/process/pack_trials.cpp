@@ -18,16 +18,19 @@ using plan::Packer;
 /// Ranks that start together must not try their candidates in one order.
 std::uint32_t seed(std::uint32_t trial) { return trial + 7919 * static_cast<std::uint32_t>(getpid()); }
 
-std::unique_ptr<plan::PackTrial> trial_of(const plan::Shape& shape, Operation operation, const plan::Model& model,
-                                          std::uint32_t number) {
+const plan::TrialRules& rules_of(Operation operation, bool exchanges) {
+  return exchanges ? plan::exchange_rules : plan::is_message(operation) ? plan::message_rules : plan::packing_rules;
+}
+
+std::unique_ptr<plan::PackTrial> trial_of(const plan::Shape& shape, Operation operation, bool exchanges,
+                                          const plan::Model& model, std::uint32_t number) {
   const bool message = plan::is_message(operation);
   if (!plan::may_pack(model, shape, operation) || !plan::may_leave(shape, operation)) return nullptr;
   // A message's staging memory has no choice of stores.
   const bool may_stream = shape.streamed && !message;
   const bool accelerated = plan::choose(model, shape, operation) == plan::Reason::accelerated;
   const auto predicted = !accelerated ? Packer::library : may_stream ? Packer::streamed : Packer::cached;
-  return std::make_unique<plan::PackTrial>(predicted, may_stream, message ? plan::message_rules : plan::packing_rules,
-                                           seed(number));
+  return std::make_unique<plan::PackTrial>(predicted, may_stream, rules_of(operation, exchanges), seed(number));
 }
 
 }  // namespace
@@ -43,12 +46,18 @@ PackTrials::Trials PackTrials::of(const pack::Program& program, bool mixed, bool
     if (kinds_.size() == most) return {};
     const plan::Shape shape{size, program.blocks(), program.stores() == pack::Stores::streamed, mixed};
     found = kinds_.emplace(std::move(kind), Owned{}).first;
-    for (std::size_t i = 0; i < plan::operations; ++i)
-      if (const auto operation = static_cast<Operation>(i); messages || !plan::is_message(operation))
-        found->second[i] = trial_of(shape, operation, model, ++made_);
+    for (std::size_t i = 0; i < plan::operations; ++i) {
+      const auto operation = static_cast<Operation>(i);
+      if (plan::is_message(operation) && !messages) continue;
+      found->second.calls[i] = trial_of(shape, operation, false, model, ++made_);
+      if (operation == Operation::send || operation == Operation::receive)
+        found->second.exchanges[i] = trial_of(shape, operation, true, model, ++made_);
+    }
   }
   Trials trials;
-  std::ranges::transform(found->second, trials.begin(), [](const auto& owned) { return owned.get(); });
+  const auto get = [](const auto& owned) { return owned.get(); };
+  std::ranges::transform(found->second.calls, trials.calls.begin(), get);
+  std::ranges::transform(found->second.exchanges, trials.exchanges.begin(), get);
   return trials;
 }
 
@@ -56,14 +65,16 @@ std::vector<PackTrials::Told> PackTrials::told() const {
   const std::lock_guard lock(mutex_);
   std::vector<Told> all;
   for (const auto& [kind, trials] : kinds_)
-    for (std::size_t i = 0; i < plan::operations; ++i) {
-      if (!trials[i]) continue;
-      const auto found = trials[i]->found();
-      if (std::ranges::all_of(found.nanoseconds, [](double time) { return time == 0; })) continue;
-      all.push_back({fmt::format("up to {}, blocks of {}, {}", base::format_bytes(std::uint64_t{1} << kind.size),
-                                 base::format_bytes(static_cast<std::uint64_t>(kind.block)), kind.kernel),
-                     static_cast<Operation>(i), found});
-    }
+    for (const bool exchanges : {false, true})
+      for (std::size_t i = 0; i < plan::operations; ++i) {
+        const auto& trial = exchanges ? trials.exchanges[i] : trials.calls[i];
+        if (!trial) continue;
+        const auto found = trial->found();
+        if (std::ranges::all_of(found.nanoseconds, [](double time) { return time == 0; })) continue;
+        all.push_back({fmt::format("up to {}, blocks of {}, {}", base::format_bytes(std::uint64_t{1} << kind.size),
+                                   base::format_bytes(static_cast<std::uint64_t>(kind.block)), kind.kernel),
+                       static_cast<Operation>(i), exchanges, found});
+      }
   return all;
 }
 

@@ -21,8 +21,15 @@ namespace dunnage::mpi {
 /// Thread-safe.
 class PackTrials {
  public:
-  /// One trial for each operation; null if there is only one candidate.
-  using Trials = std::array<plan::PackTrial*, plan::operations>;
+  /// A trial for each operation; null if there is only one candidate.
+  template <class Pointer>
+  struct ByOperation {
+    /// Each call is measured.
+    std::array<Pointer, plan::operations> calls{};
+    /// Exchanges are measured (plan/exchange_timer.hpp): for nonblocking messages.
+    std::array<Pointer, plan::operations> exchanges{};
+  };
+  using Trials = ByOperation<plan::PackTrial*>;
 
   /// Returns the trials of data with that program. All are null if there are too many kinds of
   /// data. `messages`: whether messages are tried. The trials live as long as this object.
@@ -31,6 +38,7 @@ class PackTrials {
   struct Told {
     std::string data;
     plan::Operation operation;
+    bool exchanges;  // the times are of a message in an exchange
     plan::PackTrial::Found found;
   };
   /// What the trials have found that have measured something.
@@ -46,7 +54,7 @@ class PackTrials {
     bool mixed;
     auto operator<=>(const Kind&) const = default;
   };
-  using Owned = std::array<std::unique_ptr<plan::PackTrial>, plan::operations>;
+  using Owned = ByOperation<std::unique_ptr<plan::PackTrial>>;
   static constexpr std::size_t most = 1024;
 
   mutable std::mutex mutex_;

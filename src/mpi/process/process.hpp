@@ -18,6 +18,7 @@
 #include "mpi/process/hook.hpp"
 #include "mpi/process/mpi_table.hpp"
 #include "mpi/process/pack_trials.hpp"
+#include "plan/exchange_timer.hpp"
 #include "plan/host.hpp"
 #include "plan/library.hpp"
 #include "transport/peers/world.hpp"
@@ -70,6 +71,11 @@ struct FetchCounts {
   }
 };
 
+/// Of a clock that never goes back.
+inline std::int64_t monotonic_nanoseconds() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 struct Process {
   NextTable next;
   NextTable below;  // the same under their PMPI names: what comes after us for who calls those
@@ -111,6 +117,7 @@ struct Process {
   base::HandleTable<Request> requests;
   base::HandleTable<KnownType> types;
   PackTrials pack_trials;
+  plan::ExchangeTimer exchanges{monotonic_nanoseconds};
 
   explicit Process(const base::Settings& s) : settings(s), staging(s.staging_pool) {}
 

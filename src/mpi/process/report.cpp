@@ -178,11 +178,11 @@ nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ran
                                    {"ranks", ranks},
                                    {"calls", calls}};
   if (!links.empty()) report["peers"] = links_to_json(links);
-  for (const auto& [data, operation, found] : process->pack_trials.told()) {
+  for (const auto& [data, operation, exchanges, found] : process->pack_trials.told()) {
     nlohmann::ordered_json times = nlohmann::ordered_json::object();
     for (std::size_t p = 0; p < plan::packers; ++p)
       if (found.nanoseconds[p] > 0) times[std::string(plan::packer_text[p])] = 1e-9 * found.nanoseconds[p];
-    report["trials"].push_back({{"call", plan::text(operation)},
+    report["trials"].push_back({{"call", fmt::format("{}{}", exchanges ? "nonblocking " : "", plan::text(operation))},
                                 {"data", data},
                                 {"choice", plan::text(found.choice)},
                                 {"over", found.settled},

@@ -33,7 +33,11 @@ struct Variant {
   }
   bool declines(plan::Operation operation) const { return declined[static_cast<std::size_t>(operation)]; }
   /// Finds out who packs, in the program's own calls. Null without trials.
-  plan::PackTrial* trial(plan::Operation operation) const { return trials[static_cast<std::size_t>(operation)]; }
+  plan::PackTrial* trial(plan::Operation operation) const { return trials.calls[static_cast<std::size_t>(operation)]; }
+  /// Finds it out for nonblocking messages, in exchanges.
+  plan::PackTrial* exchange_trial(plan::Operation operation) const {
+    return trials.exchanges[static_cast<std::size_t>(operation)];
+  }
   const Variant* next;
 };
 

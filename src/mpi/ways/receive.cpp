@@ -9,6 +9,7 @@
 #include "mpi/message/handle.hpp"
 #include "mpi/message/orphans.hpp"
 #include "mpi/message/progress.hpp"
+#include "mpi/process/comm_gone.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/status.hpp"
 #include "mpi/ways/registry.hpp"
@@ -100,20 +101,27 @@ bool meets_announcements_only(const ReceiveCall& call) {
   return known && known->reason() == plan::Reason::contiguous && known->bytes() != 0;
 }
 
-Accepted accept_receive(const ReceiveCall& call) {
-  return accept_message(call.hook, Operation::receive, call.buffer, call.count, call.type, call.most, call.source,
+MessageTurn turn_of(const ReceiveCall& call) {
+  return turn_of(call.hook, Operation::receive, call.buffer, call.count, call.type, call.source);
+}
+
+Accepted accept_receive(const ReceiveCall& call, const MessageTurn& turn) {
+  return accept_message(call.hook, Operation::receive, turn, call.buffer, call.count, call.type, call.most, call.source,
                         call.comm);
 }
 
 /// The parcel of an accepted receive. Clears `accepted`, and counts, if there is no memory.
-memory::Parcel stage(const ReceiveCall& call, Accepted& accepted) {
-  if (!accepted) return {};
+memory::Parcel stage(const ReceiveCall& call, MessageTurn& turn, Accepted& accepted) {
+  if (!accepted) {
+    if (turn.is_ours()) turn.give_up();
+    return {};
+  }
   auto parcel = parcel_for(accepted.buffer, Operation::receive, accepted.bytes(), false, accepted.passed);
   if (parcel) return parcel;
   process->count(call.hook, plan::Reason::no_memory);
   if (accepted.buffer.device()) accepted.error = MPI_ERR_NO_MEM;
   accepted.buffer = {};
-  accepted.leave_trial();
+  turn.give_up();
   return {};
 }
 
@@ -176,6 +184,14 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     if (posting) tell(std::move(posting));
   }
   const memory::Parcel& parcel() const { return parcel_; }
+  /// Of a persistent receive into host memory: each start asks who unpacks, we or the MPI.
+  void ask_at_starts(plan::PackTrial& trial, const ReceiveCall& call) {
+    trial_ = &trial;
+    comm_ = call.comm;
+    comm_gone_ = CommGone(call.comm);
+    sender_ = sender_to_ask(landing_.capacity(), call.source, call.comm);
+    hook_ = call.hook;
+  }
   bool receives() const override { return true; }
   /// Channels are to hear of it.
   void tell(std::unique_ptr<Posting> posting) {
@@ -229,18 +245,22 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   bool cancel() override {
     // Its message has been sent. Later receives count on it.
     if (!waits_ && posting_ && posting_->message_sent()) return true;
-    if (!waits_) return Request::cancel();
+    if (!waits_) {
+      if (inner == MPI_REQUEST_NULL) return false;
+      process->own.Cancel(&inner);
+      return true;
+    }
     if (!delivered) cancelled_ = cancelled_ || posting_->take_back();
     return true;
   }
 
  protected:
-  Start begin(int&) override {
+  Start begin(int& code) override {
     waits_ = cancelled_ = false;
-    if (!posting_) return Start::by_mpi;
+    if (!posting_) return begin_by_mpi(code);
     if (keeper_ == 0) keeper_ = next_keeper();
     const Side side(keeper_);
-    if (!posting_->begin(landing_.buffer ? &side : nullptr)) return Start::by_mpi;
+    if (!posting_->begin(landing_.buffer ? &side : nullptr)) return begin_by_mpi(code);
     guarded([&] { posting_->wait().line->take(landing_.buffer, keeper_); });
     handle_ = MPI_REQUEST_NULL;
     waits_ = true;
@@ -263,24 +283,56 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   }
 
  private:
+  /// Into the program's buffer by the MPI's request, if it is the MPI's turn. Else a nonblocking
+  /// receive of our own stands behind the program's request.
+  Start begin_by_mpi(int& code) {
+    if (!trial_) return Start::by_mpi;
+    landing_.parcel = nullptr;
+    if (comm_gone_()) return Start::by_mpi;
+    MessageTurn turn(*trial_, Tells::exchange);
+    measure(turn.take_message());
+    if (turn.is_librarys()) {
+      if (trial_->settled()) parcel_ = {};
+      return left_to_mpi(plan::Reason::tried);
+    }
+    if (!parcel_) parcel_ = parcel_for(landing_.buffer, Operation::receive, landing_.capacity());
+    if (!parcel_) return measure_no_more(), left_to_mpi(plan::Reason::no_memory);
+    landing_.parcel = &parcel_;
+    const Accelerated counted(hook_, landing_.capacity());
+    const Shown shown(parcel_);
+    MPI_Request begun = MPI_REQUEST_NULL;
+    code =
+        process->own.Irecv(shown.data(), static_cast<int>(shown.count()), shown.type(), source_, tag_, comm_, &begun);
+    if (code == MPI_SUCCESS) inner = begun;
+    return Start::done;
+  }
+  Start left_to_mpi(plan::Reason why) const {
+    process->count_declined(hook_, why, landing_.capacity(), -1);
+    return Start::by_mpi;
+  }
   /// Whether the MPI tells of tickets for which there is no room.
   bool may_truncate_tickets() const {
     return process->behaviour.tells_truncated_length && landing_.capacity() < transport::host_lengths.least_size();
   }
   int arrive_by_mpi(MPI_Status& status) {
-    if (!parcel_ && !may_be_announcement(told_bytes(status))) return MPI_SUCCESS;
+    if (!landing_.parcel && !may_be_announcement(told_bytes(status))) return MPI_SUCCESS;
     auto bytes = received_bytes(status);
     if (const auto code = redeem(landing_, bytes, status, posting_)) return *code;
-    if (!parcel_) return MPI_SUCCESS;
+    if (!landing_.parcel) return MPI_SUCCESS;
     tell_scatters(bytes, sender_);
     return deliver(parcel_, landing_.buffer, bytes);
   }
 
   const int source_, tag_;
   Posting* posting_ = nullptr;  // null if channels do not matter
-  const memory::Parcel parcel_;
-  const int sender_;  // to be asked for announcements; the communicator may be gone by then
-  const Landing landing_;
+  memory::Parcel parcel_;
+  int sender_;  // to be asked for announcements; the communicator may be gone by then
+  Landing landing_;
+  // Of a persistent receive of which each start asks who unpacks; else `trial_` is null:
+  plan::PackTrial* trial_ = nullptr;
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  CommGone comm_gone_;
+  Hook hook_{};
   const bool of_world_;       // on MPI_COMM_WORLD
   const int of_ticket_;       // the rank there whose tickets may be truncated; -1 if not known
   std::uint64_t keeper_ = 0;  // of the buffer, from the first start by a channel on
@@ -360,6 +412,7 @@ class EndOf {
 }  // namespace
 
 int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
+  const InExchange in_exchange;
   if (meets_announcements_only(call) && (call.apart || !channel_counts_receive(call.comm, call.source, call.tag))) {
     see_host_message();
     answer_letters();
@@ -373,13 +426,14 @@ int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
   answer_letters();
   const auto posting = posting_of(call);
   if (posting && waits_for_channel(*posting, call)) return receive_by_channel(call, *posting, users);
-  auto accepted = accept_receive(call);
-  const auto parcel = stage(call, accepted);
+  auto turn = turn_of(call);
+  auto accepted = accept_receive(call, turn);
+  const auto parcel = stage(call, turn, accepted);
   StatusOr status(users);
   EndOf end(posting.get(), *status);
   if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
   const auto told = [&](int code) {
-    accepted.ended(code);
+    turn.ended(code);
     return code;
   };
   if (!accepted) {
@@ -396,6 +450,7 @@ int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
 }
 
 int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request, Begin begin) {
+  const InExchange in_exchange;
   progress_orphans();
   answer_letters();
   // A persistent receive tells channels at each start.
@@ -408,8 +463,20 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
     attach(*request, std::move(operation));
     return MPI_SUCCESS;
   }
-  auto accepted = accept_receive(call);
-  auto parcel = stage(call, accepted);
+  if (persistent)
+    if (auto* trial = trial_at_starts(call.hook, Operation::receive, call.buffer, call.count, call.type, call.source))
+      if (auto accepted = accept_receive(call, MessageTurn(plan::Packer::cached))) {
+        const int rc = begin(call.buffer, call.count, call.type);
+        if (rc != MPI_SUCCESS) return rc;
+        auto operation = std::make_unique<ReceiveRequest>(call, accepted.buffer, memory::Parcel(), std::move(posting));
+        operation->persistent = true;
+        operation->ask_at_starts(*trial, call);
+        attach(*request, std::move(operation));
+        return rc;
+      }
+  auto turn = turn_of(call);
+  auto accepted = accept_receive(call, turn);
+  auto parcel = stage(call, turn, accepted);
   if (accepted.error != MPI_SUCCESS) {
     if (posting && !persistent) posting->not_begun();
     return raise(call.comm, accepted.error);
@@ -417,7 +484,12 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
   if (!accepted) {
     auto* const told = posting.get();
     auto watched = watch_receive(call, std::move(posting));
-    if (watched) watched->persistent = persistent;
+    if (!watched && turn.is_measured())
+      watched = std::make_unique<ReceiveRequest>(call, memory::Buffer(), memory::Parcel(), nullptr);
+    if (watched) {
+      watched->persistent = persistent;
+      watched->measure(turn.take_message());
+    }
     if (!watched && persistent && !call.apart && call.source != MPI_PROC_NULL) no_channels();
     const int rc = begin(call.buffer, call.count, call.type);
     if (rc != MPI_SUCCESS && told && !persistent) told->not_begun();
@@ -426,6 +498,7 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
   const Accelerated counted(call.hook, accepted.bytes());
   auto operation = std::make_unique<ReceiveRequest>(call, accepted.buffer, std::move(parcel), nullptr);
   operation->persistent = persistent;
+  operation->measure(turn.take_message());
   auto* const told = posting.get();
   if (posting) operation->tell(std::move(posting));
   const Shown shown(operation->parcel());
@@ -438,7 +511,11 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
 }
 
 ReceiveInside::ReceiveInside(const ReceiveCall& call)
-    : call_(call), posting_(posting_of(call)), accepted_(accept_receive(call)), parcel_(stage(call, accepted_)) {
+    : call_(call),
+      posting_(posting_of(call)),
+      turn_(turn_of(call)),
+      accepted_(accept_receive(call, turn_)),
+      parcel_(stage(call, turn_, accepted_)) {
   if (posting_) posting_->begin(nullptr);
 }
 

@@ -47,6 +47,7 @@ class ReceiveInside {
  private:
   const ReceiveCall call_;
   const std::unique_ptr<Posting> posting_;
+  MessageTurn turn_;
   Accepted accepted_;
   memory::Parcel parcel_;
 };

@@ -11,6 +11,7 @@
 #include "mpi/message/progress.hpp"
 #include "mpi/message/stage.hpp"
 #include "mpi/message/unfinished.hpp"
+#include "mpi/process/comm_gone.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/ways/by_channel.hpp"
 #include "mpi/ways/registry.hpp"
@@ -145,6 +146,17 @@ struct Staged {
   memory::Parcel parcel;
 };
 
+MessageTurn turn_of(const SendCall& call) {
+  return turn_of(call.hook, operation_of(call.hook), call.buffer, call.count, call.type, call.dest);
+}
+
+/// The message as the ways see it, if one of them may have it.
+std::optional<Outbound> outbound(const SendCall& call, const MessageTurn& turn, const transport::ChannelStamp& stamp) {
+  if (mode_of(call.hook) != Mode::buffered && !turn.is_librarys()) return outbound(call, &stamp);
+  avoid_length(call.count, call.type, call.dest, call.comm);
+  return std::nullopt;
+}
+
 /// False if sends that have not ended have too much data in staging memory, or if the data are in
 /// device memory.
 memory::Budget::Part part_of_staging(const memory::Buffer& buffer) {
@@ -152,32 +164,57 @@ memory::Budget::Part part_of_staging(const memory::Buffer& buffer) {
   return process->staged_sends.take(static_cast<std::uint64_t>(buffer.size()), process->settings.staging_memory);
 }
 
+/// A parcel for data that we pack for a send. If it is empty, `why` tells the reason.
+memory::Parcel parcel_of(Hook hook, const memory::Buffer& buffer, bool in_device, Reason& why) {
+  why = Reason::too_much_waits;
+  auto part = part_of_staging(buffer);
+  if (!part && !buffer.packer()) return {};
+  why = Reason::no_memory;
+  auto parcel = parcel_for(buffer, operation_of(hook), buffer.size(), false, in_device);
+  if (parcel) parcel.staging.count_as(std::move(part));
+  return parcel;
+}
+
 /// Empty if the MPI is to be given the program's buffer, or if `accepted.error` tells why not.
-Staged stage(const SendCall& call, const std::optional<Outbound>& message) {
+Staged stage(const SendCall& call, MessageTurn& turn, const std::optional<Outbound>& message) {
   const auto operation = operation_of(call.hook);
   Staged staged{
-      accept_message(call.hook, operation, call.buffer, call.count, call.type, call.most, call.dest, call.comm), {}};
+      accept_message(call.hook, operation, turn, call.buffer, call.count, call.type, call.most, call.dest, call.comm),
+      {}};
   auto& accepted = staged.accepted;
-  if (!accepted) return staged;
+  if (!accepted) {
+    if (turn.is_ours()) turn.give_up();
+    return staged;
+  }
   if (process->reporting && accepted.buffer.packer()) process->count(call.hook, staged_way(call, message, accepted));
-  auto part = part_of_staging(accepted.buffer);
-  if (!part && !accepted.buffer.packer()) {
-    process->count(call.hook, Reason::too_much_waits);
-    accepted.buffer = {};
-    accepted.leave_trial();
-    return staged;
-  }
   const bool in_device = accepted.passed && operation != Operation::buffered_send;  // the host copies buffered sends
-  staged.parcel = parcel_for(accepted.buffer, operation, accepted.bytes(), false, in_device);
-  if (staged.parcel) {
-    staged.parcel.staging.count_as(std::move(part));
-    return staged;
-  }
-  process->count(call.hook, Reason::no_memory);
+  Reason why;
+  staged.parcel = parcel_of(call.hook, accepted.buffer, in_device, why);
+  if (staged.parcel) return staged;
+  process->count(call.hook, why);
   if (accepted.buffer.device()) accepted.error = MPI_ERR_NO_MEM;
   accepted.buffer = {};
-  accepted.leave_trial();
+  turn.give_up();
   return staged;
+}
+
+/// A persistent send: one parcel for all starts, or a trial that each start asks.
+struct StagedPersistent {
+  Accepted accepted;
+  memory::Parcel parcel;
+  plan::PackTrial* trial = nullptr;
+};
+
+StagedPersistent stage_persistent(const SendCall& call, const std::optional<Outbound>& message) {
+  const auto operation = operation_of(call.hook);
+  if (auto* trial = trial_at_starts(call.hook, operation, call.buffer, call.count, call.type, call.dest)) {
+    auto accepted = accept_message(call.hook, operation, MessageTurn(plan::Packer::cached), call.buffer, call.count,
+                                   call.type, call.most, call.dest, call.comm);
+    return {accepted, {}, accepted ? trial : nullptr};
+  }
+  MessageTurn by_model;
+  auto [accepted, parcel] = stage(call, by_model, message);
+  return {std::move(accepted), std::move(parcel)};
 }
 
 /// The announcement as a message of the MPI's, begun.
@@ -245,6 +282,10 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
         message_(std::move(message)),
         buffer_(std::move(buffer)),
         parcel_(std::move(parcel)) {}
+  /// Of a persistent send, whose communicator may be freed before the request.
+  void watch_comm() { comm_gone_ = CommGone(call_.comm); }
+  /// Of a persistent send of host memory: each start asks who packs, we or the MPI.
+  void ask_at_starts(plan::PackTrial* trial) { trial_ = trial; }
   /// Of a persistent send: channels are to know of it.
   void tell(std::shared_ptr<Streams> streams) { streams_ = std::move(streams); }
 
@@ -269,7 +310,11 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
     inner = handle_;
     if (ended_) end_handle(handle_);
   }
-  bool cancel() override { return by_ || Request::cancel(); }  // its receive has begun, so it succeeds
+  bool cancel() override {
+    if (by_) return true;  // its receive has begun, so it succeeds
+    if (inner != MPI_REQUEST_NULL && !sending_) process->own.Cancel(&inner);
+    return Request::cancel();
+  }
 
   bool waits_for_receiver() const override { return sending_ && sending_->holds_buffer(); }
 
@@ -284,7 +329,8 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
     transport::ChannelStamp stamp;
     if (streams_ && call_.dest >= 0) by_ = by_channel(streams_, call_.dest, call_.tag, stamp);
     if (by_) return begin_by_channel(code);
-    if (message_) {
+    if (trial_) return begin_by_turn(code);
+    if (message_ && !comm_gone_()) {
       message_->stamp = stamp;
       if (message_->buffer.device()) ask_again(*message_);
       if (channels_possible()) learn(streams_, call_.dest, call_.tag, *message_);
@@ -307,6 +353,37 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
   }
 
  private:
+  /// A persistent send that the MPI's request does with the program's buffer, if it is the MPI's
+  /// turn. Else a nonblocking send of our own stands behind the program's request.
+  Start begin_by_turn(int& code) {
+    if (comm_gone_()) return Start::by_mpi;
+    MessageTurn turn(*trial_, Tells::exchange);
+    measure(turn.take_message());
+    if (turn.is_librarys()) {
+      if (trial_->settled()) parcel_ = {};
+      return left_to_mpi(Reason::tried);
+    }
+    if (message_)
+      if (auto sending = announce(call_.hook, *message_)) return begin_announced(std::move(sending), code);
+    Reason why;
+    if (!parcel_) parcel_ = parcel_of(call_.hook, buffer_, false, why);
+    if (!parcel_) return measure_no_more(), left_to_mpi(why);
+    const Accelerated counted(call_.hook, buffer_.size(), false, counted_peer(call_.comm, call_.dest));
+    code = gather(parcel_, buffer_);
+    if (code != MPI_SUCCESS) return Start::failed;
+    const Shown shown(parcel_);
+    const auto begin = mode_of(call_.hook) == Mode::synchronous ? process->own.Issend : process->own.Isend;
+    MPI_Request begun = MPI_REQUEST_NULL;
+    code =
+        begin(shown.data(), static_cast<int>(shown.count()), shown.type(), call_.dest, call_.tag, call_.comm, &begun);
+    if (code == MPI_SUCCESS) inner = begun;
+    return Start::done;
+  }
+  Start left_to_mpi(Reason why) {
+    if (process->reporting)
+      process->count_declined(call_.hook, why, buffer_.size(), counted_peer(call_.comm, call_.dest));
+    return Start::by_mpi;
+  }
   Start begin_by_channel(int& code) {
     if (keeper_ == 0) keeper_ = next_keeper();
     by_->line->take(message_ ? message_->buffer : buffer_, keeper_);
@@ -334,7 +411,9 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
   const SendCall call_;
   std::optional<Outbound> message_;  // of a persistent send that may be announced
   const memory::Buffer buffer_;
-  const memory::Parcel parcel_;
+  memory::Parcel parcel_;
+  plan::PackTrial* trial_ = nullptr;
+  CommGone comm_gone_;
   std::unique_ptr<Sending> sending_;
   int moved_ = MPI_SUCCESS;
   std::shared_ptr<Streams> streams_;  // of a persistent send, if channels are allowed
@@ -358,8 +437,8 @@ void avoid_length(std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm
 }
 
 int send(const SendCall& call, Carry carry) {
+  const InExchange in_exchange;
   progress_orphans();
-  const bool buffered = mode_of(call.hook) == Mode::buffered;  // the program gave memory for those
   transport::ChannelStamp stamp;
   int refused = MPI_SUCCESS;
   if (const auto by = by_channel(call, stamp, refused)) {
@@ -369,23 +448,25 @@ int send(const SendCall& call, Carry carry) {
     return raise_failure(call.comm, code);
   }
   if (refused != MPI_SUCCESS) return refused;
-  const auto message = buffered ? std::nullopt : outbound(call, &stamp);
+  auto turn = turn_of(call);
+  const auto message = outbound(call, turn, stamp);
   if (const auto sending = message ? announce(call.hook, *message) : nullptr) {
     const Accelerated counted(call.hook, sending->bytes(), true, counted_peer(call.comm, call.dest));
     MPI_Request request = MPI_REQUEST_NULL;
     if (const int rc = start_send(*sending, call, true, &request); rc != MPI_SUCCESS) return rc;
     const int moved = sending->move(true, Travels(request));
-    const int rc = process->own.Wait(&request, MPI_STATUS_IGNORE);
+    int rc = process->own.Wait(&request, MPI_STATUS_IGNORE);
     // Whatever the MPI says, the receiver may be reading.
     const int finished = raise_failure(call.comm, moved != MPI_SUCCESS ? moved : sending->finish());
-    return rc == MPI_SUCCESS ? finished : rc;
+    if (rc == MPI_SUCCESS) rc = finished;
+    turn.ended(rc);
+    return rc;
   }
-  if (buffered) avoid_length(call.count, call.type, call.dest, call.comm);
-  const auto [accepted, parcel] = stage(call, message);
+  const auto [accepted, parcel] = stage(call, turn, message);
   if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
-  const auto carried = [&, &accepted = accepted](const void* data, std::int64_t count, MPI_Datatype type) {
+  const auto carried = [&](const void* data, std::int64_t count, MPI_Datatype type) {
     const int code = carry(data, count, type);
-    accepted.ended(code);
+    turn.ended(code);
     return code;
   };
   if (!accepted) return carried(call.buffer, call.count, call.type);
@@ -396,8 +477,8 @@ int send(const SendCall& call, Carry carry) {
 }
 
 int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
+  const InExchange in_exchange;
   progress_orphans();
-  const bool buffered = mode_of(call.hook) == Mode::buffered;
   transport::ChannelStamp stamp;
   int refused = MPI_SUCCESS;
   if (const auto by = by_channel(call, stamp, refused)) {
@@ -414,10 +495,14 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
     return MPI_SUCCESS;
   }
   if (refused != MPI_SUCCESS) return refused;
-  const auto message = buffered ? std::nullopt : outbound(call, &stamp);
+  auto turn = turn_of(call);
+  const auto message = outbound(call, turn, stamp);
   if (auto sending = message ? announce(call.hook, *message) : nullptr) {
     const Accelerated counted(call.hook, sending->bytes(), true, counted_peer(call.comm, call.dest));
-    if (const int rc = start_send(*sending, call, false, request); rc != MPI_SUCCESS) return rc;
+    if (const int rc = start_send(*sending, call, false, request); rc != MPI_SUCCESS) {
+      turn.give_up();
+      return rc;
+    }
     const int moved = sending->move(true, Travels(*request));
     // An MPI may give one handle to all sends that are complete when they begin, so such a send can
     // have no entry in the table of requests. MPICH does for messages to oneself.
@@ -428,6 +513,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
       return MPI_SUCCESS;
     }
     auto operation = std::make_unique<SendRequest>(call, std::move(sending));
+    operation->measure(turn.take_message());
     if (moved == MPI_SUCCESS) {
       attach(*request, std::move(operation));
       return MPI_SUCCESS;
@@ -436,13 +522,19 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
     *request = MPI_REQUEST_NULL;
     return raise(call.comm, moved);
   }
-  if (buffered) avoid_length(call.count, call.type, call.dest, call.comm);
-  auto [accepted, parcel] = stage(call, message);
+  auto [accepted, parcel] = stage(call, turn, message);
   if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
+  const auto attach_measured = [&](std::unique_ptr<Request> operation) {
+    operation->measure(turn.take_message());
+    attach(*request, std::move(operation));
+  };
   if (!accepted) {
     const int rc = carry(call.buffer, call.count, call.type);
-    forget_request(rc, request);
-    accepted.ended(rc);
+    if (rc == MPI_SUCCESS && turn.is_measured())
+      attach_measured(std::make_unique<Request>(errors_of_comm(call.comm)));
+    else
+      forget_request(rc, request);
+    turn.ended(rc);
     return rc;
   }
   const Accelerated counted(call.hook, accepted.bytes(), false, counted_peer(call.comm, call.dest));
@@ -450,8 +542,8 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   const Shown shown(parcel);
   const int rc = carry(shown.data(), shown.count(), shown.type());
   if (rc == MPI_SUCCESS)
-    attach(*request, std::make_unique<SendRequest>(call, accepted.buffer, std::move(parcel), std::nullopt));
-  accepted.ended(rc);
+    attach_measured(std::make_unique<SendRequest>(call, accepted.buffer, std::move(parcel), std::nullopt));
+  turn.ended(rc);
   return rc;
 }
 
@@ -460,12 +552,12 @@ int init_send(const SendCall& call, MPI_Request* request, Carry carry) {
   const bool buffered = mode_of(call.hook) == Mode::buffered;
   auto message = buffered ? std::nullopt : outbound(call);
   if (buffered) avoid_length(call.count, call.type, call.dest, call.comm);
-  auto [accepted, parcel] = stage(call, message);
+  auto [accepted, parcel, trial] = stage_persistent(call, message);
   if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
   std::optional<Accelerated> counted;
-  if (accepted) counted.emplace(call.hook, accepted.bytes(), false, counted_peer(call.comm, call.dest));
+  if (parcel) counted.emplace(call.hook, accepted.bytes(), false, counted_peer(call.comm, call.dest));
   int rc = MPI_SUCCESS;
-  if (accepted) {
+  if (parcel) {
     const Shown shown(parcel);
     rc = carry(shown.data(), shown.count(), shown.type());
   } else {
@@ -491,6 +583,8 @@ int init_send(const SendCall& call, MPI_Request* request, Carry carry) {
   }
   auto operation = std::make_unique<SendRequest>(call, accepted.buffer, std::move(parcel), std::move(message));
   operation->persistent = true;
+  operation->watch_comm();
+  operation->ask_at_starts(trial);
   operation->tell(std::move(streams));
   attach(*request, std::move(operation));
   return rc;
@@ -504,10 +598,11 @@ SendInside::SendInside(const SendCall& call) : call_(call) {
     return;
   }
   if (refused_ != MPI_SUCCESS) return;
-  const auto message = outbound(call, &stamp);
+  turn_ = turn_of(call);
+  const auto message = outbound(call, turn_, stamp);
   sending_ = message ? announce(call.hook, *message) : nullptr;
   if (sending_) return;
-  auto [accepted, parcel] = stage(call, message);
+  auto [accepted, parcel] = stage(call, turn_, message);
   error_ = accepted.error;
   buffer_ = std::move(accepted.buffer);
   parcel_ = std::move(parcel);

@@ -50,6 +50,7 @@ class SendInside {
 
  private:
   const SendCall call_;
+  MessageTurn turn_;
   std::unique_ptr<ByChannel> by_channel_;
   std::unique_ptr<transport::Sending> sending_;
   memory::Buffer buffer_;

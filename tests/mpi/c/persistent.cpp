@@ -199,6 +199,37 @@ void cancelled(const Pair& p) {
   MPI_Request_free(&request);
 }
 
+/// Requests outlive the handle of their communicator, which another communicator may get.
+void freed_communicator(const Pair& p) {
+  contract().section("freed communicator");
+  for (int n : {5, 900, 20000}) {
+    MPI_Comm before, after;
+    MPI_Comm_dup(world, &before);
+    Region in(strided, n), out(strided, n), model(strided, n);
+    MPI_Request requests[2];
+    if (p.active) {
+      check_ok(MPI_Recv_init(in.address, 1, in.type, p.peer, 1, before, &requests[0]), "init");
+      check_ok(MPI_Send_init(out.address, 1, out.type, p.peer, 1, before, &requests[1]), "init");
+    }
+    const auto exchange = [&](int round) {
+      if (!p.active) return;
+      in.poison();
+      out.fill(seed_of(p.rank, round));
+      check_ok(MPI_Startall(2, requests), "start");
+      check_ok(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), "wait");
+      model.fill(seed_of(p.peer, round));
+      in.expect(model.packed(), "persistent receive");
+    };
+    exchange(0);
+    MPI_Comm_free(&before);
+    MPI_Comm_dup(world, &after);
+    for (int round = 1; round < 40; ++round) exchange(round);
+    for (auto& request : requests)
+      if (p.active) check_ok(MPI_Request_free(&request), "free");
+    MPI_Comm_free(&after);
+  }
+}
+
 CONTRACT_PROGRAM(persistent) {
   Contract c("persistent", &argc, &argv);
   const Pair p;
@@ -207,6 +238,7 @@ CONTRACT_PROGRAM(persistent) {
   started_together(p);
   completed_by(p);
   cancelled(p);
+  freed_communicator(p);
   return c.finish();
 }
 

@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <list>
 #include <map>
 #include <memory>
-#include <thread>
 #include <unordered_map>
 
 namespace fake {
@@ -228,11 +226,12 @@ int end_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
 
 // --- Functions of the MPI: sends and receives ----------------------------------------------------
 
+std::int64_t passed = 0;  // nanoseconds of now()
+
 void be_slow(MPI_Datatype type) {
   const auto& t = type_of(type);
   const bool contiguous = t.size == t.extent;
-  if (habits.slow == (contiguous ? Habits::Slow::contiguous : Habits::Slow::strided))
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  if (habits.slow == (contiguous ? Habits::Slow::contiguous : Habits::Slow::strided)) passed += 2000000;
 }
 
 int isend(const char* function, bool synchronous, const void* buffer, int count, MPI_Datatype type, int dest, int tag,
@@ -289,6 +288,8 @@ int Recv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Co
 
 int Irecv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request* request) {
   FAKE_ENTER(Irecv);
+  be_slow(type);
+  state->last_receive_buffer = buffer;
   return begin(make(false, buffer, count, type, source, tag, comm), request);
 }
 
@@ -303,6 +304,9 @@ int Recv_init(void* buffer, int count, MPI_Datatype type, int source, int tag, M
 int Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf,
              int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   FAKE_ENTER(Sendrecv);
+  be_slow(sendtype);
+  be_slow(recvtype);
+  state->last_receive_buffer = recvbuf;
   MPI_Request in, out;
   begin(make(false, recvbuf, recvcount, recvtype, source, recvtag, comm), &in);
   begin(make(true, sendbuf, sendcount, sendtype, dest, sendtag, comm), &out);
@@ -390,7 +394,10 @@ int Mrecv(void* buffer, int count, MPI_Datatype type, MPI_Message* message, MPI_
 
 int Start(MPI_Request* request) {
   FAKE_ENTER(Start);
-  start(state->operations.at(*request));
+  const auto& operation = state->operations.at(*request);
+  be_slow(operation->type);
+  if (!operation->send) state->last_receive_buffer = operation->buffer;
+  start(operation);
   return MPI_SUCCESS;
 }
 
@@ -716,6 +723,7 @@ int calls(const std::string& function) { return state->calls[function]; }
 const void* last_send_buffer() { return state->last_buffer; }
 const void* last_receive_buffer() { return state->last_receive_buffer; }
 std::int64_t last_send_bytes() { return state->last_bytes; }
+std::int64_t now() { return passed += 100; }
 bool errors_are_fatal() { return state->handler == MPI_ERRORS_ARE_FATAL; }
 std::vector<int> errors() { return std::exchange(state->errors, {}); }
 std::size_t requests() { return state->operations.size(); }

@@ -25,7 +25,7 @@ struct Habits {
   bool forgets_ended_persistent = false;
   /// Sends to other ranks complete when the test takes their messages.
   bool sends_wait = false;
-  /// Send, Isend, Bsend and Recv take 2 ms longer with such data.
+  /// Sends, receives and starts take 2 ms of now() longer with such data.
   enum class Slow { none, strided, contiguous } slow = Slow::none;
 };
 extern Habits habits;
@@ -34,6 +34,9 @@ extern Habits habits;
 void reset();
 /// The function of that name, which may begin with a P. Null if this MPI lacks it.
 void* find(const char* name);
+
+/// A clock in nanoseconds that goes on when it is read, and when a call is slow.
+std::int64_t now();
 
 /// A message that another rank sends to rank 0.
 void arrive(int source, int tag, const std::string& data, MPI_Comm comm = MPI_COMM_WORLD);
@@ -54,7 +57,7 @@ void fail(const std::string& function, int code);
 int calls(const std::string& function);
 /// The buffer and bytes that the MPI was given for the last message that was sent.
 const void* last_send_buffer();
-const void* last_receive_buffer();  // of MPI_Recv
+const void* last_receive_buffer();  // of a receive or a start; of all receives but matched ones
 std::int64_t last_send_bytes();
 /// Whether MPI_COMM_WORLD has its first error handler.
 bool errors_are_fatal();

@@ -14,6 +14,8 @@ class Trials : public Hooked {
   Trials() {
     process->settings.force = base::Force::automatic;
     process->settings.trials = true;
+    process->settings.tickets = base::Tickets::automatic;
+    process->exchanges.use_clock(fake::now);
   }
   ~Trials() override { process->settings.trials = true; }
 
@@ -62,17 +64,122 @@ TEST_F(Trials, ShortNonblockingSendsAreTried) {
   }
 }
 
-TEST_F(Trials, LongNonblockingSendsFollowTheBlockingOnes) {
+/// The message of a nonblocking send is still under way when the call returns.
+TEST_F(Trials, LongNonblockingSendsAreTriedInExchanges) {
+  fake::habits.sends_wait = true;
   for (const auto slow : {Slow::strided, Slow::contiguous}) {
     fake::habits.slow = slow;
     const auto type = rows(slow == Slow::strided ? 100 : 101);
-    EXPECT_EQ(sends_packed(type), slow == Slow::strided);
     const Memory data(1, type, 1);
-    MPI_Request request;
-    ASSERT_EQ(mpi.MPI_Isend(data.data(), 1, type, peer, tag, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+    for (int i = 0; i < calls; ++i) {
+      MPI_Request requests[2];
+      for (auto& request : requests)
+        ASSERT_EQ(mpi.MPI_Isend(data.data(), 1, type, peer, tag, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+      EXPECT_EQ(fake::taken_by(peer), (std::vector<fake::Message>(2, {tag, data.packed()})));
+      ASSERT_EQ(mpi.MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    }
     EXPECT_EQ(fake::last_send_buffer() != data.data(), slow == Slow::strided);
+  }
+}
+
+TEST_F(Trials, NonblockingReceivesAreTriedInExchanges) {
+  for (const auto slow : {Slow::strided, Slow::contiguous}) {
+    fake::habits.slow = slow;
+    const auto type = rows(slow == Slow::strided ? 17 : 19);
+    Memory to(1, type, 0);
+    for (int i = 0; i < calls; ++i) {
+      const auto data = message(to.packed().size(), static_cast<unsigned>(i));
+      to.fill(0);
+      const auto expected = to.with(data);
+      MPI_Request request;
+      ASSERT_EQ(mpi.MPI_Irecv(to.data(), 1, type, peer, tag, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+      fake::arrive(peer, tag, data);
+      ASSERT_EQ(mpi.MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      EXPECT_EQ(to, expected);
+    }
+    EXPECT_EQ(fake::last_receive_buffer() != to.data(), slow == Slow::strided);
+  }
+}
+
+TEST_F(Trials, BothSidesOfASendrecvAreTried) {
+  for (const auto slow : {Slow::strided, Slow::contiguous}) {
+    fake::habits.slow = slow;
+    const auto type = rows(slow == Slow::strided ? 21 : 23);
+    const Memory data(1, type, 1);
+    Memory to(1, type, 0);
+    for (int i = 0; i < 2 * calls; ++i) {
+      to.fill(0);
+      const auto expected = to.with(data.packed());
+      fake::arrive(peer, tag, data.packed());
+      ASSERT_EQ(mpi.MPI_Sendrecv(data.data(), 1, type, peer, tag, to.data(), 1, type, peer, tag, MPI_COMM_WORLD,
+                                 MPI_STATUS_IGNORE),
+                MPI_SUCCESS);
+      EXPECT_EQ(to, expected);
+      EXPECT_EQ(fake::taken_by(peer), (std::vector<fake::Message>{{tag, data.packed()}}));
+    }
+    EXPECT_EQ(fake::last_send_buffer() != data.data(), slow == Slow::strided);
+    EXPECT_EQ(fake::last_receive_buffer() != to.data(), slow == Slow::strided);
+  }
+}
+
+TEST_F(Trials, StartsOfPersistentRequestsAreTried) {
+  for (const auto slow : {Slow::strided, Slow::contiguous}) {
+    fake::habits.slow = slow;
+    const auto type = rows(slow == Slow::strided ? 25 : 27);
+    Memory data(1, type, 1), to(1, type, 0);
+    MPI_Request requests[2];
+    ASSERT_EQ(mpi.MPI_Recv_init(to.data(), 1, type, peer, tag, MPI_COMM_WORLD, &requests[0]), MPI_SUCCESS);
+    ASSERT_EQ(mpi.MPI_Send_init(data.data(), 1, type, peer, tag, MPI_COMM_WORLD, &requests[1]), MPI_SUCCESS);
+    for (int i = 0; i < 2 * calls; ++i) {
+      const auto come = message(to.packed().size(), static_cast<unsigned>(i));
+      data.fill(static_cast<unsigned>(i) + 1);
+      to.fill(0);
+      const auto expected = to.with(come);
+      for (auto& request : requests) ASSERT_EQ(mpi.MPI_Start(&request), MPI_SUCCESS);
+      fake::arrive(peer, tag, come);
+      MPI_Status statuses[2];
+      ASSERT_EQ(mpi.MPI_Waitall(2, requests, statuses), MPI_SUCCESS);
+      EXPECT_EQ(to, expected);
+      EXPECT_EQ(fake::bytes_of(statuses[0]), static_cast<std::int64_t>(come.size()));
+      EXPECT_EQ(fake::taken_by(peer), (std::vector<fake::Message>{{tag, data.packed()}}));
+    }
+    EXPECT_EQ(fake::last_send_buffer() != data.data(), slow == Slow::strided);
+    EXPECT_EQ(fake::last_receive_buffer() != to.data(), slow == Slow::strided);
+    for (auto& request : requests) ASSERT_EQ(mpi.MPI_Request_free(&request), MPI_SUCCESS);
+  }
+}
+
+/// Whoever's turn it is.
+TEST_F(Trials, StartedRequestsAreCancelledAndFreed) {
+  const auto type = rows(29);
+  const Memory data(1, type, 1);
+  Memory to(1, type, 0);
+  fake::habits.sends_wait = true;
+  for (int i = 0; i < calls; ++i) {
+    MPI_Request receive, send;
+    ASSERT_EQ(mpi.MPI_Recv_init(to.data(), 1, type, peer, tag, MPI_COMM_WORLD, &receive), MPI_SUCCESS);
+    ASSERT_EQ(mpi.MPI_Send_init(data.data(), 1, type, peer, tag, MPI_COMM_WORLD, &send), MPI_SUCCESS);
+    for (auto* request : {&receive, &send}) {
+      ASSERT_EQ(mpi.MPI_Start(request), MPI_SUCCESS);
+      ASSERT_EQ(mpi.MPI_Cancel(request), MPI_SUCCESS);
+      MPI_Status status;
+      ASSERT_EQ(mpi.MPI_Wait(request, &status), MPI_SUCCESS);
+      EXPECT_TRUE(fake::cancelled(status));
+    }
+    EXPECT_TRUE(fake::taken_by(peer).empty());
+    // A request that is freed while it is active still does its work.
+    const auto come = message(to.packed().size(), static_cast<unsigned>(i));
+    to.fill(0);
+    const auto expected = to.with(come);
+    for (auto* request : {&receive, &send}) {
+      ASSERT_EQ(mpi.MPI_Start(request), MPI_SUCCESS);
+      ASSERT_EQ(mpi.MPI_Request_free(request), MPI_SUCCESS);
+    }
+    fake::arrive(peer, tag, come);
     EXPECT_EQ(fake::taken_by(peer), (std::vector<fake::Message>{{tag, data.packed()}}));
-    ASSERT_EQ(mpi.MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    int flag = 0;
+    ASSERT_EQ(mpi.MPI_Iprobe(peer, tag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(to, expected);
   }
 }
 
