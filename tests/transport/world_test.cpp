@@ -3,7 +3,9 @@
 #include <cstring>
 #include <string_view>
 
+#include <fcntl.h>
 #include <sys/select.h>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <random>
@@ -14,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "processes.hpp"
+#include "transport/peers/descriptor_socket.hpp"
 
 namespace dunnage::transport::peers {
 namespace {
@@ -90,6 +93,45 @@ TEST(SharedMemory, WhatAnotherUserHasMadeIsNotMet) {
   EXPECT_TRUE(finds_memory_of(getuid()));
   if (geteuid() != 0) GTEST_SKIP() << "only root could open another user's memory";
   EXPECT_FALSE(finds_memory_of(65534));
+}
+
+/// For how many files the kernel has made room in this process.
+std::string room_for_files() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("FDSize:")) return line;
+  return "";
+}
+
+TEST(SharedMemory, NeedsNoMoreRoomForFiles) {
+  const auto process = fork();  // its room is as large as its open files need
+  if (process == 0) {
+    for (int file = 20; file < 1000; ++file) close(file);
+    const auto child = fork();
+    if (child == 0) {
+      const auto before = room_for_files();
+      const auto memory = shm::Memory::make({new_job(), 0, 2});
+      const auto socket = DescriptorSocket::open();
+      _exit(memory && socket && !before.empty() && room_for_files() == before ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    _exit(WEXITSTATUS(status));
+  }
+  int status = 0;
+  waitpid(process, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(SharedMemory, IsFoundWithoutItsUsualNumbers) {
+  std::vector<int> taken;
+  while (taken.empty() || taken.back() < 64) taken.push_back(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 60));
+  const auto job = new_job();
+  const auto memory = shm::Memory::make({job, 1, 2});
+  for (const int file : taken) close(file);
+  ASSERT_TRUE(memory);
+  EXPECT_GE(memory->file(), 64u);
+  EXPECT_TRUE(shm::Memory::find({job, 1, 2}));
 }
 
 /// Three operations of each size.
