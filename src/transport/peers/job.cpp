@@ -4,11 +4,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 
 #include "base/hash.hpp"
+#include "base/read_file.hpp"
 
 namespace dunnage::transport::peers {
 namespace {
@@ -21,8 +22,7 @@ std::string variable(const char* name) {
 /// When a process began, in the kernel's ticks. It tells the process from an earlier one with the
 /// same number.
 std::string beginning(int process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto text = base::read_file(fmt::format("/proc/{}/stat", process));
   std::size_t at = text.rfind(')');
   for (int field = 2; field < 22 && at != text.npos; ++field) at = text.find(' ', at + 1);
   return at == text.npos ? "" : text.substr(at + 1, text.find(' ', at + 1) - at - 1);
@@ -64,8 +64,9 @@ std::uint64_t world_key() {
 }
 
 std::uint64_t host_key() {
-  std::string boot, name(256, '\0');
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  auto boot = base::read_file("/proc/sys/kernel/random/boot_id");
+  boot.resize(std::min(boot.size(), boot.find('\n')));
+  std::string name(256, '\0');
   gethostname(name.data(), name.size() - 1);  // in case the file is empty
   return base::hash(boot + ' ' + name.c_str() + ' ' + space());
 }
