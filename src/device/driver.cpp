@@ -79,6 +79,11 @@ const std::string& folder() { return installation; }
 
 const Driver* driver_without_kernels() { return without_our_kernels.load(std::memory_order_acquire); }
 
+bool may_lack_kernels() {
+  const std::lock_guard lock(looking);
+  return source == Source::automatic && !has_kernels(installation);
+}
+
 const char* why_driver_is_unused() { return driver_without_kernels() ? without_kernels : nullptr; }
 
 std::atomic<const Driver*> found_driver{nullptr};

@@ -61,6 +61,26 @@ TEST(SharedMemory, RanksMeet) {
   EXPECT_TRUE(world->peers.reaches(1));
 }
 
+TEST(SharedMemory, RanksAreFoundWhereTheySayTheyAre) {
+  const auto job = new_job();
+  Child child(job, [](World& w, int from, int to) {
+    say(to, w.peers.whereabouts());
+    return hear<char>(from) == '.';
+  });
+  auto theirs = hear<Whereabouts>(child.from());
+  const auto world = World::join({job, 0, 2}, 1 << 20, 1 << 20);
+  ASSERT_TRUE(world);
+  EXPECT_EQ(world->peers.memory_of_learned(1), nullptr) << "nothing was learned";
+  auto wrong = theirs;
+  ++wrong.file;
+  EXPECT_FALSE(world->peers.learn({world->peers.whereabouts(), wrong}));
+  EXPECT_EQ(world->peers.memory_of_learned(1), nullptr);
+  EXPECT_TRUE(world->peers.learn({world->peers.whereabouts(), theirs}));
+  ASSERT_NE(world->peers.memory(1), nullptr);
+  EXPECT_EQ(world->peers.memory_of_learned(1), world->peers.memory(1));
+  say(child.to(), '.');
+}
+
 TEST(SharedMemory, OtherJobsAndOtherUsersOfTheNameAreNotMet) {
   const auto job = new_job();
   Child child(job + 1, [](World&, int from, int) { return hear<char>(from) == '.'; });

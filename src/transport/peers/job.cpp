@@ -4,9 +4,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "base/hash.hpp"
 #include "base/read_file.hpp"
@@ -39,6 +41,20 @@ std::string proxy() {
   return fmt::format("{} {}", maker.pid, beginning(maker.pid));
 }
 
+/// Another one after each start of the kernel.
+std::string boot_id() {
+  const auto text = base::read_file("/proc/sys/kernel/random/boot_id");
+  return text.substr(0, text.find('\n'));
+}
+
+std::optional<std::uint32_t> number_of(const char* name) {
+  const auto text = variable(name);
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
 /// The namespace of process numbers. Memory is found by process numbers, which differ between
 /// namespaces.
 std::string space() {
@@ -58,17 +74,31 @@ std::optional<std::uint64_t> job() {
   return std::nullopt;
 }
 
-std::uint64_t world_key() {
-  const auto name = variable("PMIX_NAMESPACE");
-  return name.empty() ? 0 : base::hash(name);
+std::uint64_t world_key(std::uint32_t ranks) {
+  if (const auto name = variable("PMIX_NAMESPACE"); !name.empty()) return base::hash(name);
+  return alone_on_host(ranks) ? job().value_or(0) : 0;
 }
 
 std::uint64_t host_key() {
-  auto boot = base::read_file("/proc/sys/kernel/random/boot_id");
-  boot.resize(std::min(boot.size(), boot.find('\n')));
+  const auto boot = boot_id();
   std::string name(256, '\0');
   gethostname(name.data(), name.size() - 1);  // in case the file is empty
   return base::hash(boot + ' ' + name.c_str() + ' ' + space());
+}
+
+std::uint64_t machine_key() {
+  const auto boot = boot_id();
+  return boot.empty() ? 0 : base::hash(boot);
+}
+
+std::optional<RankTold> rank_told() {
+  constexpr std::array names{std::pair{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                             std::pair{"PMI_RANK", "PMI_SIZE"}};
+  for (const auto& [rank_name, size_name] : names) {
+    const auto rank = number_of(rank_name), ranks = number_of(size_name);
+    if (rank && ranks && *rank < *ranks) return RankTold{*rank, *ranks};
+  }
+  return std::nullopt;
 }
 
 bool alone_on_host(std::uint32_t ranks) {

@@ -84,7 +84,7 @@ struct SegmentHeader {
   std::uint64_t magic = 0;
   std::uint32_t process = 0, rank = 0, ranks = 0;
   std::atomic<std::uint32_t> leaving{0};  // 1: the process receives nothing any more
-  std::uint32_t brief = 0;                // 1: it has looked at receives of the short tickets' lengths since MPI_Init
+  std::atomic<std::uint32_t> brief{0};    // 1: it has looked at receives of the short tickets' lengths since MPI_Init
   std::atomic<std::uint32_t> takes_descriptors{0};     // 1: at the socket of this name
   std::uint64_t socket[2] = {};                        // a DescriptorSocket::Name
   alignas(64) std::atomic<std::uint32_t> requests{0};  // by guests: how often one of them has asked for something

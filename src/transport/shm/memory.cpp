@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +42,11 @@ int numbered(int file) {
 }
 
 }  // namespace
+
+bool others_can_map() {
+  rlimit addresses;
+  return prctl(PR_GET_DUMPABLE) == 1 && getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur == RLIM_INFINITY;
+}
 
 std::unique_ptr<Memory> Memory::map(int file, std::uint32_t ranks) {
   const auto begin = data_begin(ranks);
