@@ -5,8 +5,8 @@ whole job, and the processor time of the job.
     scripts/startup.py [--mpi mpich,openmpi] [--ranks 2,4] [--pairs 20]
 
 Jobs without Dunnage, preloaded, and by `dunnage run` take turns. Prints medians in milliseconds,
-and the median of the differences between neighbours. The processor time is that of the launcher
-and the ranks. The build is `build/`, or what DUNNAGE_HOME names.
+and the median of the differences between neighbours with its standard error. The processor time is
+that of the launcher and the ranks. The build is `build/`, or what DUNNAGE_HOME names.
 """
 
 import argparse
@@ -68,6 +68,12 @@ def job(mpi, program, ranks, variant):
     return [init, finalize, init + finalize, wall, processor_time() - used]
 
 
+def median_and_error(values):
+    """The median, and the standard error that the quartiles tell."""
+    low, _, high = statistics.quantiles(values, n=4)
+    return statistics.median(values), 0.93 * (high - low) / len(values) ** 0.5
+
+
 def measure(name, program, ranks, pairs):
     """Prints the lines of one MPI and one number of ranks."""
     times = {variant: [] for variant in VARIANTS}
@@ -77,9 +83,9 @@ def measure(name, program, ranks, pairs):
     for variant in VARIANTS:
         cells = []
         for part in range(len(PARTS)):
-            more = statistics.median(a[part] - b[part] for a, b in zip(times[variant], times["plain"]))
-            cells.append(f"{statistics.median(one[part] for one in times[variant]):9.1f} ({more:+6.1f})")
-        print(f"{name:<10} {ranks:5} {variant:<12} " + " ".join(f"{cell:>18}" for cell in cells), flush=True)
+            more, error = median_and_error([a[part] - b[part] for a, b in zip(times[variant], times["plain"])])
+            cells.append(f"{statistics.median(one[part] for one in times[variant]):8.1f} ({more:+5.1f} +-{error:4.1f})")
+        print(f"{name:<8} {ranks:5} {variant:<11} " + " ".join(f"{cell:>24}" for cell in cells), flush=True)
 
 
 def main():
@@ -90,7 +96,7 @@ def main():
     options = parser.parse_args()
     compilers = {entry["name"]: entry["compiler"] for entry in json.loads((BUILD / "mpis.json").read_text())}
     print(f"medians of {options.pairs} jobs, ms; in brackets: more than plain")
-    print(f"{'MPI':<10} {'ranks':>5} {'':<12} " + " ".join(f"{part:>18}" for part in PARTS))
+    print(f"{'MPI':<8} {'ranks':>5} {'':<11} " + " ".join(f"{part:>24}" for part in PARTS))
     for name in options.mpi.split(","):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder) / "empty.c"
