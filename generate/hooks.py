@@ -164,18 +164,19 @@ def pointer(prototype, name, member):
 
 def mpi_table(hooks, uses):
     """Returns mpi/process/mpi_table.hpp."""
+    places = {hook.name: i for i, hook in enumerate(hooks)}
     return ("#pragma once\n\n#include <mpi.h>\n\n" + SESSION + "\nnamespace dunnage::mpi {\n\n"
-            "/// The next functions of these names: the MPI's, or those of a profiling tool in between.\n"
+            "/// The next functions of the hooks' names, in the order of hook_names: the MPI's, or those of a\n"
+            "/// profiling tool in between.\n"
             "struct NextTable {\n"
             + "".join(pointer(h.prototype, h.name, h.name) for h in hooks)
             + "};\n\n/// The MPI's own functions, under their PMPI names.\nstruct OwnTable {\n"
             + "".join(pointer(p, n, n[4:]) for n, p, _ in uses)
-            + "};\n\n/// Calls f(name, function pointer, whether Dunnage needs it) for every entry.\n"
-            + "template <class F>\n"
-            "void each(NextTable& table, F&& f) {\n"
-            + "".join(f'  f("{h.name}", table.{h.name}, false);\n' for h in hooks)
-            + "}\ntemplate <class F>\nvoid each(OwnTable& table, F&& f) {\n"
-            + "".join(f'  f("P{n}", table.{n[4:]}, {str(needed).lower()});\n' for n, _, needed in uses)
+            + "};\n\n/// Calls f(name, its place among hook_names or -1, function pointer, whether Dunnage needs it)\n"
+            "/// for every entry.\n"
+            + "template <class F>\nvoid each(OwnTable& table, F&& f) {\n"
+            + "".join(f'  f("P{n}", {places.get(n, -1)}, table.{n[4:]}, {str(needed).lower()});\n'
+                      for n, _, needed in uses)
             + "}\n\n}  // namespace dunnage::mpi\n")
 
 
@@ -189,10 +190,11 @@ def hook_functions(hooks, tracked, buffers):
         if hook.small:
             text += forwarder(hook.name, hook.prototype, hook.small, hook.described)
     twice = [(prefix, hook) for prefix in ("", "P") for hook in hooks]
-    text += "/// In the order of hook_list.inc.\nstatic const Exported exported[] = {\n"
+    text += ("/// In the order of hook_list.inc. A function with large counts stands behind the other one.\n"
+             "static const Exported exported[] = {\n")
     for prefix, hook in twice:
         forward = f"reinterpret_cast<void*>(forward_{hook.name})" if hook.small else "nullptr"
-        text += (f'    {{"{prefix}{hook.name}", reinterpret_cast<void*>(hook_{prefix}{hook.name}), {forward}, '
+        text += (f'    {{reinterpret_cast<void*>(hook_{prefix}{hook.name}), {forward}, '
                  f"{'false' if hook.handler or hook.first else 'true'}, {str(hook.extension).lower()}}},\n")
     return text + "};\n"
 

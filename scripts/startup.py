@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Measures what Dunnage adds to an empty MPI program: MPI_Init, MPI_Finalize, and the whole job.
+"""Measures what Dunnage adds to an empty MPI program: MPI_Init, MPI_Finalize, both together, the
+whole job, and the processor time of the job.
 
-    scripts/startup.py [--mpi mpich,openmpi] [--ranks 4] [--pairs 20]
+    scripts/startup.py [--mpi mpich,openmpi] [--ranks 2,4] [--pairs 20]
 
 Jobs without Dunnage, preloaded, and by `dunnage run` take turns. Prints medians in milliseconds,
-and the median of the differences between neighbours. The build is `build/`, or what DUNNAGE_HOME
-names.
+and the median of the differences between neighbours with its standard error. The processor time is
+that of the launcher and the ranks. The build is `build/`, or what DUNNAGE_HOME names.
 """
 
 import argparse
 import json
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
@@ -44,7 +46,13 @@ int main(int argc, char** argv) {
 }
 """
 VARIANTS = ("plain", "preloaded", "dunnage run")
-PARTS = ("MPI_Init", "MPI_Finalize", "job")
+PARTS = ("MPI_Init", "MPI_Finalize", "both", "job", "processor")
+
+
+def processor_time():
+    """The milliseconds of processor time of all processes that this one has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return 1e3 * (used.ru_utime + used.ru_stime)
 
 
 def job(mpi, program, ranks, variant):
@@ -53,36 +61,50 @@ def job(mpi, program, ranks, variant):
     words = [*command(mpi, ranks, preload), program]
     if variant == "dunnage run":
         words = [BUILD / "bin" / "dunnage", "run", "--", *words]
-    start = time.monotonic()
+    start, used = time.monotonic(), processor_time()
     done = subprocess.run([str(word) for word in words], env=environment(), capture_output=True, text=True, check=True)
-    return [*json.loads(done.stdout), 1e3 * (time.monotonic() - start)]
+    wall = 1e3 * (time.monotonic() - start)
+    init, finalize = json.loads(done.stdout)
+    return [init, finalize, init + finalize, wall, processor_time() - used]
+
+
+def median_and_error(values):
+    """The median, and the standard error that the quartiles tell."""
+    low, _, high = statistics.quantiles(values, n=4)
+    return statistics.median(values), 0.93 * (high - low) / len(values) ** 0.5
+
+
+def measure(name, program, ranks, pairs):
+    """Prints the lines of one MPI and one number of ranks."""
+    times = {variant: [] for variant in VARIANTS}
+    for turn in range(pairs):
+        for variant in VARIANTS if turn % 2 else VARIANTS[::-1]:
+            times[variant].append(job(MPIS[name], program, ranks, variant))
+    for variant in VARIANTS:
+        cells = []
+        for part in range(len(PARTS)):
+            more, error = median_and_error([a[part] - b[part] for a, b in zip(times[variant], times["plain"])])
+            cells.append(f"{statistics.median(one[part] for one in times[variant]):8.1f} ({more:+5.1f} +-{error:4.1f})")
+        print(f"{name:<8} {ranks:5} {variant:<11} " + " ".join(f"{cell:>24}" for cell in cells), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mpi", default="openmpi,mpich,openmpi5,mpich5")
-    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--ranks", default="4")
     parser.add_argument("--pairs", type=int, default=20)
     options = parser.parse_args()
     compilers = {entry["name"]: entry["compiler"] for entry in json.loads((BUILD / "mpis.json").read_text())}
-    print(f"{options.ranks} ranks, medians of {options.pairs} jobs, ms; in brackets: more than plain")
-    print(f"{'MPI':<10} {'':<12} " + " ".join(f"{part:>18}" for part in PARTS))
+    print(f"medians of {options.pairs} jobs, ms; in brackets: more than plain")
+    print(f"{'MPI':<8} {'ranks':>5} {'':<11} " + " ".join(f"{part:>24}" for part in PARTS))
     for name in options.mpi.split(","):
         with tempfile.TemporaryDirectory() as folder:
             source = pathlib.Path(folder) / "empty.c"
             source.write_text(PROGRAM)
             program = source.with_suffix("")
             subprocess.run([compilers[name], source, "-o", program], check=True)
-            times = {variant: [] for variant in VARIANTS}
-            for turn in range(options.pairs):
-                for variant in VARIANTS if turn % 2 else VARIANTS[::-1]:
-                    times[variant].append(job(MPIS[name], program, options.ranks, variant))
-        for variant in VARIANTS:
-            cells = []
-            for part in range(len(PARTS)):
-                more = statistics.median(a[part] - b[part] for a, b in zip(times[variant], times["plain"]))
-                cells.append(f"{statistics.median(one[part] for one in times[variant]):9.1f} ({more:+6.1f})")
-            print(f"{name:<10} {variant:<12} " + " ".join(f"{cell:>18}" for cell in cells), flush=True)
+            for ranks in options.ranks.split(","):
+                measure(name, program, int(ranks), options.pairs)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ std::string processor_name() {
   std::array<unsigned, 12> words{};
   for (unsigned leaf = first; leaf <= last; ++leaf) {
     unsigned* w = &words[4 * (leaf - first)];
-    __get_cpuid(leaf, &w[0], &w[1], &w[2], &w[3]);
+    __cpuid(leaf, w[0], w[1], w[2], w[3]);
   }
   char text[sizeof words + 1] = {};
   std::memcpy(text, words.data(), sizeof words);

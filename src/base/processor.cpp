@@ -9,11 +9,15 @@ namespace dunnage::base {
 Processor this_processor() {
   Processor processor;
   unsigned a = 0, name[3] = {}, b = 0, c = 0, d = 0;
-  if (!__get_cpuid(0, &a, &name[0], &name[2], &name[1])) return processor;
+  // __get_cpuid() would first ask how far the leaves reach. In a virtual machine each question
+  // takes some microseconds.
+  __cpuid(0, a, name[0], name[2], name[1]);
+  const auto last = a;
   char text[sizeof name + 1] = {};
   std::memcpy(text, name, sizeof name);
   processor.vendor = text;
-  if (!__get_cpuid(1, &a, &b, &c, &d)) return processor;
+  if (last < 1) return processor;
+  __cpuid(1, a, b, c, d);
   const auto bits = [a](int from, int count) { return static_cast<int>((a >> from) & ((1u << count) - 1)); };
   // The manuals of both vendors: the extended parts count only from these families on.
   processor.family = bits(8, 4) + (bits(8, 4) == 15 ? bits(20, 8) : 0);

@@ -1,9 +1,11 @@
 #include "device/driver.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -38,10 +40,20 @@ bool teach(void* library) {
          dlopen((installation + "sim/libdunnage-kernels-sim.so").c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
+/// The driver that the program has loaded. For a library that is not loaded, dlopen() looks into
+/// each folder of the search path, which takes 100 us. So dlopen() is asked only if something of
+/// that name is loaded.
+void* loaded_driver() {
+  const bool is_there = dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void*) { return std::strstr(object->dlpi_name, "libcuda.so") ? 1 : 0; },
+      nullptr);
+  return is_there ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) : nullptr;
+}
+
 const Driver* look() {
   static Driver driver;
   void* library = source == Source::sim ? dlopen((installation + "sim/libcuda.so.1").c_str(), RTLD_NOW | RTLD_GLOBAL)
-                                        : dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+                                        : loaded_driver();
   if (!library) return nullptr;
   if (!resolve(driver, library)) {
     source = Source::off;  // the driver lacks functions, and will not get them later
@@ -66,6 +78,11 @@ void look_for_driver(Source where, std::string folder) {
 const std::string& folder() { return installation; }
 
 const Driver* driver_without_kernels() { return without_our_kernels.load(std::memory_order_acquire); }
+
+bool may_lack_kernels() {
+  const std::lock_guard lock(looking);
+  return source == Source::automatic && !has_kernels(installation);
+}
 
 const char* why_driver_is_unused() { return driver_without_kernels() ? without_kernels : nullptr; }
 

@@ -104,6 +104,8 @@ inline const Driver* driver() {
 /// kernels (device/kernels.hpp). It serves to recognise memory that must be left to the MPI.
 /// Thread-safe.
 const Driver* driver_without_kernels();
+/// Whether driver_without_kernels() may become other than null. Thread-safe.
+bool may_lack_kernels();
 /// Why driver() is null although the program has loaded a driver, for the report: the installation
 /// has no kernels (device/kernels.hpp). Null if driver() is not null, or if it is null for another
 /// reason. Thread-safe.

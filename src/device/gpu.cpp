@@ -1,8 +1,6 @@
 #include "device/gpu.hpp"
 
-#include <fstream>
-#include <iterator>
-
+#include "base/read_file.hpp"
 #include "device/kernels.hpp"
 #include "device/launches.hpp"
 
@@ -68,8 +66,7 @@ void Gpu::release() {
 void Gpu::load_module() {
   if (driver_.simulated) return check(driver_, driver_.cuModuleLoadData(&module_, "simulated"), "cuModuleLoadData");
   const auto path = kernels_file(folder());
-  std::ifstream file(path, std::ios::binary);
-  std::string image((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto image = base::read_file(path);
   if (image.empty())
     throw Error(CUDA_ERROR_NO_BINARY_FOR_GPU, "cannot read " + path + ", which was there when the program started");
   check(driver_, driver_.cuModuleLoadData(&module_, image.data()), ("loading " + path).c_str());

@@ -82,6 +82,15 @@ Contents contents_of(const std::string& path) {
   return contents;
 }
 
+/// Where model files usually are. Empty if the environment does not tell.
+std::string usual_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if (cache && *cache == '/')  // the XDG standard says that a relative path is to be ignored
+    return std::string(cache) + "/dunnage";
+  return home && *home ? std::string(home) + "/.cache/dunnage" : "";
+}
+
 auto find(const ModelFile& file, const Library& library) {
   return std::find_if(file.models.begin(), file.models.end(),
                       [&](const auto& entry) { return entry.first == library; });
@@ -99,16 +108,13 @@ Model MachineModel::of(const Library& library) const {
 }
 
 std::string usual_model_path() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  std::string folder;
-  if (cache && *cache == '/')  // the XDG standard says that a relative path is to be ignored
-    folder = cache;
-  else if (home && *home)
-    folder = std::string(home) + "/.cache";
-  else
-    return {};
-  return fmt::format("{}/dunnage/model-{}.json", folder, base::short_hash(base::this_machine()));
+  const auto folder = usual_folder();
+  return folder.empty() ? "" : fmt::format("{}/model-{}.json", folder, base::short_hash(base::this_machine()));
+}
+
+MachineModel machine_model_if_any(const std::string& setting) {
+  const bool none = setting.empty() && access(usual_folder().c_str(), F_OK) != 0;
+  return none ? MachineModel() : machine_model(setting);
 }
 
 MachineModel machine_model(const std::string& setting) {

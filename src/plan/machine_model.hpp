@@ -33,4 +33,9 @@ std::string usual_model_path();
 /// file is looked for at the usual place, and a missing file there is no complaint.
 MachineModel machine_model(const std::string& setting);
 
+/// As machine_model(), for a program's first MPI call. If there is not even a folder at the usual
+/// place, it does not find out what the file's name would be, and leaves `path` empty. The name
+/// takes questions to the processor, which cost 50 us in a virtual machine.
+MachineModel machine_model_if_any(const std::string& setting);
+
 }  // namespace dunnage::plan

@@ -9,7 +9,6 @@
 #include <string>
 #include <type_traits>
 
-#include <dlfcn.h>
 #include <mpi.h>
 #include <unistd.h>
 
@@ -55,7 +54,6 @@ namespace mpi = dunnage::mpi;
 
 /// The functions behind one exported name.
 struct Exported {
-  const char* name;
   void* hook;
   void* forwarder;   // for an MPI that has only the function without large counts; else null
   bool left_to_mpi;  // the hook only counts the call, and stages buffers in a GPU's memory
@@ -68,6 +66,12 @@ struct Exported {
 #undef next
 #undef below
 
+/// Takes the functions of the hooks' names, in the order of these.
+void take_all(mpi::NextTable& table, void* const* found) {
+  static_assert(sizeof table == mpi::hook_count * sizeof *found && std::is_trivially_copyable_v<mpi::NextTable>);
+  std::memcpy(static_cast<void*>(&table), found, sizeof table);
+}
+
 bool start(const dunnage_front& front) {
   std::vector<std::string> complaints;
   const auto settings = dunnage::base::Settings::from_environment(environ, complaints);
@@ -77,19 +81,20 @@ bool start(const dunnage_front& front) {
 
   auto made = std::make_unique<mpi::Process>(settings);
   made->reporting = settings.report.kind != dunnage::base::Output::off;
-  if (made->reporting) made->breakdown = std::make_unique<dunnage::mpi::Breakdown>();
+  if (made->reporting) {
+    made->counts = std::make_unique<std::array<mpi::Count, mpi::hook_count>>();
+    made->breakdown = std::make_unique<mpi::Breakdown>();
+  }
   made->attention = made->reporting;
   std::string missing;
-  const auto fill = [&](const char* name, auto& function, bool needed) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(front.next(name));
+  const auto* const below = front.found + dunnage::mpi::hook_count;
+  take_all(made->next, front.found);
+  take_all(made->below, below);
+  each(made->own, [&](const char* name, int place, auto& function, bool needed) {
+    function =
+        reinterpret_cast<std::remove_reference_t<decltype(function)>>(place < 0 ? front.next(name) : below[place]);
     if (!function && needed) missing = name;
-  };
-  each(made->next, fill);
-  each(made->below, [&](const char* name, auto& function, bool) {
-    std::string profiled = "P";
-    fill((profiled += name).c_str(), function, false);
   });
-  each(made->own, fill);
   made->query_cuda_support = reinterpret_cast<int (*)()>(front.next("MPIX_Query_cuda_support"));
   if (!missing.empty()) {
     if (front.speaks) std::fprintf(stderr, "dunnage: this MPI has no %s; calls are passed through\n", missing.c_str());
@@ -97,7 +102,7 @@ bool start(const dunnage_front& front) {
   }
   made->library = dunnage::plan::identify(mpi::library_version(made->own));
   made->behaviour = dunnage::plan::behaviour_of(made->library);
-  const auto figures = dunnage::plan::machine_model(settings.model);
+  const auto figures = dunnage::plan::machine_model_if_any(settings.model);
   if (front.speaks && !figures.complaint.empty()) std::fprintf(stderr, "dunnage: %s\n", figures.complaint.c_str());
   made->model = figures.of(made->library);
   if (settings.nvtx && !dunnage::base::show_ranges() && front.speaks)
@@ -111,9 +116,7 @@ bool start(const dunnage_front& front) {
   const auto source = settings.device == dunnage::base::Device::off ? Source::off
                       : settings.test == dunnage::base::Test::sim   ? Source::sim
                                                                     : Source::automatic;
-  Dl_info self;
-  std::string folder;
-  if (dladdr(reinterpret_cast<void*>(&dunnage_backend), &self)) folder = self.dli_fname;
+  const std::string folder = front.path;
   dunnage::device::look_for_driver(source, folder.substr(0, folder.rfind('/') + 1));
   process = made.release();
   mpi::know_predefined_types();
@@ -128,12 +131,11 @@ extern "C" __attribute__((visibility("default"))) void* const* dunnage_backend(c
   static void* table[std::size(exported)];
   for (std::size_t i = 0; i < std::size(exported); ++i) {
     const auto& entry = exported[i];
-    const auto has = [&](const std::string& name) { return front->next(name.c_str()) != nullptr; };
     if (entry.extension)
       table[i] = entry.hook;
-    else if (has(entry.name))
+    else if (front->found[i])
       table[i] = entry.left_to_mpi && !staging && !process->reporting ? nullptr : entry.hook;
-    else if (entry.forwarder && has(std::string(entry.name, std::strlen(entry.name) - 2)))
+    else if (entry.forwarder && front->found[i - 1])
       // Dunnage exports the functions with large counts, so programs that look for them (mpi4py
       // does) find them. They must therefore work even if the MPI lacks them.
       table[i] = entry.forwarder;

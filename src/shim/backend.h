@@ -8,6 +8,10 @@ struct dunnage_front {
   /* Returns the next function of that name after Dunnage's, a profiling tool's or the MPI's; null
      if there is none. */
   void* (*next)(const char* name);
+  /* What next() says of each name of hook_list.inc, in its order. */
+  void* const* found;
+  /* The path of the backend. */
+  const char* path;
   /* Whether this process prints the complaints of its job. */
   int speaks;
 };

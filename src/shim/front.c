@@ -27,7 +27,8 @@ static const char* const names[] = {
 enum { count = sizeof names / sizeof names[0] };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static void* mpi; /* handle of the MPI library if it is not in the global scope */
+static void* mpi;          /* handle of the MPI library if it is not in the global scope */
+static void* found[count]; /* what next() says of each name; each search takes a part of a microsecond */
 
 /* RTLD_NEXT does not find every MPI. For example, an extension module of Python may have loaded the
    MPI. */
@@ -102,13 +103,20 @@ __attribute__((format(printf, 1, 2))) static void complain(const char* format, .
   fprintf(stderr, "dunnage: %s; calls are passed through\n", line);
 }
 
-static void* const* load_backend(void) {
-  int (*library_version)(char*, int*);
-  *(void**)&library_version = next("PMPI_Get_library_version");
+/* Finds the MPI and its functions. Returns its MPI_Get_library_version. */
+static void* find_mpi(void) {
+  void* library_version = next("PMPI_Get_library_version");
   if (!library_version) {
     dl_iterate_phdr(look_into, NULL);
-    *(void**)&library_version = next("PMPI_Get_library_version");
+    library_version = next("PMPI_Get_library_version");
   }
+  for (int i = 0; i < count; ++i) found[i] = next(names[i]);
+  return library_version;
+}
+
+static void* const* load_backend(void) {
+  int (*library_version)(char*, int*);
+  *(void**)&library_version = find_mpi();
   if (!library_version) {
     complain("no MPI library with PMPI_Get_library_version found");
     return NULL;
@@ -122,14 +130,16 @@ static void* const* load_backend(void) {
     complain("unknown MPI '%.80s', of neither the Open MPI, the MPICH nor the standard ABI", version);
     return NULL;
   }
-  Dl_info self;
-  char path[4096];
-  if (!dladdr(dunnage_version, &self)) return NULL;
-  const char* slash = strrchr(self.dli_fname, '/');
-  const int folder = slash ? (int)(slash - self.dli_fname + 1) : 0;
-  const int written = snprintf(path, sizeof path, "%.*sdunnage/libdunnage-%s.so", folder, self.dli_fname, family);
+  static char path[4096];
+  const char* self = dunnage_file_of(dunnage_version);
+  if (!self) return NULL;
+  const char* slash = strrchr(self, '/');
+  const int folder = slash ? (int)(slash - self + 1) : 0;
+  const int written = snprintf(path, sizeof path, "%.*sdunnage/libdunnage-%s.so", folder, self, family);
   if (written < 0 || written >= (int)sizeof path) return NULL;
-  void* backend = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  /* Most programs call few of the functions that the backend needs of the C library. Their versions
+     are looked at now all the same. */
+  void* backend = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   dunnage_backend_fn start = NULL;
   if (backend) *(void**)&start = dlsym(backend, "dunnage_backend");
   if (!start) {
@@ -142,7 +152,7 @@ static void* const* load_backend(void) {
     complain("%s is of another version than libdunnage.so: install both together", path);
     return NULL;
   }
-  const struct dunnage_front front = {next, speaks_for_the_job()};
+  const struct dunnage_front front = {next, found, path, speaks_for_the_job()};
   return start(&front);
 }
 
@@ -150,7 +160,7 @@ static void bind_all(void) {
   void* const* hooks = load_backend();
   for (int i = 0; i < count; ++i) {
     void* target = hooks ? hooks[i] : NULL;
-    if (!target) target = next(names[i]);
+    if (!target) target = found[i];
     if (!target) target = absent(names[i]);
     __atomic_store_n(&dunnage_slots[i], target, __ATOMIC_RELEASE);
   }

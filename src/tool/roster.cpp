@@ -8,13 +8,14 @@
 #include <cstdlib>
 
 #include "transport/bootstrap.hpp"
+#include "transport/peers/job.hpp"
 
 namespace dunnage::tool {
 
 void start_roster() {
   const char* there = std::getenv("DUNNAGE_ROSTER");
   if (there && *there) return;
-  auto server = transport::BootstrapServer::open();
+  auto server = transport::BootstrapServer::open(transport::peers::machine_key());
   // Becomes readable when this process has ended.
   const int launcher = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
   if (!server || launcher < 0) return;

@@ -4,82 +4,25 @@
 #include <fmt/format.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
-#include <poll.h>
-#include <sys/random.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 namespace dunnage::transport {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using base::SipKey;
-constexpr std::size_t key_length = 2 * sizeof(SipKey);  // hexadecimal digits
+using base::Descriptor;
 
-// Both sides prove that they know the key, and nobody says it: an address may mean another server
-// on another host, and anybody may call.
-//   server  a challenge
-//   rank    a Hello, with a challenge of its own and a proof
-//   server  a proof
-//   rank    `enter`, to the first server that has proved itself
-//   server  the answer, as a proof
-using Challenge = std::uint64_t[2];
-struct Hello {
-  char magic[8];  // tells the version of the protocol between ranks, too
-  Challenge challenge;
-  Member member;
-  std::uint64_t proof;
-};
-constexpr char magic[] = "droster3";
-constexpr char enter_now = 'e';
-enum class Proof : char { rank = 'r', server = 's', yes = 'y', no = 'n' };
-
-/// What only those can say who know the key, and only once.
-std::uint64_t proof_of(Proof what, const SipKey& key, const Challenge& of_server, const Hello& hello) {
-  std::string all(1, static_cast<char>(what));
-  const auto add = [&](const auto& value) { all.append(reinterpret_cast<const char*>(&value), sizeof value); };
-  add(of_server);
-  add(hello.challenge);
-  add(hello.member.world);
-  add(hello.member.rank);
-  add(hello.member.ranks);
-  add(hello.member.settings);
-  return base::siphash(key, all);
-}
-
-bool draw(void* bytes, std::size_t size) { return getrandom(bytes, size, 0) == static_cast<ssize_t>(size); }
-
-/// Nothing if these are no hexadecimal digits of a key.
-std::optional<SipKey> key_from(std::string_view digits) {
-  if (digits.size() != key_length) return std::nullopt;
-  SipKey key{};
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    const auto* begin = digits.data() + i * key_length / key.size();
-    const auto* end = begin + key_length / key.size();
-    if (std::from_chars(begin, end, key[i], 16).ptr != end) return std::nullopt;
-  }
-  return key;
-}
-
-/// Reads a value that the other side has sent whole. False if it has not come.
-template <class Value>
-bool get(int file, Value& value) {
-  return recv(file, &value, sizeof value, 0) == static_cast<ssize_t>(sizeof value);
-}
-template <class Value>
-bool put(int file, const Value& value) {
-  return send(file, &value, sizeof value, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof value);
-}
+constexpr std::chrono::minutes long_after_answer{1};
 
 int milliseconds_until(Clock::time_point when) {
+  if (when == Clock::time_point::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(when - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
@@ -99,226 +42,189 @@ std::vector<std::string> own_addresses() {
   return found;
 }
 
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (std::size_t end = 0; end != text.npos; text.remove_prefix(end == text.npos ? text.size() : end + 1)) {
-    end = text.find(at);
-    parts.push_back(text.substr(0, end));
+/// What all ranks of a job have said.
+Told all_of(const std::map<std::uint32_t, Hello>& ranks) {
+  Told told;
+  told.words = ranks.begin()->second.member.words;
+  const auto host = ranks.begin()->second.member.host;
+  bool together = host != 0, placed = ranks.size() <= most_places;
+  for (const auto& [_, hello] : ranks) {
+    told.wants |= hello.member.wants;
+    together = together && hello.member.host == host;
+    placed = placed && together && hello.member.place.file != 0;
+    if (placed) told.places.push_back(hello.member.place);
   }
-  return parts;
-}
-
-/// A conversation of a rank with somebody who may be the server.
-class Conversation {
- public:
-  Conversation(const SipKey& key, const Member& self) : key_(key) {
-    std::memcpy(hello_.magic, magic, sizeof hello_.magic);
-    hello_.member = self;
-  }
-  /// The other side has said something. False if it is not the server.
-  bool hear(int file) {
-    if (!greeted_) {
-      greeted_ = true;
-      if (!get(file, of_server_) || !draw(hello_.challenge, sizeof hello_.challenge)) return false;
-      hello_.proof = proof(Proof::rank);
-      return put(file, hello_);
-    }
-    std::uint64_t said = 0;
-    return proved_ = get(file, said) && said == proof(Proof::server);
-  }
-  /// Whether the other side is the server.
-  bool proved() const { return proved_; }
-  std::uint64_t proof(Proof what) const { return proof_of(what, key_, of_server_, hello_); }
-
- private:
-  const SipKey& key_;
-  Challenge of_server_{};
-  Hello hello_{};
-  bool greeted_ = false, proved_ = false;
-};
-
-/// A connection to the server, at the first of its addresses that answers, and what was said there.
-/// The connection is -1 if none answers.
-std::pair<int, Conversation> connect_to_any(const std::vector<std::string_view>& addresses, std::uint16_t port,
-                                            const Conversation& beginning, Clock::time_point until) {
-  std::vector<pollfd> tried;
-  std::map<int, Conversation> conversations;
-  for (const auto address : addresses) {
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port);
-    if (inet_pton(AF_INET, std::string(address).c_str(), &to.sin_addr) != 1) continue;
-    const int file = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (file < 0) continue;
-    if (connect(file, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 || errno == EINPROGRESS) {
-      tried.push_back({file, POLLIN, 0});
-      conversations.emplace(file, beginning);
-    } else
-      close(file);
-  }
-  int connected = -1;
-  while (connected < 0 && !tried.empty() && Clock::now() < until) {
-    if (poll(tried.data(), tried.size(), milliseconds_until(until)) <= 0) continue;
-    for (auto& one : tried) {
-      if (connected >= 0 || one.revents == 0) continue;
-      auto& conversation = conversations.at(one.fd);
-      if (!conversation.hear(one.fd))
-        close(one.fd), one.fd = -1;
-      else if (conversation.proved())
-        connected = one.fd;
-    }
-    std::erase_if(tried, [](const pollfd& one) { return one.fd < 0; });
-  }
-  for (const auto& one : tried)
-    if (one.fd != connected) close(one.fd);
-  return {connected, connected < 0 ? beginning : conversations.at(connected)};
+  told.together = together;
+  if (!placed) told.places.clear();
+  return told;
 }
 
 }  // namespace
 
-bool everyone_is_here(std::string_view address, const Member& self, std::chrono::milliseconds patience,
-                      std::chrono::milliseconds patience_with_server) {
-  const auto parts = split(address, ':');
-  const auto key = parts.size() == 3 ? key_from(parts[1]) : std::nullopt;
-  std::uint16_t port = 0;
-  if (!key || std::from_chars(parts[0].data(), parts[0].data() + parts[0].size(), port).ec != std::errc{}) return false;
-  const auto [file, conversation] =
-      connect_to_any(split(parts[2], ','), port, Conversation(*key, self), Clock::now() + patience);
-  if (file < 0) return false;
-  std::uint64_t answer = 0;
-  // Other ranks may have heard yes, so an answer is waited for much longer than a server needs that
-  // is at work.
-  if (put(file, enter_now)) {
-    const auto until = Clock::now() + patience_with_server;
-    pollfd said{file, POLLIN, 0};
-    while (poll(&said, 1, milliseconds_until(until)) <= 0 && Clock::now() < until) {
-    }
-    if (!get(file, answer)) answer = 0;
-  }
-  close(file);
-  return answer == conversation.proof(Proof::yes);
-}
-
-std::optional<BootstrapServer> BootstrapServer::open() {
+std::optional<BootstrapServer> BootstrapServer::open(std::uint64_t machine) {
   rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files) == 0) {  // each rank needs one
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
   }
-  SipKey key{};
+  base::SipKey key{};
   const bool drawn = draw(key.data(), sizeof key);
   sockaddr_in at{};
   at.sin_family = AF_INET;
   at.sin_addr.s_addr = htonl(INADDR_ANY);
   socklen_t size = sizeof at;
-  const int file = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  Descriptor file(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)), events(epoll_create1(EPOLL_CLOEXEC));
   const auto addresses = own_addresses();
-  if (file < 0) return std::nullopt;
-  if (!drawn || addresses.empty() || bind(file, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 ||
-      listen(file, SOMAXCONN) != 0 || getsockname(file, reinterpret_cast<sockaddr*>(&at), &size) != 0) {
-    close(file);
+  if (!file || !events || !drawn || addresses.empty() ||
+      bind(file.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 || listen(file.get(), SOMAXCONN) != 0 ||
+      getsockname(file.get(), reinterpret_cast<sockaddr*>(&at), &size) != 0)
     return std::nullopt;
-  }
-  return BootstrapServer(
-      file, fmt::format("{}:{:016x}{:016x}:{}", ntohs(at.sin_port), key[0], key[1], fmt::join(addresses, ",")), key);
+  BootstrapServer server(
+      std::move(file), std::move(events),
+      fmt::format("{}:{:016x}{:016x}:{}:{:x}", ntohs(at.sin_port), key[0], key[1], fmt::join(addresses, ","), machine),
+      key);
+  if (!server.watch(server.listener_.get())) return std::nullopt;
+  return server;
 }
 
-BootstrapServer::BootstrapServer(BootstrapServer&& other) noexcept
-    : listener_(std::exchange(other.listener_, -1)), address_(std::move(other.address_)), key_(other.key_) {}
-
-BootstrapServer::~BootstrapServer() {
-  if (listener_ >= 0) close(listener_);
-  for (const auto& guest : guests_) close(guest.file);
-  for (const auto& [_, group] : groups_)
-    for (const auto& one : group.waiting) close(one.file);
+bool BootstrapServer::watch(int file) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = file;
+  return epoll_ctl(events_.get(), EPOLL_CTL_ADD, file, &event) == 0;
 }
 
 void BootstrapServer::serve(int end) {
+  if (!watch(end)) return;
+  std::array<epoll_event, 64> happened;
   for (;;) {
-    std::vector<pollfd> files{{end, POLLIN, 0}, {listener_, POLLIN, 0}};
-    for (const auto& guest : guests_) files.push_back({guest.file, POLLIN, 0});
-    auto next = Clock::now() + std::chrono::minutes(1);
-    for (const auto& guest : guests_) next = std::min(next, guest.until);
-    for (const auto& [_, group] : groups_) next = std::min(next, group.until);
-    poll(files.data(), files.size(), milliseconds_until(next));
-    if (files[0].revents != 0) return;
-    std::size_t i = 2;
-    std::erase_if(guests_, [&](Guest& guest) { return files[i++].revents != 0 && hear(guest); });
-    if (files[1].revents != 0)
-      if (const int file = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC); file >= 0) {
-        Guest guest{file, {}, {}, false, Clock::now() + patience};
-        if (draw(guest.challenge, sizeof guest.challenge) && put(file, guest.challenge))
-          guests_.push_back(std::move(guest));
-        else
-          close(file);
-      }
-    look_at_the_clock();
-  }
-}
-
-bool BootstrapServer::hear(Guest& guest) {
-  char bytes[sizeof(Hello) + sizeof enter_now];
-  const auto whole = sizeof(Hello) + (guest.proved ? sizeof enter_now : 0);
-  const auto n = recv(guest.file, bytes, whole - guest.said.size(), 0);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-  if (n > 0) guest.said.insert(guest.said.end(), bytes, bytes + n);
-  if (n > 0 && guest.said.size() < whole) return false;
-  Hello hello{};
-  if (guest.said.size() >= sizeof hello) std::memcpy(&hello, guest.said.data(), sizeof hello);
-  const auto proof = [&](Proof what) { return proof_of(what, key_, guest.challenge, hello); };
-  if (n > 0 && !guest.proved) {
-    guest.proved = std::memcmp(hello.magic, magic, sizeof hello.magic) == 0 && hello.proof == proof(Proof::rank) &&
-                   put(guest.file, proof(Proof::server));
-    if (guest.proved) return false;
-  }
-  if (n > 0 && guest.proved)
-    enter({guest.file, proof(Proof::yes), proof(Proof::no)}, hello.member);
-  else
-    close(guest.file);  // not a rank, or one that has found the server at another address
-  return true;
-}
-
-void BootstrapServer::enter(const Waiting& rank, const Member& member) {
-  const auto [at, first] = groups_.try_emplace({member.world, member.ranks, member.settings});
-  auto& group = at->second;
-  if (first) group.until = Clock::now() + patience, group.nameless = member.world == 0;
-  group.waiting.push_back(rank);
-  // If a rank comes twice, there are two jobs of the same size, and nobody can tell which ranks
-  // belong together.
-  const bool doubtful = member.rank >= member.ranks || !group.ranks.insert(member.rank).second;
-  if (doubtful || group.refused) {
-    refuse(group);
-  } else if (group.ranks.size() == member.ranks) {
-    for (const auto& one : group.waiting) {
-      put(one.file, one.yes);
-      close(one.file);
+    const auto next = look_at_the_clock();
+    const int n = epoll_wait(events_.get(), happened.data(), happened.size(), milliseconds_until(next));
+    if (n < 0 && errno != EINTR) return;
+    for (int i = 0; i < n; ++i) {
+      const int file = happened[static_cast<std::size_t>(i)].data.fd;
+      if (file == end) return;
+      if (file == listener_.get())
+        welcome();
+      else
+        hear(file);
     }
-    groups_.erase(at);
   }
 }
 
-void BootstrapServer::refuse(Group& group) {
-  for (const auto& one : group.waiting) {
-    put(one.file, one.no);
-    close(one.file);
+void BootstrapServer::welcome() {
+  Descriptor file(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!file || !watch(file.get())) return;
+  const int number = file.get();
+  guests_.insert_or_assign(number, Guest{std::move(file), {}, Clock::now() + patience, {}});
+}
+
+void BootstrapServer::hear(int file) {
+  const auto at = guests_.find(file);
+  if (at == guests_.end()) return;  // sent away since something happened
+  auto& guest = at->second;
+  if (!guest.hello) return hear_stranger(guest);
+  char bytes[16];
+  const auto n = recv(file, bytes, sizeof bytes, 0);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n > 0) {
+    if (!guest.answered) wait(guest);
+    return;
+  }
+  if (!guest.answered) leave(guest);
+  guests_.erase(file);
+}
+
+void BootstrapServer::hear_stranger(Guest& guest) {
+  char bytes[sizeof(Hello)];
+  const auto n = recv(guest.file.get(), bytes, sizeof(Hello) - guest.said.size(), 0);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n > 0) guest.said.insert(guest.said.end(), bytes, bytes + n);
+  if (n > 0 && guest.said.size() < sizeof(Hello)) return;
+  Hello hello;
+  if (guest.said.size() == sizeof hello) {
+    std::memcpy(&hello, guest.said.data(), sizeof hello);
+    if (std::memcmp(hello.magic, hello_magic, sizeof hello.magic) == 0 && hello.proof == proof_of(key_, hello)) {
+      guest.hello = hello;
+      return enter(guest);
+    }
+  }
+  guests_.erase(guest.file.get());  // not a rank
+}
+
+void BootstrapServer::enter(Guest& guest) {
+  const auto& member = guest.hello->member;
+  if (known_.contains(guest.hello->number)) {  // by another address
+    guest.answered = true;
+    guest.until = Clock::now() + long_after_answer;
+    return;
+  }
+  auto& group = groups_[guest.job()];
+  group.waiting.push_back(guest.file.get());
+  const auto [at, first] = group.ranks.try_emplace(member.rank, *guest.hello);
+  // A rank may speak to several addresses of this server, and then says one number. If a rank comes
+  // twice, there are two jobs of the same size, and nobody can tell which ranks belong together.
+  const bool twice = !first && at->second.number != guest.hello->number;
+  if (member.rank >= member.ranks || twice || group.refused) {
+    refuse(group, member.world == 0);
+  } else if (group.ranks.size() == member.ranks) {
+    const auto job = guest.job();
+    say(group, true);
+    groups_.erase(job);
+  }
+}
+
+/// That guest waits for the answer, so the others should come soon.
+void BootstrapServer::wait(const Guest& guest) {
+  auto& group = groups_.at(guest.job());
+  group.until = std::min(group.until, Clock::now() + patience);
+}
+
+/// A rank that hangs up before it has the answer ends, or believes that it is no.
+void BootstrapServer::leave(const Guest& guest) {
+  auto& group = groups_.at(guest.job());
+  const auto is_that_rank = [&](int file) { return guests_.at(file).hello->number == guest.hello->number; };
+  std::erase(group.waiting, guest.file.get());
+  if (std::none_of(group.waiting.begin(), group.waiting.end(), is_that_rank))
+    refuse(group, guest.hello->member.world == 0);
+}
+
+/// Answers all who wait.
+void BootstrapServer::say(Group& group, bool yes) {
+  const auto told = yes ? all_of(group.ranks) : Told();
+  for (const int file : group.waiting) {
+    auto& guest = guests_.at(file);
+    const Answer answer{proof_of(key_, *guest.hello, yes, told), told.together, told.wants, told.words,
+                        told.places.size()};
+    std::string bytes(reinterpret_cast<const char*>(&answer), sizeof answer);
+    bytes.append(reinterpret_cast<const char*>(told.places.data()), told.places.size() * sizeof(Place));
+    (void)send(file, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    guest.answered = true;
+    guest.until = Clock::now() + long_after_answer;
+    known_.insert(guest.hello->number);
   }
   group.waiting.clear();
-  group.refused = true;
-  group.until = Clock::now() + 5 * patience;
-  // Some ranks of one job without a name and some of another could look like one complete job.
-  if (group.nameless) group.until = Clock::time_point::max();
 }
 
-void BootstrapServer::look_at_the_clock() {
+void BootstrapServer::refuse(Group& group, bool nameless) {
+  say(group, false);
+  group.refused = true;
+  // Some ranks of one job without a name and some of another could look like one complete job.
+  group.until = nameless ? Clock::time_point::max() : Clock::now() + 5 * patience;
+}
+
+/// Returns when to look again.
+BootstrapServer::Clock::time_point BootstrapServer::look_at_the_clock() {
   const auto now = Clock::now();
-  std::erase_if(guests_, [&](const Guest& guest) {
-    if (now < guest.until) return false;
-    close(guest.file);
-    return true;
-  });
-  for (auto& [_, group] : groups_)
-    if (!group.refused && now >= group.until) refuse(group);
+  std::erase_if(guests_, [&](const auto& entry) { return !entry.second.waits() && now >= entry.second.until; });
   std::erase_if(groups_, [&](const auto& entry) { return entry.second.refused && now >= entry.second.until; });
+  for (auto& [job, group] : groups_)
+    if (!group.refused && now >= group.until) refuse(group, job[0] == 0);
+  auto next = Clock::time_point::max();
+  for (const auto& [_, guest] : guests_)
+    if (!guest.waits()) next = std::min(next, guest.until);
+  for (const auto& [_, group] : groups_) next = std::min(next, group.until);
+  return next;
 }
 
 }  // namespace dunnage::transport

@@ -68,6 +68,18 @@ TEST_F(MachineModelTest, TheFileAtTheUsualPlaceIsUsed) {
   EXPECT_FALSE(model.has({Library::Kind::open_mpi, 4, 0}));  // another version is another MPI
 }
 
+TEST_F(MachineModelTest, AProgramFindsAFileToo) {
+  const auto without_folder = machine_model_if_any("");
+  EXPECT_EQ(without_folder.path, "");
+  EXPECT_FALSE(without_folder.found);
+  EXPECT_EQ(without_folder.complaint, "");
+  EXPECT_EQ(figures(without_folder.of(open_mpi)), figures(built_in(open_mpi)));
+  EXPECT_NE(machine_model_if_any("/nowhere/model.json").complaint, "") << "a file that was asked for";
+  write(usual_model_path(), good());
+  EXPECT_TRUE(machine_model_if_any("").found);
+  EXPECT_FALSE(machine_model_if_any(no_file).found);
+}
+
 TEST_F(MachineModelTest, OrIsNot) {
   write(usual_model_path(), good());
   const auto model = machine_model(no_file);

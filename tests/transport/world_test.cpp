@@ -3,7 +3,9 @@
 #include <cstring>
 #include <string_view>
 
+#include <fcntl.h>
 #include <sys/select.h>
+#include <fstream>
 #include <map>
 #include <numeric>
 #include <random>
@@ -14,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "processes.hpp"
+#include "transport/peers/descriptor_socket.hpp"
 
 namespace dunnage::transport::peers {
 namespace {
@@ -58,6 +61,26 @@ TEST(SharedMemory, RanksMeet) {
   EXPECT_TRUE(world->peers.reaches(1));
 }
 
+TEST(SharedMemory, RanksAreFoundWhereTheySayTheyAre) {
+  const auto job = new_job();
+  Child child(job, [](World& w, int from, int to) {
+    say(to, w.peers.whereabouts());
+    return hear<char>(from) == '.';
+  });
+  auto theirs = hear<Whereabouts>(child.from());
+  const auto world = World::join({job, 0, 2}, 1 << 20, 1 << 20);
+  ASSERT_TRUE(world);
+  EXPECT_EQ(world->peers.memory_of_learned(1), nullptr) << "nothing was learned";
+  auto wrong = theirs;
+  ++wrong.file;
+  EXPECT_FALSE(world->peers.learn({world->peers.whereabouts(), wrong}));
+  EXPECT_EQ(world->peers.memory_of_learned(1), nullptr);
+  EXPECT_TRUE(world->peers.learn({world->peers.whereabouts(), theirs}));
+  ASSERT_NE(world->peers.memory(1), nullptr);
+  EXPECT_EQ(world->peers.memory_of_learned(1), world->peers.memory(1));
+  say(child.to(), '.');
+}
+
 TEST(SharedMemory, OtherJobsAndOtherUsersOfTheNameAreNotMet) {
   const auto job = new_job();
   Child child(job + 1, [](World&, int from, int) { return hear<char>(from) == '.'; });
@@ -90,6 +113,45 @@ TEST(SharedMemory, WhatAnotherUserHasMadeIsNotMet) {
   EXPECT_TRUE(finds_memory_of(getuid()));
   if (geteuid() != 0) GTEST_SKIP() << "only root could open another user's memory";
   EXPECT_FALSE(finds_memory_of(65534));
+}
+
+/// For how many files the kernel has made room in this process.
+std::string room_for_files() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("FDSize:")) return line;
+  return "";
+}
+
+TEST(SharedMemory, NeedsNoMoreRoomForFiles) {
+  const auto process = fork();  // its room is as large as its open files need
+  if (process == 0) {
+    for (int file = 20; file < 1000; ++file) close(file);
+    const auto child = fork();
+    if (child == 0) {
+      const auto before = room_for_files();
+      const auto memory = shm::Memory::make({new_job(), 0, 2});
+      const auto socket = DescriptorSocket::open();
+      _exit(memory && socket && !before.empty() && room_for_files() == before ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    _exit(WEXITSTATUS(status));
+  }
+  int status = 0;
+  waitpid(process, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(SharedMemory, IsFoundWithoutItsUsualNumbers) {
+  std::vector<int> taken;
+  while (taken.empty() || taken.back() < 64) taken.push_back(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 60));
+  const auto job = new_job();
+  const auto memory = shm::Memory::make({job, 1, 2});
+  for (const int file : taken) close(file);
+  ASSERT_TRUE(memory);
+  EXPECT_GE(memory->file(), 64u);
+  EXPECT_TRUE(shm::Memory::find({job, 1, 2}));
 }
 
 /// Three operations of each size.

@@ -168,6 +168,16 @@ void share_memory(int ranks) {
   process->shares = everywhere[1] != 0;
 }
 
+void share_memory(const plan::BcastFigures& figures, const std::vector<transport::Place>& places, bool foreign) {
+  process->bcast = figures;
+  process->shares = !foreign;
+  std::vector<transport::peers::Whereabouts> where;
+  for (const auto& place : places) where.push_back({transport::peers::host_key(), place.process, place.file});
+  // Whoever told its place knew that others can go there. If one cannot be gone to now, that is
+  // tried again when it is needed.
+  if (process->world) process->world->peers.learn(std::move(where));
+}
+
 template <class Begin>
 void NonblockingBroadcast::begin(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root,
                                  MPI_Comm comm, MPI_Request* request, bool persistent, Begin&& begin) {

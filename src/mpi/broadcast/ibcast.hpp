@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "mpi/broadcast/bcast.hpp"
+#include "transport/bootstrap_protocol.hpp"
 
 namespace dunnage::mpi {
 
@@ -18,6 +19,9 @@ namespace dunnage::mpi {
 /// whether all have shared memory that others can read, and agrees on what broadcasts cost
 /// (process->bcast).
 void share_memory(int ranks);
+/// Likewise by what all ranks have told each other without the MPI: the costs, and where the memory
+/// of each rank is. `foreign`: some rank uses GPUs that Dunnage does not know.
+void share_memory(const plan::BcastFigures& figures, const std::vector<transport::Place>& places, bool foreign);
 
 /// One call.
 class NonblockingBroadcast {

@@ -5,12 +5,15 @@
 
 namespace dunnage::mpi {
 
+/// Before MPI_Init: says who this process is, so that the answer comes while the MPI starts.
+void prepare();
 /// After MPI_Init: finds out who takes part, and from now on this process can be sent
 /// announcements. Does nothing if that cannot be.
 void join();
 
 template <class... Arguments>
 int init(Hook, int (*next)(Arguments...), Arguments... arguments) {
+  prepare();
   const int rc = next(arguments...);
   if (rc == MPI_SUCCESS) {
     process->initialized = true;

@@ -194,8 +194,7 @@ std::int64_t Rings::bytes() const {
 }
 
 void Rings::begin() {
-  if (process->reporting)
-    process->counts[static_cast<std::size_t>(hook_)].rings.fetch_add(1, std::memory_order_relaxed);
+  if (process->reporting) process->count_of(hook_).rings.fetch_add(1, std::memory_order_relaxed);
   ++exchange_;
   code_ = MPI_SUCCESS;
   moved_ = own_targets_.empty();

@@ -22,22 +22,7 @@ bool all_agree() {
   return process->everyone || process->alone || process->settings.partitioned == base::Partitioned::on;
 }
 
-/// Whether this process may want it. Partitioned messages gain on Open MPI, which takes partitions
-/// of strided types from the wrong places, and on device memory, which no MPI takes. Otherwise the
-/// MPI is faster if all partitions become ready together. Exchanges that streams start are for
-/// programs that are linked with dunnage-api.
-struct Wants {
-  int partitioned = 0, triggered = 0;
-};
-Wants wanted_here() {
-  const auto how = process->settings.partitioned;
-  Wants wants;
-  const bool possible = how != base::Partitioned::off && process->own.Psend_init && process->own.Precv_init;
-  wants.partitioned = possible && (how == base::Partitioned::on || device::driver() ||
-                                   process->library.kind == plan::Library::Kind::open_mpi);
-  wants.triggered = dlsym(RTLD_DEFAULT, "DNG_api_version") != nullptr;
-  return wants;
-}
+constexpr std::uint64_t wants_partitioned = 1, wants_triggered = 2;
 
 /// By the ranks that messages go to. Never destroyed: requests may outlive other statics.
 struct Pools {
@@ -57,13 +42,27 @@ int largest_tag() { return most; }
 bool private_world_serves_partitioned() { return serves_partitioned; }
 int match_tag() { return most + 1; }
 
-void make_private_world() {
+/// Partitioned messages gain on Open MPI, which takes partitions of strided types from the wrong
+/// places, and on device memory, which no MPI takes. Otherwise the MPI is faster if all partitions
+/// become ready together. Exchanges that streams start are for programs that are linked with
+/// dunnage-api.
+std::uint64_t private_world_wants() {
+  const auto how = process->settings.partitioned;
+  const bool possible = how != base::Partitioned::off && process->own.Psend_init && process->own.Precv_init;
+  const bool partitioned = possible && (how == base::Partitioned::on || device::driver() ||
+                                        process->library.kind == plan::Library::Kind::open_mpi);
+  const bool triggered = dlsym(RTLD_DEFAULT, "DNG_api_version") != nullptr;
+  return (partitioned ? wants_partitioned : 0) | (triggered ? wants_triggered : 0);
+}
+
+void make_private_world(std::optional<std::uint64_t> somewhere) {
   if (!all_agree()) return;
   const auto& own = process->own;
-  const auto here_wanted = wanted_here();
-  Wants somewhere;
-  if (own.Allreduce(&here_wanted, &somewhere, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS) return;
-  if (!somewhere.partitioned && !somewhere.triggered) return;
+  if (!somewhere) {
+    const std::uint64_t here = private_world_wants();
+    if (own.Allreduce(&here, &somewhere.emplace(0), 1, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD) != MPI_SUCCESS) return;
+  }
+  if ((*somewhere & (wants_partitioned | wants_triggered)) == 0) return;
   void* value = nullptr;
   int there = 0, everywhere = 0;
   MPI_Comm fresh = MPI_COMM_NULL;
@@ -73,7 +72,7 @@ void make_private_world() {
   if (own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && everywhere) {
     most = *static_cast<int*>(value) - 1;
     duplicate = fresh;
-    serves_partitioned = somewhere.partitioned != 0;
+    serves_partitioned = (*somewhere & wants_partitioned) != 0;
   } else if (fresh != MPI_COMM_NULL) {
     own.Comm_free(&fresh);
   }

@@ -9,8 +9,11 @@ namespace dunnage::mpi {
 
 /// MPI_COMM_NULL if there is none. All ranks get one answer.
 MPI_Comm private_world();
-/// In MPI_Init: makes it, if all ranks want it by facts that they share.
-void make_private_world();
+/// What this process may want it for, as bits. To be asked before MPI_Init has ended.
+std::uint64_t private_world_wants();
+/// In MPI_Init: makes it, if all ranks want it by facts that they share. `somewhere`: the bits that
+/// any rank has told, if all have told theirs.
+void make_private_world(std::optional<std::uint64_t> somewhere);
 /// In MPI_Finalize.
 void free_private_world();
 

@@ -100,7 +100,7 @@ struct Process {
   /// on.
   std::atomic<bool> attention{false};
   std::atomic<bool> channels{false};  // there is a channel (mpi/channels), so every message is to be looked at
-  std::array<Count, hook_count> counts;
+  std::unique_ptr<std::array<Count, hook_count>> counts;  // there if `reporting`
   FetchCounts fetches;
   std::atomic<std::uint64_t> tokens{0};          // tokens that have come
   std::atomic<std::uint32_t> tokens_to_self{0};  // tokens that this process has sent to itself and not received
@@ -131,10 +131,10 @@ struct Process {
     return settings.gpu_path != base::GpuPath::staged && settings.gpu_path != base::GpuPath::direct && mpi_knows_gpus();
   }
 
+  /// To be asked if `reporting`.
+  Count& count_of(Hook hook) { return (*counts)[static_cast<std::size_t>(hook)]; }
   void count(Hook hook, plan::Reason reason) {
-    if (reporting)
-      counts[static_cast<std::size_t>(hook)].calls[static_cast<std::size_t>(reason)].fetch_add(
-          1, std::memory_order_relaxed);
+    if (reporting) count_of(hook).calls[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
   }
   /// As above, of a call whose bytes are known. `peer` is the receiver of a send, as a rank of
   /// MPI_COMM_WORLD, or -1.
@@ -145,9 +145,7 @@ struct Process {
     if (peer >= 0) breakdown->sends.of(peer).decline();
   }
   void count(Hook hook, plan::GpuWay way) {
-    if (reporting)
-      counts[static_cast<std::size_t>(hook)].gpu_ways[static_cast<std::size_t>(way)].fetch_add(
-          1, std::memory_order_relaxed);
+    if (reporting) count_of(hook).gpu_ways[static_cast<std::size_t>(way)].fetch_add(1, std::memory_order_relaxed);
   }
 };
 
@@ -171,7 +169,7 @@ class Accelerated {
               std::optional<std::int64_t> sent = std::nullopt)
       : range_(hook_names[static_cast<std::size_t>(hook)], bytes) {
     if (!process->reporting) return;
-    count_ = &process->counts[static_cast<std::size_t>(hook)];
+    count_ = &process->count_of(hook);
     if (by_ticket) count_->tickets.fetch_add(1, std::memory_order_relaxed);
     count_->bytes.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
     process->count(hook, plan::Reason::accelerated);

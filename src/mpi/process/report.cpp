@@ -80,7 +80,7 @@ Links local_links() {
 Totals local_totals() {
   Totals totals;
   std::size_t hook = 0;
-  for (const auto& count : process->counts) {
+  for (const auto& count : *process->counts) {
     for (const auto& calls : count.calls) totals.push_back(calls.load());
     totals.push_back(count.bytes.load());
     totals.push_back(count.nanoseconds.load());

@@ -2,9 +2,13 @@
 // has. libhwy.so is not linked, because it measures the clock when it is loaded. That takes 8 ms of
 // processor time in every process, within MPI_Init.
 //
+// The C library has asked the processor already. GCC's __builtin_cpu_supports() asks again in every
+// process, when the library is loaded: in a virtual machine that takes 70 us.
+//
 // The bits are those that hwy::SupportedTargets() of libhwy finds. tests/pack/targets_test.cpp
 // compares them.
 #include <hwy/targets.h>
+#include <sys/platform/x86.h>
 
 #include <atomic>
 
@@ -15,26 +19,24 @@ using Targets = decltype(SupportedTargets());
 
 // Baseline features that all x86-64 processors have are not asked for.
 Targets of_processor() {
-  __builtin_cpu_init();
   Targets found = HWY_ENABLED_BASELINE;
-  const bool ssse3 = __builtin_cpu_supports("ssse3");
+  const bool ssse3 = CPU_FEATURE_ACTIVE(SSSE3);
   if (ssse3) found |= HWY_SSSE3;
-  const bool sse4 = ssse3 && __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2") &&
-                    __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
+  const bool sse4 = ssse3 && CPU_FEATURE_ACTIVE(SSE4_1) && CPU_FEATURE_ACTIVE(SSE4_2) && CPU_FEATURE_ACTIVE(AES) &&
+                    CPU_FEATURE_ACTIVE(PCLMULQDQ);
   if (sse4) found |= HWY_SSE4;
-  // GCC's AVX features already say that the operating system saves the registers.
-  const bool avx2 = sse4 && __builtin_cpu_supports("avx") && __builtin_cpu_supports("avx2") &&
-                    __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("f16c");
+  // Active AVX features already say that the operating system saves the registers.
+  const bool avx2 = sse4 && CPU_FEATURE_ACTIVE(AVX) && CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(BMI1) &&
+                    CPU_FEATURE_ACTIVE(BMI2) && CPU_FEATURE_ACTIVE(FMA) && CPU_FEATURE_ACTIVE(LZCNT) &&
+                    CPU_FEATURE_ACTIVE(F16C);
   if (avx2) found |= HWY_AVX2;
-  const bool avx3 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                    __builtin_cpu_supports("avx512cd");
+  const bool avx3 = avx2 && CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512VL) &&
+                    CPU_FEATURE_ACTIVE(AVX512DQ) && CPU_FEATURE_ACTIVE(AVX512BW) && CPU_FEATURE_ACTIVE(AVX512CD);
   if (avx3) found |= HWY_AVX3;
-  const bool avx3_dl = avx3 && __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("vpclmulqdq") &&
-                       __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
-                       __builtin_cpu_supports("vaes") && __builtin_cpu_supports("avx512vpopcntdq") &&
-                       __builtin_cpu_supports("avx512bitalg") && __builtin_cpu_supports("gfni");
+  const bool avx3_dl = avx3 && CPU_FEATURE_ACTIVE(AVX512_VNNI) && CPU_FEATURE_ACTIVE(VPCLMULQDQ) &&
+                       CPU_FEATURE_ACTIVE(AVX512_VBMI) && CPU_FEATURE_ACTIVE(AVX512_VBMI2) &&
+                       CPU_FEATURE_ACTIVE(VAES) && CPU_FEATURE_ACTIVE(AVX512_VPOPCNTDQ) &&
+                       CPU_FEATURE_ACTIVE(AVX512_BITALG) && CPU_FEATURE_ACTIVE(GFNI);
   if (avx3_dl) found |= HWY_AVX3_DL;
   return found;
 }

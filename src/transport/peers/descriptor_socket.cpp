@@ -15,8 +15,9 @@
 namespace dunnage::transport::peers {
 namespace {
 
-// The least number of the file: above those that programs expect, and those of shm/memory.cpp.
-constexpr int socket_file = 194;
+// The least number of the file: above those that programs expect. shm/memory.cpp says why it is no
+// larger.
+constexpr int socket_file = 60;
 
 struct Address {
   explicit Address(const DescriptorSocket::Name& name) {

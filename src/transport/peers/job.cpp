@@ -4,11 +4,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
+#include <charconv>
 #include <cstdlib>
-#include <fstream>
 #include <string>
+#include <utility>
 
 #include "base/hash.hpp"
+#include "base/read_file.hpp"
 
 namespace dunnage::transport::peers {
 namespace {
@@ -21,8 +24,7 @@ std::string variable(const char* name) {
 /// When a process began, in the kernel's ticks. It tells the process from an earlier one with the
 /// same number.
 std::string beginning(int process) {
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const auto text = base::read_file(fmt::format("/proc/{}/stat", process));
   std::size_t at = text.rfind(')');
   for (int field = 2; field < 22 && at != text.npos; ++field) at = text.find(' ', at + 1);
   return at == text.npos ? "" : text.substr(at + 1, text.find(' ', at + 1) - at - 1);
@@ -37,6 +39,20 @@ std::string proxy() {
   socklen_t size = sizeof maker;
   if (getsockopt(std::atoi(file.c_str()), SOL_SOCKET, SO_PEERCRED, &maker, &size) != 0 || maker.pid <= 0) return "";
   return fmt::format("{} {}", maker.pid, beginning(maker.pid));
+}
+
+/// Another one after each start of the kernel.
+std::string boot_id() {
+  const auto text = base::read_file("/proc/sys/kernel/random/boot_id");
+  return text.substr(0, text.find('\n'));
+}
+
+std::optional<std::uint32_t> number_of(const char* name) {
+  const auto text = variable(name);
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 /// The namespace of process numbers. Memory is found by process numbers, which differ between
@@ -58,16 +74,31 @@ std::optional<std::uint64_t> job() {
   return std::nullopt;
 }
 
-std::uint64_t world_key() {
-  const auto name = variable("PMIX_NAMESPACE");
-  return name.empty() ? 0 : base::hash(name);
+std::uint64_t world_key(std::uint32_t ranks) {
+  if (const auto name = variable("PMIX_NAMESPACE"); !name.empty()) return base::hash(name);
+  return alone_on_host(ranks) ? job().value_or(0) : 0;
 }
 
 std::uint64_t host_key() {
-  std::string boot, name(256, '\0');
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  const auto boot = boot_id();
+  std::string name(256, '\0');
   gethostname(name.data(), name.size() - 1);  // in case the file is empty
   return base::hash(boot + ' ' + name.c_str() + ' ' + space());
+}
+
+std::uint64_t machine_key() {
+  const auto boot = boot_id();
+  return boot.empty() ? 0 : base::hash(boot);
+}
+
+std::optional<RankTold> rank_told() {
+  constexpr std::array names{std::pair{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                             std::pair{"PMI_RANK", "PMI_SIZE"}};
+  for (const auto& [rank_name, size_name] : names) {
+    const auto rank = number_of(rank_name), ranks = number_of(size_name);
+    if (rank && ranks && *rank < *ranks) return RankTold{*rank, *ranks};
+  }
+  return std::nullopt;
 }
 
 bool alone_on_host(std::uint32_t ranks) {

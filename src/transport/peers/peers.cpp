@@ -70,19 +70,22 @@ void Peers::tell_scatters(std::uint32_t sender, bool scatters) {
   if ((told.load(std::memory_order_relaxed) != 0) != scatters) told.store(scatters, std::memory_order_relaxed);
 }
 
-bool Peers::learn(std::vector<Whereabouts> all) {
+const Memory* Peers::memory_of_learned(std::uint32_t rank) {
+  if (const auto* known = memory(rank)) return known;
+  if (rank >= whereabouts_.size() || !beside(rank)) return nullptr;
   const std::lock_guard lock(mutex_);
+  auto& peer = peers_[rank];
+  const auto* known = peer.memory.load(std::memory_order_relaxed);
+  const auto& [_, process, file] = whereabouts_[rank];
+  return known ? known : keep(peer, Memory::open({self_.job, rank, self_.ranks}, process, file));
+}
+
+bool Peers::learn(std::vector<Whereabouts> all) {
   whereabouts_ = std::move(all);
-  for (std::uint32_t rank = 0; rank < self_.ranks; ++rank) {
-    if (!beside(rank)) continue;
-    // All are mapped now, because a program may later use up the file descriptors or the addresses.
-    auto& peer = peers_[rank];
-    const auto* known = peer.memory.load(std::memory_order_relaxed);
-    if (!known &&
-        !keep(peer, Memory::open({self_.job, rank, self_.ranks}, whereabouts_[rank].process, whereabouts_[rank].file)))
-      return false;
-  }
-  return true;
+  bool every = true;
+  // All are mapped now, because a program may later use up the file descriptors or the addresses.
+  for (std::uint32_t rank = 0; rank < self_.ranks; ++rank) every = (!beside(rank) || memory_of_learned(rank)) && every;
+  return every;
 }
 
 bool Peers::somebody_reads() const {

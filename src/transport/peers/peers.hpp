@@ -62,6 +62,8 @@ class Peers {
   /// Takes the whereabouts of all ranks. Returns whether this process can read the memory of all
   /// ranks on its host. Not thread-safe: to be called once, at MPI_Init.
   bool learn(std::vector<Whereabouts> all);
+  /// The memory of a rank, by its whereabouts if necessary. To be asked after learn().
+  const Memory* memory_of_learned(std::uint32_t rank);
   /// Whether two ranks are on one host. To be asked after learn().
   bool on_one_host(std::uint32_t a, std::uint32_t b) const { return whereabouts_[a].host == whereabouts_[b].host; }
   /// Whether a rank of this host may still read what this process has published. Asks the kernel.

@@ -35,8 +35,8 @@ Hold World::holds(std::uint32_t rank, const Allocation& memory, const decltype(L
 }
 
 std::optional<shm::Reading> World::published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial,
-                                             std::int64_t size) const {
-  const auto* memory = rank == peers.self().rank ? own_.get() : peers.memory(rank);
+                                             std::int64_t size) {
+  const auto* memory = rank == peers.self().rank ? own_.get() : peers.memory_of_learned(rank);
   return memory ? shm::find_publication(*memory, begin, serial, size) : std::nullopt;
 }
 

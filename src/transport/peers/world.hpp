@@ -37,6 +37,11 @@ class World {
   /// well. Returns null if there is no such memory.
   static std::unique_ptr<World> join(const Identity& self, std::uint64_t most, std::uint64_t idle, bool brief = false);
 
+  /// From now on short tickets and tokens may come as well. To be called in MPI_Init.
+  void take_brief() {
+    own_->header().brief.store(1, std::memory_order_relaxed);
+    own_->header().takes_tokens.store(1, std::memory_order_release);
+  }
   /// Answers what others have asked this process. Costs two loads if nobody has asked. If another
   /// thread is answering, or a caller of this one, leaves it to that.
   void answer() {
@@ -50,7 +55,7 @@ class World {
              const std::function<base::Descriptor()>& make);
   /// What a rank has published, which may be this one. Returns nothing if it is not there.
   std::optional<shm::Reading> published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial,
-                                        std::int64_t size) const;
+                                        std::int64_t size);
 
   /// From now on this process wants no tickets and sends none. Waits until all that it sent has
   /// been received, or never will be. Calls let_go_on() again and again.

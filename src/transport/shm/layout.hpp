@@ -84,7 +84,7 @@ struct SegmentHeader {
   std::uint64_t magic = 0;
   std::uint32_t process = 0, rank = 0, ranks = 0;
   std::atomic<std::uint32_t> leaving{0};  // 1: the process receives nothing any more
-  std::uint32_t brief = 0;                // 1: it has looked at receives of the short tickets' lengths since MPI_Init
+  std::atomic<std::uint32_t> brief{0};    // 1: it has looked at receives of the short tickets' lengths since MPI_Init
   std::atomic<std::uint32_t> takes_descriptors{0};     // 1: at the socket of this name
   std::uint64_t socket[2] = {};                        // a DescriptorSocket::Name
   alignas(64) std::atomic<std::uint32_t> requests{0};  // by guests: how often one of them has asked for something
@@ -128,8 +128,8 @@ constexpr std::int64_t place_of(const Slot& slot, std::uint64_t i, std::uint64_t
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
-/// Nobody writes the slots before one is used, so that the kernel provides no memory for the
-/// others. A slot of zeros is free.
+/// Nobody writes slots and mailboxes before one is used, so that the kernel provides no memory for
+/// the others. A slot of zeros is free, and in a mailbox of zeros nobody has asked for anything.
 constexpr std::size_t slots_begin() { return whole_pages(sizeof(SegmentHeader)); }
 constexpr std::size_t details_begin() { return slots_begin() + transport::slots * sizeof(Slot); }
 constexpr std::size_t mailboxes_begin() {

@@ -4,9 +4,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <new>
@@ -17,14 +20,33 @@
 namespace dunnage::transport::shm {
 namespace {
 
-// The numbers that the file may have. They are few, so that others need to look at few.
-constexpr int first_file = 190, files = 4;
+// The numbers that the file may have: some from each of these on. They are few, so that others need
+// to look at few. Those below 64 come first: every process has room for so many files. The kernel
+// makes room for more when a larger number is used. If the process has threads by then, and most
+// MPIs start some, that takes 10 ms.
+constexpr std::array first_files{60, 190};
+constexpr int files = 4;
 
 std::string name_of(const Identity& who) {
   return fmt::format("dunnage-{:x}-{:x}-{}-{}", Ticket::known_magic, who.job, who.rank, who.ranks);
 }
 
+/// Another number for an open file, one of those that others look at. Returns -1 if none is free.
+int numbered(int file) {
+  for (const int first : first_files) {
+    const int number = fcntl(file, F_DUPFD_CLOEXEC, first);
+    if (number < first + files) return number;
+    close(number);
+  }
+  return -1;
+}
+
 }  // namespace
+
+bool others_can_map() {
+  rlimit addresses;
+  return prctl(PR_GET_DUMPABLE) == 1 && getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur == RLIM_INFINITY;
+}
 
 std::unique_ptr<Memory> Memory::map(int file, std::uint32_t ranks) {
   const auto begin = data_begin(ranks);
@@ -39,11 +61,11 @@ std::unique_ptr<Memory> Memory::make(const Identity& self, bool brief) {
   if (!may_grow_to(size)) return nullptr;
   const int made = make_memory_file(name_of(self).c_str());
   if (made < 0) return nullptr;
-  const int file = fcntl(made, F_DUPFD_CLOEXEC, first_file);
+  const int file = numbered(made);
   close(made);
   if (file < 0) return nullptr;
   std::unique_ptr<Memory> memory;
-  if (file < first_file + files && ftruncate(file, static_cast<off_t>(size)) == 0) memory = map(file, self.ranks);
+  if (ftruncate(file, static_cast<off_t>(size)) == 0) memory = map(file, self.ranks);
   struct stat status;
   if (!memory || fstat(file, &status) != 0) {
     close(file);
@@ -56,7 +78,6 @@ std::unique_ptr<Memory> Memory::make(const Identity& self, bool brief) {
   header->ranks = self.ranks;
   header->brief = brief;
   header->takes_tokens = brief;
-  for (std::uint32_t i = 0; i < self.ranks; ++i) new (&memory->mailbox(i)) Mailbox;
   std::atomic_ref(header->magic).store(Ticket::known_magic, std::memory_order_release);
   return memory;
 }
@@ -93,11 +114,12 @@ std::unique_ptr<Memory> Memory::find(const Identity& other) {
     char* end = nullptr;
     const auto number = std::strtoul(entry->d_name, &end, 10);
     if (*end || number == 0) continue;
-    for (std::uint32_t f = first_file; f < first_file + files; ++f)
-      if (auto memory = open(other, static_cast<std::uint32_t>(number), f)) {
-        several = several || found;
-        found = std::move(memory);
-      }
+    for (const int first : first_files)
+      for (int f = first; f < first + files; ++f)
+        if (auto memory = open(other, static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(f))) {
+          several = several || found;
+          found = std::move(memory);
+        }
   }
   closedir(processes);
   return several ? nullptr : std::move(found);

@@ -16,6 +16,9 @@ struct Identity {
   std::uint32_t rank, ranks;
 };
 
+/// Whether other processes of this user can surely map this process' memory, and this one theirs.
+bool others_can_map();
+
 /// Thread-safe, except for what it contains: layout.hpp says who writes what.
 class Memory {
  public:
