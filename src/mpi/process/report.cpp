@@ -183,7 +183,9 @@ nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ran
     for (std::size_t p = 0; p < plan::packers; ++p)
       if (found.nanoseconds[p] > 0) times[std::string(plan::packer_text[p])] = 1e-9 * found.nanoseconds[p];
     report["trials"].push_back({{"call", plan::text(operation)},
-                                {"data", data},
+                                {"data", plan::text(data)},
+                                {"spread", data.most_spread()},
+                                {"mixed", data.mixed},
                                 {"choice", plan::text(found.choice)},
                                 {"over", found.settled},
                                 {"seconds", times}});
