@@ -1,4 +1,4 @@
-// The cases that are measured. All cases take turns until the time is up.
+// The cases that are measured. All cases take turns until each is known, or until the time is up.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include "common/evict.hpp"
 #include "common/record.hpp"
 #include "noncontiguous_send/buffers.hpp"
+#include "tune/known.hpp"
 
 namespace bench::tune {
 
@@ -23,6 +24,8 @@ class Case {
   /// Returns whether the bytes that Dunnage delivers are right. The answer is the same on both
   /// ranks.
   virtual bool right() = 0;
+  /// Returns what was sampled so far. Valid on rank 0.
+  virtual AllSeries series() const = 0;
   /// Returns the results. Valid on rank 0.
   virtual nlohmann::json record() const = 0;
 };

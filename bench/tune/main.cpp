@@ -2,12 +2,14 @@
 // blocks are such that prices can be told apart. Writes one JSON object per line, also for the
 // progress; see docs/guide/tune.md.
 //
-//   bench_tune [--seconds S] [--least BYTES] [--most BYTES] [--tickets|--network]
+//   bench_tune [--seconds S] [--least BYTES] [--most BYTES] [--tickets|--network] [--known PLACES]
 //
+// A case gets rounds until its times are known (known.hpp), or until the time is up.
 // The environment says what Dunnage does with the messages (DUNNAGE_FORCE, DUNNAGE_TICKETS).
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/machine.hpp"
@@ -23,12 +25,12 @@ using namespace bench::tune;
 namespace plan = dunnage::plan;
 
 constexpr long pack_most = 4L << 20;
-constexpr int fewest_rounds = 3, most_rounds = 500;
 
 struct Options {
   double seconds = 5;
   long least = 1 << 10, most = 2 << 20;
   bool tickets = false, network = false;
+  std::string known;  // the places of cases that were known before, among all cases
 };
 
 /// Returns the texts of both ranks. A text has at most 255 characters.
@@ -70,12 +72,33 @@ nlohmann::json header(int rank) {
   return record;
 }
 
-/// Samples all cases round after round, until the time is up.
-void sample(const Cases& cases, double seconds, Clock::time_point start, int rank) {
-  for (int round = 0; round < most_rounds; ++round) {
-    if (agreed(round >= fewest_rounds && since(start) > seconds, 0)) break;
-    for (const auto& one : cases) one->sample(round);
-    if (rank == 0) bench::print({{"record", "progress"}, {"share", std::min(since(start) / seconds, 1.0)}});
+/// Returns on both ranks which cases get another round. Rank 0 decides. `late`: the time is up.
+std::vector<char> open_cases(const Cases& cases, const std::vector<bool>& known_before, int round, bool late,
+                             int rank) {
+  const Rounds rounds;
+  std::vector<char> open(cases.size());
+  if (rank == 0 && !(late && round >= rounds.fewest))
+    for (std::size_t i = 0; i < cases.size(); ++i)
+      open[i] = needs_round(rounds, round, known_before[i], cases[i]->series(), plan::margin);
+  static const auto broadcast = BENCH_PAST(MPI_Bcast);
+  broadcast(open.data(), static_cast<int>(open.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  return open;
+}
+
+/// Samples the cases round after round, until all are known or the time is up.
+void sample(const Cases& cases, const Options& o, Clock::time_point start, int rank) {
+  const auto known_before = named_places(o.known.c_str(), cases.size());
+  for (int round = 0;; ++round) {
+    const auto open = open_cases(cases, known_before, round, since(start) > o.seconds, rank);
+    const auto left = std::count(open.begin(), open.end(), 1);
+    if (left == 0) break;
+    for (std::size_t i = 0; i < cases.size(); ++i)
+      if (open[i]) cases[i]->sample(round);
+    if (rank == 0)
+      bench::print({{"record", "progress"},
+                    {"share", std::min(since(start) / o.seconds, 1.0)},
+                    {"cases", cases.size()},
+                    {"known", static_cast<std::ptrdiff_t>(cases.size()) - left}});
   }
 }
 
@@ -90,7 +113,7 @@ bool run(const Options& o, int rank) {
   if (!o.network && !o.tickets) add_packs(cases, memory, rank, pack_most);
   for (const auto& one : cases) right &= one->right();
   if (!o.network) right &= add_messages(cases, memory, rank, o.least, o.most, o.seconds / 3, !o.tickets);
-  sample(cases, o.seconds, start, rank);
+  sample(cases, o, start, rank);
   for (const auto& one : cases) {
     right &= one->right();
     if (rank == 0) bench::print(one->record());
@@ -112,6 +135,7 @@ int main(int argc, char** argv) {
   line.number("--least", options.least, "smallest message in bytes", fewest, most);
   line.number("--most", options.most, "largest message in bytes", fewest, most);
   line.flag("--tickets", options.tickets, "only messages that may go by ticket: strided senders");
+  line.text("--known", options.known, "places of cases that need few rounds, for example 0-3,7");
   line.flag("--network", options.network, "only the MPI's own messages, one at a time and many in a row");
   if (const auto code = bench::begin_on_two_ranks(line, argc, argv, "bench_tune")) return *code;
   const nlohmann::json first = header(rank);

@@ -68,6 +68,10 @@ class Message : public Case {
     return agreed(right, 1);
   }
 
+  AllSeries series() const final {
+    return strided_ == Strided::neither ? AllSeries{&plain_} : AllSeries{&plain_, &dunnage_};
+  }
+
   nlohmann::json record() const final {
     nlohmann::json record = {
         {"record", "result"}, {"kind", "message"}, {"direction", names[static_cast<int>(strided_)]},

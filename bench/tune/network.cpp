@@ -31,6 +31,8 @@ class Row : public Case {
     return agreed(holds(to(), all_bytes(), salt), 1);
   }
 
+  AllSeries series() const final { return {&seconds_}; }
+
   nlohmann::json record() const final {
     return {{"record", "result"},
             {"kind", "network"},

@@ -55,6 +55,8 @@ class Pack : public Case {
     return agreed(right, 0);
   }
 
+  AllSeries series() const final { return {&plain_, &dunnage_}; }
+
   nlohmann::json record() const final {
     nlohmann::json record = {
         {"record", "result"}, {"kind", "pack"},  {"direction", direction_ == Direction::pack ? "pack" : "unpack"},

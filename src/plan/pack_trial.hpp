@@ -24,6 +24,9 @@ inline constexpr std::array<std::string_view, packers> packer_text = {"the MPI",
                                                                       "Dunnage, stores past the caches"};
 constexpr std::string_view text(Packer packer) { return packer_text[static_cast<std::size_t>(packer)]; }
 
+/// Stands before the name of a call in the report, if exchanges were measured.
+inline constexpr std::string_view nonblocking = "nonblocking ";
+
 /// How a trial judges what it measures.
 struct TrialRules {
   /// How often each candidate is measured before the choice. The median counts. At most 9.

@@ -16,7 +16,9 @@
 #include "plan/device.hpp"
 #include "plan/host.hpp"
 #include "plan/machine_model.hpp"
+#include "tool/explain_trials.hpp"
 #include "transport/ticket.hpp"
+#include "type/quirks.hpp"
 #include "type/text.hpp"
 #include "type/typemap.hpp"
 
@@ -53,7 +55,29 @@ double seconds(const std::function<void()>& call) {
   return samples[samples.size() / 2];
 }
 
-void measure(const type::Spec& spec, const pack::Program& program, std::int64_t count) {
+/// A model and the MPI that it is of.
+struct Named {
+  std::string name;
+  plan::Model model;
+};
+using Models = std::vector<Named>;
+
+/// Points out where what was measured here is far from what was predicted. MPIs whose prices are
+/// alike have one line.
+void print_differences(const char* what, double seconds, const plan::Shape& shape, const Models& models) {
+  std::vector<double> told;
+  for (const auto& [name, model] : models) {
+    const double predicted = plan::predict(model, shape, plan::Operation::pack).engine;
+    const auto text = difference(1e9 * seconds, predicted, predicted);
+    if (text.empty() || std::ranges::find(told, predicted) != told.end()) continue;
+    told.push_back(predicted);
+    fmt::print("{:<16}{}, {} by the figures of {}; the caches were warm\n", what, text,
+               base::format_seconds(1e-9 * predicted), name);
+  }
+}
+
+void measure(const type::Spec& spec, const pack::Program& program, std::int64_t count, const plan::Shape& shape,
+             const Models& models) {
   const auto size = program.size(), span = program.span();
   if (span > most_measured || size > most_measured) {
     const auto needed = base::format_bytes(static_cast<std::uint64_t>(std::max(span, size)));
@@ -74,6 +98,8 @@ void measure(const type::Spec& spec, const pack::Program& program, std::int64_t 
       "memcpy of payload {} ({}), so packing takes {:.2f} times as long\n",
       base::format_seconds(pack), rate(pack), base::format_seconds(unpack), rate(unpack), base::format_seconds(copy),
       rate(copy), pack / copy);
+  print_differences("measured pack", pack, shape, models);
+  print_differences("measured unpack", unpack, shape, models);
   if (size <= most_verified) {
     type::typemap_pack(spec, count, user, again.data());
     const bool right = again == packed;
@@ -107,22 +133,42 @@ void print_prediction(const std::string& name, const plan::Model& model, const p
                host_way(model, shape, tickets, to_itself));
 }
 
-/// Predicts with each MPI of the model file. If there is no model file, predicts with the MPIs that
-/// have built-in figures.
-void print_predictions(const plan::Shape& shape) {
+/// Returns the models of the model file. If there is none, returns the built-in ones.
+Models models_of(const plan::MachineModel& machine) {
+  Models models;
+  for (const auto& [library, figures] : machine.file.models) models.push_back({plan::describe(library), figures});
+  if (models.empty())
+    for (const auto kind : {plan::Library::Kind::open_mpi, plan::Library::Kind::mpich})
+      models.push_back({std::string(plan::name_of(kind)), plan::default_model({kind})});
+  return models;
+}
+
+void print_predictions(const plan::Shape& shape, const plan::MachineModel& machine, const Models& models,
+                       base::Tickets tickets) {
+  if (!machine.complaint.empty()) fmt::print(stderr, "dunnage explain: {}\n", machine.complaint);
+  if (!machine.file.models.empty())
+    fmt::print("predicted by     {}, measured {}\n", machine.path, machine.file.date);
+  else
+    fmt::print("predicted by     built-in figures; `dunnage tune` measures this machine's\n");
+  for (const auto& [name, model] : models) print_prediction(name, model, shape, tickets);
+}
+
+/// Explains data in host memory that are not contiguous.
+void print_host(const type::Spec& spec, const pack::Program& program, const ExplainOptions& options) {
+  fmt::print("kernel           {} on {}, {} stores\n", program.kernel(), pack::kernels().target,
+             program.stores() == pack::Stores::streamed ? "streamed" : "cached");
   std::vector<std::string> complaints;  // `dunnage info` shows them
   const auto settings = base::Settings::from_environment(environ, complaints);
-  const auto model = plan::machine_model(settings.model);
-  if (!model.complaint.empty()) fmt::print(stderr, "dunnage explain: {}\n", model.complaint);
-  if (!model.file.models.empty()) {
-    fmt::print("predicted by     {}, measured {}\n", model.path, model.file.date);
-    for (const auto& [library, figures] : model.file.models)
-      print_prediction(plan::describe(library), figures, shape, settings.tickets);
-  } else {
-    fmt::print("predicted by     built-in figures; `dunnage tune` measures this machine's\n");
-    for (const auto kind : {plan::Library::Kind::open_mpi, plan::Library::Kind::mpich})
-      print_prediction(std::string(plan::name_of(kind)), plan::default_model({kind}), shape, settings.tickets);
+  const auto machine = plan::machine_model(settings.model);
+  const auto models = models_of(machine);
+  const plan::Shape shape{program.size(), program.blocks(), program.stores() == pack::Stores::streamed,
+                          type::has_mixed_elements(spec)};
+  print_predictions(shape, machine, models, settings.tickets);
+  if (!options.report.empty()) {
+    const auto kind = plan::kind_of(program.kernel(), shape, program.span());
+    for (const auto& line : told_by_report(options.report, shape, kind, machine)) fmt::print("{}\n", line);
   }
+  measure(spec, program, options.count, shape, models);
 }
 
 /// Prints which way a message in device memory goes, by the sizes of one model.
@@ -224,12 +270,11 @@ int explain(const ExplainOptions& options) try {
     fmt::print("kernel           none: contiguous data goes straight to the MPI\n");
     return 0;
   }
-  fmt::print("kernel           {} on {}, {} stores\n", program.kernel(), pack::kernels().target,
-             program.stores() == pack::Stores::streamed ? "streamed" : "cached");
-  const plan::Shape shape{program.size(), program.blocks(), program.stores() == pack::Stores::streamed};
-  print_predictions(shape);
-  measure(*spec, program, options.count);
+  print_host(*spec, program, options);
   return 0;
+} catch (const NoReport& e) {
+  fmt::print(stderr, "dunnage explain: {}\n", e.what());
+  return 2;
 } catch (const type::SpecError& e) {
   fmt::print(stderr, "dunnage explain: {}\n", e.what());
   return 2;

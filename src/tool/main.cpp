@@ -115,8 +115,15 @@ int parse_and_run(Words words) {
       ->check(CLI::Range(0LL, std::numeric_limits<long long>::max()));
   explain.add_option("--memory", explain_options.memory, "where the buffers are")
       ->check(CLI::IsMember({"host", "device"}));
+  explain
+      .add_option("--report", explain_options.report,
+                  "also show what a program with this report (dunnage run --report=FILE.json) has tried with such "
+                  "data")
+      ->type_name("FILE");
   explain.callback([&] {
     const bool bcast = explain_options.type == "bcast";
+    if (!explain_options.report.empty() && (bcast || explain_options.memory == "device"))
+      throw CLI::ValidationError("--report", "a report has trials of datatypes in host memory only");
     status = bcast ? tool::explain_bcast(bcast_options) : tool::explain(explain_options);
   });
 

@@ -42,6 +42,7 @@ const std::vector<SpecPtr>& predefined() {
                                            basic("aint", 8),
                                            named("complex", {{0, 8}}, 8, 4),
                                            named("double_complex", {{0, 16}}, 16, 8),
+                                           named("long_double_complex", {{0, 32}}, 32, 16),
                                            pair<float, int>("float_int"),
                                            pair<double, int>("double_int"),
                                            pair<long, int>("long_int"),
@@ -80,6 +81,15 @@ constexpr Alias aliases[] = {
     {"MPI_C_COMPLEX", "complex"},
     {"MPI_C_FLOAT_COMPLEX", "complex"},
     {"MPI_C_DOUBLE_COMPLEX", "double_complex"},
+    {"MPI_C_LONG_DOUBLE_COMPLEX", "long_double_complex"},
+    {"MPI_CXX_FLOAT_COMPLEX", "complex"},
+    {"MPI_CXX_DOUBLE_COMPLEX", "double_complex"},
+    {"MPI_CXX_LONG_DOUBLE_COMPLEX", "long_double_complex"},
+    {"MPI_COMPLEX8", "complex"},
+    {"MPI_COMPLEX16", "double_complex"},
+    {"MPI_WCHAR", "int"},
+    {"MPI_INTEGER1", "int8"},
+    {"MPI_INTEGER2", "int16"},
     {"MPI_CHARACTER", "char"},
     {"MPI_LOGICAL", "int"},
     {"MPI_INTEGER", "int"},
@@ -104,11 +114,18 @@ SpecPtr find_predefined(std::string name) {
   return found == predefined().end() ? nullptr : *found;
 }
 
-/// Takes MPI's prefix from the name of a constructor: MPI_Type_create_hvector becomes hvector.
-/// Returns whether there was one.
+/// Takes MPI's prefix from the name of a constructor, and the ending of large counts:
+/// MPI_Type_create_hvector_c becomes hvector. Fortran does not tell capitals from small letters.
+/// Returns whether there was a prefix.
 bool take_prefix(std::string& name) {
-  for (const std::string_view prefix : {"MPI_Type_create_", "MPI_Type_"})
-    if (name.starts_with(prefix)) return name.erase(0, prefix.size()), true;
+  std::string small = name;
+  std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const std::string_view prefix : {"mpi_type_create_", "mpi_type_"}) {
+    if (!small.starts_with(prefix)) continue;
+    name = small.substr(prefix.size());
+    if (name.ends_with("_c")) name.resize(name.size() - 2);
+    return true;
+  }
   return false;
 }
 
@@ -118,6 +135,7 @@ class Parser {
   explicit Parser(std::string_view text) : text_(text) {}
 
   SpecPtr whole() {
+    if (const auto start = skip(); word() != "call") at_ = start;  // Fortran's
     auto spec = type();
     accept(';');
     if (skip() < text_.size()) fail("the end");
@@ -222,6 +240,7 @@ class Parser {
     if (mpi && accept(',')) {  // the new type
       accept('&');
       word();
+      if (accept(',')) word();  // Fortran's ierror
     }
     --depth_;
     expect(')');

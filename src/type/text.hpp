@@ -10,7 +10,9 @@
 //
 // MPI's own spelling is read too, as it stands in a program:
 // `MPI_Type_create_indexed_block(2,1,{0,4},MPI_DOUBLE,&type);`. Counts before lists are then MPI's,
-// the arguments are in MPI's order, and the new type's name may be left out.
+// the arguments are in MPI's order, and the new type's name may be left out. Calls with large
+// counts (MPI_Type_vector_c) and in Fortran (call MPI_TYPE_VECTOR(..., column, ierr)) are read
+// too.
 #pragma once
 
 #include <string_view>

@@ -28,6 +28,7 @@ def test_all_kinds_of_calls_are_tried(launch, flavour, tmp_path):
     for one in trials:
         seconds = one["seconds"]
         assert not one["over"] or (one["choice"] in seconds and len(seconds) > 1), one
+        assert one["spread"] >= 1 and isinstance(one["mixed"], bool), one
     assert sum(one["over"] for one in trials) > len(trials) / 2  # a busy machine may begin some again
     for name in ("MPI_Pack", "MPI_Unpack"):
         call = report["calls"][name]

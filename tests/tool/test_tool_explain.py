@@ -1,5 +1,6 @@
 """dunnage explain: what becomes of a datatype."""
 
+import json
 import re
 
 import pytest
@@ -123,6 +124,128 @@ def test_ways_of_messages_in_host_memory(dunnage, tmp_path):
     assert set(told("vector(100000,1,2,double)", DUNNAGE_MODEL=file, DUNNAGE_TICKETS="off").values()) == set(
         short.values()
     )
+
+
+COLUMN = "vector(4096,1,2,double)"  # 32 KiB in blocks of 8 bytes, spread over twice as much
+
+
+def trial(call="pack", data="up to 32 KiB, blocks of 8 B, rows[8]", over=True, choice="Dunnage", **changes):
+    seconds = changes.pop("seconds", {"the MPI": 70e-6, "Dunnage": 5e-6})
+    return {"call": call, "data": data, "choice": choice, "over": over, "seconds": seconds, **changes}
+
+
+@pytest.fixture
+def told(dunnage, tmp_path):
+    """Explains COLUMN with a report that has these trials; returns the lines about them. Packing a
+    block is predicted to take 1 ns by Dunnage and 17 ns by the MPI."""
+    model = write(tmp_path / "m.json", [("Open MPI", 4, 1)], **prices(1, 17))
+
+    def call(*trials, text=COLUMN, **changes):
+        report = {"mpi": "Open MPI v4.1.4", "settings": {}, "ranks": 2, "calls": {}}
+        path = tmp_path / "app.json"
+        path.write_text(json.dumps({**report, "trials": list(trials), **changes}))
+        run = dunnage("explain", text, "--report", path, DUNNAGE_MODEL=model)
+        assert run.returncode == 0, run.stderr
+        lines = run.stdout.splitlines()
+        first = next(i for i, line in enumerate(lines) if line.startswith("report"))
+        last = next(i for i, line in enumerate(lines) if line.startswith("measured pack"))
+        assert lines[first] == f"report           {path}: 2 ranks of Open MPI v4.1.4"
+        return [re.sub(" +", " ", line) for line in lines[first + 1 : last]]
+
+    return call
+
+
+def test_what_a_program_has_tried(told):
+    assert told(trial(), trial("unpack", over=False)) == [
+        "tried pack up to 32 KiB, blocks of 8 B, rows[8]: Dunnage does these calls",
+        " the MPI 70 us, predicted 69.6 us",
+        " Dunnage 5 us, predicted 4.1 us",
+        "tried unpack up to 32 KiB, blocks of 8 B, rows[8]: Dunnage does these calls; too few were made to choose",
+        " the MPI 70 us, predicted 69.6 us",
+        " Dunnage 5 us, predicted 4.1 us",
+    ]
+
+
+def test_predictions_that_are_far_off_are_pointed_out(told):
+    seconds = {"the MPI": 10e-6, "Dunnage": 9e-6, "Dunnage, stores past the caches": 20e-6}
+    assert told(trial(seconds=seconds))[1:] == [
+        " the MPI 10 us, predicted 69.6 us DIFFERS: predicted 3.5 times as long",
+        " Dunnage 9 us, predicted 4.1 us DIFFERS: 2.2 times as long as predicted",
+        " Dunnage, stores past the caches 20 us",
+    ]
+    # A trial is about data of half the size, too: 2.1 us are as predicted for some of them.
+    assert "DIFFERS" not in " ".join(told(trial(seconds={"the MPI": 36e-6, "Dunnage": 1.1e-6})))
+
+
+def test_messages_are_compared_by_who_is_faster(told):
+    """Their trials measure whole calls, and their prices are for what packing adds."""
+    slower = {"the MPI": 50e-6, "Dunnage": 75e-6}
+    lines = told(trial("send", seconds=slower, choice="the MPI"), trial("receive"))
+    assert lines[1:4] == [
+        " the MPI 50 us",
+        " Dunnage 75 us",
+        " DIFFERS: Dunnage was predicted to be faster, and the MPI was, 1.50 times",
+    ]
+    assert len(lines) == 7 and "DIFFERS" not in " ".join(lines[4:])
+
+
+def test_only_trials_of_such_data_are_shown(told):
+    others = [trial(data=f"up to {size} KiB, blocks of 8 B, rows[8]") for size in (16, 64)]
+    lines = told(*others, trial(spread=64), trial(mixed=True))
+    assert lines[0] == "tried nothing about up to 32 KiB, blocks of 8 B, rows[8]; the report has:"
+    assert lines[1:] == [
+        " up to 16 KiB, blocks of 8 B, rows[8]",
+        " up to 64 KiB, blocks of 8 B, rows[8]",
+        " up to 32 KiB, blocks of 8 B, rows[8]",
+    ]
+    assert len(told(*others, trial(spread=2, mixed=False))) == 3
+    [line] = told()
+    assert line.startswith("tried nothing: the program made no such calls, or had DUNNAGE_TRIALS=off")
+
+
+def test_a_report_of_another_machine_is_said(told, dunnage, tmp_path):
+    told(trial())
+    report = json.loads((tmp_path / "app.json").read_text())
+    (tmp_path / "app.json").write_text(json.dumps({**report, "machine": "a mainframe, 3 cores"}))
+    out = dunnage("explain", COLUMN, "--report", tmp_path / "app.json").stdout
+    assert "from another machine (a mainframe, 3 cores); predictions are for this one" in out
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        (None, "cannot be read"),
+        ("{", "is not JSON"),
+        ("{}", "no report of Dunnage"),
+        ("[]", "no report of Dunnage"),
+        ('{"ranks": 1, "mpi": "x", "trials": [3]}', "no report of Dunnage"),
+    ],
+)
+def test_a_file_that_is_no_report_is_one_line(dunnage, tmp_path, text, says):
+    path = tmp_path / "app.json"
+    if text is not None:
+        path.write_text(text)
+    run = dunnage("explain", COLUMN, "--report", path)
+    assert run.returncode == 2 and run.stderr.startswith(f"dunnage explain: {path} ") and says in run.stderr
+    assert "dunnage run --report=FILE.json" in run.stderr and len(run.stderr.splitlines()) == 1
+
+
+def test_reports_are_about_host_memory(dunnage, tmp_path):
+    for words in (["--memory", "device", COLUMN], ["bcast"]):
+        run = dunnage("explain", *words, "--report", tmp_path / "app.json")
+        assert run.returncode == 2 and "--report" in run.stderr
+
+
+def test_a_measurement_far_from_its_prediction_is_pointed_out(dunnage, tmp_path):
+    def lines(price):
+        model = write(tmp_path / "m.json", [("Open MPI", 4, 1)], **prices(price, 17))
+        out = dunnage("explain", COLUMN, DUNNAGE_MODEL=model).stdout
+        return [line for line in out.splitlines() if "DIFFERS" in line]
+
+    slow = lines(1000)
+    assert len(slow) == 2 and slow[0].startswith("measured pack    DIFFERS: predicted ")
+    assert slow[0].endswith("times as long, 4.1 ms by the figures of Open MPI 4.1; the caches were warm")
+    assert "times as long as predicted, 40.96 ns" in lines(1e-2)[1] or "41 ns" in lines(1e-2)[1]
 
 
 def test_unknown_memory(dunnage):

@@ -2,7 +2,7 @@
 
 import random
 
-from dunnage.tune.evaluate import message_rows, pack_row, side_fits
+from dunnage.tune.inputs import message_rows, pack_row, side_fits
 
 BLOCKS = (8, 64, 512, 4096)
 SIZES = [1 << power for power in range(10, 22)]
@@ -63,7 +63,28 @@ def header(**changes):
 def series(time, noise=0.0):
     """Of a time in nanoseconds, disturbed by a factor of 1 +- noise."""
     median = 1e-9 * time * random.uniform(1 - noise, 1 + noise)
-    return {"median": median, "samples": [0.98 * median, median, 1.02 * median]}
+    return {"median": median, "samples": [median, median, median] + [median * (1 + 0.002 * k) for k in range(8)]}
+
+
+def launches_of(records, generator, counts=(9, 5), slow=(1.0, 1.0), disturbed=0.0, tail=1.5):
+    """Makes launches of records whose times are exact: so many samples in each.
+
+    A sample takes longer by a few percent; the share `disturbed` of the samples takes longer by a
+    factor with a heavy tail (Pareto). `slow` is the factor of each launch.
+    """
+    found = []
+    for count, factor in zip(counts, slow):
+        launch = []
+        for one in records:
+            several = {}
+            for name, exact in one["series"].items():
+                samples = exact["median"] * factor * (1 + generator.gamma(2, 0.01, count))
+                hit = generator.random(count) < disturbed
+                samples[hit] *= 1 + generator.pareto(tail, count)[hit]
+                several[name] = {"samples": samples.tolist()}
+            launch.append({**one, "series": several})
+        found.append(launch)
+    return found
 
 
 def record(kind, size, block, far, noise, direction=None, **times):

@@ -109,4 +109,5 @@ def test_the_table_says_what_was_found_beside_what_is_built_in():
     text = report(found)
     assert text.startswith("Open MPI 4.1, on one host")
     assert "2 (1.7)" in text and "blocks of 512 B" in text and "from " in text and "never" in text
-    assert "receive: the built-in figures stay: too noisy" in text and "! other work" in text
+    assert "; the built-in prices stay: too noisy" in text and "! other work" in text
+    assert "not known" not in text and "What helps" not in text

@@ -106,6 +106,11 @@ TEST(Text, RoundTrip) {
 TEST(Text, ReadsMpisSpelling) {
   const std::pair<const char*, const char*> spelled[] = {
       {"MPI_Type_vector(4,1,2,MPI_DOUBLE)", "vector(4,1,2,double)"},
+      {"MPI_Type_vector_c(4,1,2,MPI_C_LONG_DOUBLE_COMPLEX,&t);", "vector(4,1,2,long_double_complex)"},
+      {"MPI_Type_create_resized_c(MPI_INTEGER2,0,64)", "resized(0,64,int16)"},
+      {"call MPI_TYPE_VECTOR(4, 1, 2, MPI_COMPLEX16, column, ierr)", "vector(4,1,2,double_complex)"},
+      {"call mpi_type_contiguous(3, MPI_WCHAR, three, ierror)", "contiguous(3,int)"},
+      {"call MPI_Type_contiguous(3, MPI_REAL, three)", "contiguous(3,float)"},
       {"MPI_Type_contiguous(3, MPI_UNSIGNED_LONG_LONG, &three);", "contiguous(3,long)"},
       {"MPI_Type_create_hvector(4,1,-20,MPI_Type_dup(MPI_C_BOOL, &b), &h)", "hvector(4,1,-20,dup(bool))"},
       {"MPI_Type_indexed(2,{1,2},{0,4},MPI_REAL8)", "indexed([1,2],[0,4],double)"},

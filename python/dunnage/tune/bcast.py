@@ -13,8 +13,9 @@ from tabulate import tabulate
 from ..bench.results import Record
 from ..bench.units import size
 from . import model_file
-from .evaluate import FEWEST, MOST, NEVER, SOME, SPREAD, TOLERANCES, WORST_ERROR, spread_text, unsteady
+from .evaluate import FEWEST, NEVER, TOLERANCES, WORST_ERROR
 from .prices import Fit, Row, fit
+from .spread import MOST, SOME, SPREAD, spread_text, unsteady
 
 # A broadcast must be this many times faster to be Dunnage's; the same figure as in
 # collective/trial.hpp.

@@ -29,8 +29,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--ranks", type=int,
                         help="the most ranks to measure broadcasts with (default: one less than there are cores, at "
                         f"most {MOST_RANKS})")
-    parser.add_argument("--seconds", type=float, default=50,
-                        help="about how long it may take (default: 50); ignored for device memory")
+    parser.add_argument("--seconds", type=float, default=100,
+                        help="about how long it may take at most (default: 100); ignored for device memory")
     return parser
 
 

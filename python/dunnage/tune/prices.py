@@ -33,6 +33,12 @@ def nonnegative(rows: numpy.ndarray, times: numpy.ndarray) -> numpy.ndarray:
 
     It tries every subset of the columns, with zero for the other columns. There are few columns.
     """
+    if len(rows) > rows.shape[1] + 1:  # as many rows as columns have the same solutions, and are faster
+        rows, times = numpy.split(numpy.linalg.qr(numpy.column_stack([rows, times]), mode="r"), [-1], axis=1)
+        times = times[:, 0]
+    found = numpy.linalg.lstsq(rows, times, rcond=None)[0]
+    if (found >= 0).all():
+        return found  # nothing can be better
     best, least = numpy.zeros(rows.shape[1]), float(times @ times)
     for kept in product([False, True], repeat=rows.shape[1]):
         if not any(kept):

@@ -1,8 +1,9 @@
-"""Shows progress: a bar if the output is a terminal, else a line for each step."""
+"""Shows progress: a bar if the output is a terminal, else a line for each launch."""
 
 from __future__ import annotations
 
 import sys
+import time
 from typing import Any, Optional
 
 try:
@@ -12,16 +13,17 @@ except ImportError:
 
 
 class Progress:
-    """The progress of a run of equal steps.
+    """The progress of a run that takes at most so many seconds, or not much longer.
 
     Use it in a `with` statement, so that the bar ends before anything else is printed.
     """
 
-    def __init__(self, steps: int) -> None:
-        self.steps, self.done, self.shown = steps, 0, 0.0
+    def __init__(self, seconds: float) -> None:
+        self.start, self.seconds, self.shown = time.monotonic(), seconds, 0.0
+        self.what = ""
         self.bar: Optional[Any] = None
         if tqdm is not None and sys.stderr.isatty():
-            self.bar = tqdm(total=100, unit="%", bar_format="{desc} {bar} {n:.0f} % [{elapsed}]", leave=False)
+            self.bar = tqdm(total=100, bar_format="{desc} {bar}", leave=False)
 
     def __enter__(self) -> Progress:
         return self
@@ -30,21 +32,22 @@ class Progress:
         if self.bar is not None:
             self.bar.close()
 
+    def left(self) -> str:
+        """Says how much time is left at most."""
+        return f"at most {max(self.seconds - (time.monotonic() - self.start), 0):.0f} s left"
+
     def begin(self, what: str) -> None:
-        """Begins the next step."""
-        if self.bar is not None:
-            self.bar.set_description_str(what)
-        else:
-            print(f"  {what} ({self.done + 1} of {self.steps})", file=sys.stderr, flush=True)
+        """Begins a launch."""
+        self.what = what
+        if self.bar is None:
+            print(f"  {what}, {self.left()}", file=sys.stderr, flush=True)
+        self.show("")
 
-    def share(self, of_step: float) -> None:
-        """Reports which share of the step is done, from 0 to 1."""
-        now = 100 * (self.done + min(of_step, 1)) / self.steps
-        if self.bar is not None and now > self.shown:
-            self.bar.update(now - self.shown)
-        self.shown = max(self.shown, now)
-
-    def end(self) -> None:
-        """Ends the step."""
-        self.share(1)
-        self.done += 1
+    def show(self, more: str) -> None:
+        """Shows the time left and, in a terminal, how far the launch is."""
+        if self.bar is None:
+            return
+        now = min(100 * (time.monotonic() - self.start) / self.seconds, 100.0)
+        self.bar.set_description_str(", ".join(part for part in (self.what, more, self.left()) if part))
+        self.bar.update(now - self.shown)
+        self.shown = now

@@ -7,7 +7,9 @@ from typing import Dict, List
 from tabulate import tabulate
 
 from ..bench.units import size
-from .evaluate import Part, Tuned, message_rows, pack_row
+from .evaluate import Part, Tuned
+from .inputs import message_rows, pack_row
+from .verdict import UNSURE, unknown, verdict, what_helps
 
 BLOCKS = (8, 64, 512, 4096)
 SIZES = [1 << power for power in range(8, 23)]
@@ -18,11 +20,17 @@ COLUMNS = {"call": "call", "block": "block", "eager_block": "eager block", "byte
 def _prices(tuned: Tuned) -> str:
     rows = []
     for part in tuned.parts:
-        for who, found, before in zip(("Dunnage", "the MPI"), part.fits, part.built_in):
+        if not part.spread:  # nothing was fitted
+            continue
+        for who, found, before, spread in zip(("Dunnage", "the MPI"), part.fits, part.built_in, part.spread):
             row = {"ns": part.name, "by": who}
             for name, title in COLUMNS.items():
-                both = name in before.prices
-                row[title] = f"{found.prices[name]:.3g} ({before.prices[name]:.3g})" if both else ""
+                row[title] = ""
+                if name in spread:
+                    sure = "" if spread[name] <= UNSURE else "?"
+                    row[title] = f"{found.prices[name]:.3g}{sure} ({before.prices[name]:.3g})"
+                elif name in before.prices:
+                    row[title] = f"({before.prices[name]:.3g})"
             rows.append({**row, "wrong by": f"{found.error:.0%}"})
     return tabulate(rows, headers="keys", disable_numparse=True)
 
@@ -76,7 +84,7 @@ def _choices(tuned: Tuned) -> str:
     for part in tuned.parts:
         chosen = {f"blocks of {b} B": _chosen(tuned, part, b) for b in BLOCKS}
         row: Dict[str, str] = {"Dunnage takes over": part.name, **chosen}
-        row["slower than the better way"] = f"{part.lost[0]:.1%} ({part.lost[1]:.1%})"
+        row["slower than the better way"] = f"{part.lost[0]:.1%} ({part.lost[1]:.1%})" if part.spread else ""
         rows.append(row)
     return tabulate(rows, headers="keys", disable_numparse=True)
 
@@ -86,9 +94,12 @@ def report(tuned: Tuned) -> str:
     header = tuned.header
     hosts = header["hosts"]
     where = "on one host" if header["peers"] == "same_host" else f"between {hosts[0]} and {hosts[1]}"
-    lines = [f"{tuned.name}, {where} (built-in figures in parentheses)", _prices(tuned), "", _choices(tuned)]
-    lines += [f"{part.name}: the built-in figures stay: {part.refused}" for part in tuned.parts if part.refused]
+    lines = [f"{tuned.name}, {where} (built-in figures in parentheses)"]
+    if any(part.spread for part in tuned.parts):
+        lines += [_prices(tuned), ""]
+    lines += [_choices(tuned), *(verdict(part) for part in tuned.parts)]
+    lines += [f"? {line}" for line in unknown(tuned)]
     lines += [f"! {line}" for line in tuned.disturbed]
-    return "\n".join(lines)
+    return "\n".join(lines + what_helps(tuned))
 
 

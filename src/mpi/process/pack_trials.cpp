@@ -1,12 +1,9 @@
 #include "mpi/process/pack_trials.hpp"
 
 #include <algorithm>
-#include <bit>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/format.hpp"
 #include "pack/cpu/program.hpp"
 
 namespace dunnage::mpi {
@@ -36,15 +33,13 @@ std::unique_ptr<plan::PackTrial> trial_of(const plan::Shape& shape, Operation op
 }  // namespace
 
 PackTrials::Trials PackTrials::of(const pack::Program& program, bool mixed, bool messages, const plan::Model& model) {
-  const auto size = program.size(), blocks = std::max<std::int64_t>(program.blocks(), 1);
-  if (size == 0) return {};
-  const auto width = [](std::int64_t n) { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))); };
-  Kind kind{program.kernel(), size / blocks, width(size - 1), width(program.span() / size), mixed};
+  if (program.size() == 0) return {};
+  const plan::Shape shape{program.size(), program.blocks(), program.stores() == pack::Stores::streamed, mixed};
+  auto kind = plan::kind_of(program.kernel(), shape, program.span());
   const std::lock_guard lock(mutex_);
   auto found = kinds_.find(kind);
   if (found == kinds_.end()) {
     if (kinds_.size() == most) return {};
-    const plan::Shape shape{size, program.blocks(), program.stores() == pack::Stores::streamed, mixed};
     found = kinds_.emplace(std::move(kind), Owned{}).first;
     for (std::size_t i = 0; i < plan::operations; ++i) {
       const auto operation = static_cast<Operation>(i);
@@ -71,9 +66,7 @@ std::vector<PackTrials::Told> PackTrials::told() const {
         if (!trial) continue;
         const auto found = trial->found();
         if (std::ranges::all_of(found.nanoseconds, [](double time) { return time == 0; })) continue;
-        all.push_back({fmt::format("up to {}, blocks of {}, {}", base::format_bytes(std::uint64_t{1} << kind.size),
-                                   base::format_bytes(static_cast<std::uint64_t>(kind.block)), kind.kernel),
-                       static_cast<Operation>(i), exchanges, found});
+        all.push_back({kind, static_cast<Operation>(i), exchanges, found});
       }
   return all;
 }

@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
+#include "plan/data_kind.hpp"
 #include "plan/host.hpp"
 #include "plan/pack_trial.hpp"
 
@@ -36,7 +36,7 @@ class PackTrials {
   Trials of(const pack::Program& program, bool mixed, bool messages, const plan::Model& model);
 
   struct Told {
-    std::string data;
+    plan::DataKind data;
     plan::Operation operation;
     bool exchanges;  // the times are of a message in an exchange
     plan::PackTrial::Found found;
@@ -45,20 +45,11 @@ class PackTrials {
   std::vector<Told> told() const;
 
  private:
-  /// Data of one kind: the kernel, the mean length of a block, and to a factor of two the size and
-  /// the part of the user's memory that it fills.
-  struct Kind {
-    std::string kernel;
-    std::int64_t block;
-    int size, spread;
-    bool mixed;
-    auto operator<=>(const Kind&) const = default;
-  };
   using Owned = ByOperation<std::unique_ptr<plan::PackTrial>>;
   static constexpr std::size_t most = 1024;
 
   mutable std::mutex mutex_;
-  std::map<Kind, Owned> kinds_;
+  std::map<plan::DataKind, Owned> kinds_;
   std::uint32_t made_ = 0;
 };
 

@@ -182,8 +182,10 @@ nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ran
     nlohmann::ordered_json times = nlohmann::ordered_json::object();
     for (std::size_t p = 0; p < plan::packers; ++p)
       if (found.nanoseconds[p] > 0) times[std::string(plan::packer_text[p])] = 1e-9 * found.nanoseconds[p];
-    report["trials"].push_back({{"call", fmt::format("{}{}", exchanges ? "nonblocking " : "", plan::text(operation))},
-                                {"data", data},
+    report["trials"].push_back({{"call", fmt::format("{}{}", exchanges ? plan::nonblocking : "", plan::text(operation))},
+                                {"data", plan::text(data)},
+                                {"spread", data.most_spread()},
+                                {"mixed", data.mixed},
                                 {"choice", plan::text(found.choice)},
                                 {"over", found.settled},
                                 {"seconds", times}});
