@@ -17,14 +17,27 @@ constexpr std::int64_t line = 64;
 
 constexpr std::int64_t lines_ahead = 64;  // how far ahead of a copy memory is prefetched
 
+// So many lines are prefetched at once, and copied at once. On an AMD EPYC (Zen 4) blocks of 512
+// bytes are packed a quarter faster so than with one prefetch before each line.
+constexpr std::int64_t batch_lines = 32;
+
 /// Prefetches a line into the second-level cache, which can have more lines under way than the
 /// first.
 inline void prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
 
+/// Returns the lines that a block of so many bytes fills.
+inline std::int64_t lines_of(std::int64_t block) { return (block + line - 1) / line; }
+
+/// Prefetches n blocks.
+inline void prefetch_blocks(const char* p, std::int64_t n, std::int64_t block, std::int64_t stride) {
+  for (std::int64_t i = 0; i < n; ++i, p += stride)
+    for (std::int64_t k = 0; k < block; k += line) prefetch(p + k);
+}
+
 /// Returns how far ahead of a block, in bytes, the user's memory is to be prefetched. If the inner
 /// loop is short, that is some iterations of the outer one.
 inline std::int64_t fetched_ahead(const Rows& r) {
-  const auto blocks = std::max<std::int64_t>(lines_ahead * line / std::max(r.block, line), 1);
+  const auto blocks = std::max<std::int64_t>(lines_ahead / lines_of(r.block), 1);
   if (r.outer.count == 1 || r.inner.count >= 2 * blocks) return blocks * r.inner.user;
   return std::max<std::int64_t>(blocks / r.inner.count, 1) * r.outer.user;
 }
@@ -163,14 +176,24 @@ inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, st
   }
   const auto length = N ? N : block;
   if (ahead != 0) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int64_t k = 0; k < length; k += line) prefetch(user + ahead + k);
-      if constexpr (N != 0)
-        move<D, N>(user, packed);
-      else
-        move_some<D>(user, packed, block);
-      user += su;
-      packed += sp;
+    // Batches gain if each block is a line of its own and pages have several of them.
+    constexpr std::int64_t far_apart = 1024;
+    const auto batch = length <= line && std::abs(su) < far_apart ? lines_ahead : 1;
+    while (n > 0) {
+      const auto some = std::min(n, batch);
+      // From the last block to the first: the other order was slower on
+      // an AMD EPYC (Zen 4).
+      for (auto i = some; i-- > 0;)
+        for (std::int64_t k = 0; k < length; k += line) prefetch(user + ahead + i * su + k);
+      for (std::int64_t i = 0; i < some; ++i) {
+        if constexpr (N != 0)
+          move<D, N>(user, packed);
+        else
+          move_some<D>(user, packed, block);
+        user += su;
+        packed += sp;
+      }
+      n -= some;
     }
     return;
   }
@@ -195,14 +218,15 @@ inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, st
 }
 
 /// Returns fetched_ahead(r), or 0 if the hardware prefetches these rows well or if they are cached.
+template <Direction D>
 inline std::int64_t row_ahead(const Rows& r) {
-  constexpr std::int64_t least_stride = 192;
+  constexpr std::int64_t least_stride = D == Direction::pack ? 192 : 128;
   return r.far && std::abs(r.inner.user) >= least_stride ? fetched_ahead(r) : 0;
 }
 
 template <Direction D>
 void rows(const Rows& r) {
-  const auto ahead = row_ahead(r);
+  const auto ahead = row_ahead<D>(r);
   with_length(r.block, [&](auto n) HWY_ATTR {
     for (std::int64_t j = 0; j < r.outer.count; ++j)
       row<D, n()>(r.user + j * r.outer.user, r.packed + j * r.outer.packed, r.inner, r.block, ahead);
@@ -214,7 +238,7 @@ void rows(const Rows& r) {
 template <Direction D>
 void tiles(const Rows& r) {
   constexpr std::int64_t side = 32;
-  const auto ahead = row_ahead(r);
+  const auto ahead = row_ahead<D>(r);
   with_length(r.block, [&](auto n) HWY_ATTR {
     for (std::int64_t j = 0; j < r.outer.count; j += side) {
       const auto width = std::min(side, r.outer.count - j);
@@ -510,6 +534,59 @@ void stream(char* to, const char* from, std::int64_t n) {
   std::memcpy(to + i, from + i, static_cast<std::size_t>(n - i));
 }
 
+/// Copies whole lines to whole lines past the caches.
+inline void stream_lines(char* to, const char* from, std::int64_t n) {
+  const hn::CappedTag<std::uint8_t, line> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  HWY_UNROLL(8)
+  for (std::int64_t k = 0; k < n; k += lanes)
+    hn::Stream(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + k)), d,
+               reinterpret_cast<std::uint8_t*>(to + k));
+}
+
+/// The blocks of rows, batch by batch.
+class Batches {
+ public:
+  explicit Batches(const Rows& r) : rows_(r), blocks_(std::max<std::int64_t>(batch_lines / lines_of(r.block), 1)) {}
+  bool done() const { return outer_ == rows_.outer.count; }
+  /// Calls f(user, packed, n) for the runs of n blocks that make up the next batch.
+  template <class F>
+  void next(F&& f) {
+    for (auto left = blocks_; left > 0 && !done();) {
+      const auto n = std::min(left, rows_.inner.count - inner_);
+      f(rows_.user + outer_ * rows_.outer.user + inner_ * rows_.inner.user,
+        rows_.packed + outer_ * rows_.outer.packed + inner_ * rows_.inner.packed, n);
+      left -= n;
+      inner_ += n;
+      if (inner_ < rows_.inner.count) return;
+      inner_ = 0;
+      ++outer_;
+    }
+  }
+
+ private:
+  const Rows& rows_;
+  const std::int64_t blocks_;
+  std::int64_t outer_ = 0, inner_ = 0;
+};
+
+/// Packs blocks of whole lines past the caches. Packed addresses must be multiples of a line.
+void pack_batches(const Rows& r) {
+  const auto block = r.block;
+  const auto su = r.inner.user, sp = r.inner.packed;
+  const auto fetch = [=](const char* user, const char*, std::int64_t n)
+                         HWY_ATTR { prefetch_blocks(user, n, block, su); };
+  Batches copied(r), fetched(r);
+  fetched.next(fetch);
+  fetched.next(fetch);
+  while (!copied.done()) {
+    fetched.next(fetch);
+    copied.next([=](const char* user, char* packed, std::int64_t n) HWY_ATTR {
+      for (; n > 0; --n, user += su, packed += sp) stream_lines(packed, user, block);
+    });
+  }
+}
+
 /// Copies blocks of whole units of N bytes past the caches. Where they are stored, addresses must
 /// be multiples of N.
 template <Direction D, std::int64_t N>
@@ -583,7 +660,9 @@ void stream_rows(const Rows& r) {
   const auto strides = D == Direction::pack ? r.inner.packed | r.outer.packed : r.inner.user | r.outer.user;
   const auto all = static_cast<std::int64_t>(to) | strides | r.block;
   if (r.block > longest || all % 16 != 0) return stream_blocks<D>(r);
-  if (all % line == 0) return stream_units<D, line>(r);
+  // Shorter and longer blocks gained nothing by batches, or lost.
+  const bool in_batches = D == Direction::pack && r.block >= 512 && r.block < 1024;
+  if (all % line == 0) return in_batches ? pack_batches(r) : stream_units<D, line>(r);
   D == Direction::pack ? stream_units<D, 16>(r) : stream_blocks<D>(r);
 }
 void pack_stream_rows(const Rows& r) { stream_rows<Direction::pack>(r); }
