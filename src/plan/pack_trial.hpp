@@ -86,7 +86,7 @@ class PackTrial {
   Turn next();
   /// Tells how long the work of a measured call took.
   void took(Turn turn, double nanoseconds);
-  /// Tells that a measured call has told nothing. After many such calls the trial rests for a while.
+  /// Tells that a measured call has told nothing. After many such calls the trial rests.
   void lost(Turn turn);
 
   /// What is known so far, for the report.

@@ -109,8 +109,8 @@ def test_a_late_rank_holds_up_one_stream_alone(way, settings, blocks):
 
 
 def test_kernels_that_wait_starve_others():
-    """The trap itself: the device has place for one block only. The job ends with the code `stuck` of
-    the program: a launcher may lose the output of a job that is aborted."""
+    """The trap itself: the device has place for one block only. The job ends with the code `stuck`
+    of the program: a launcher may lose the output of a job that is aborted."""
     device = {"DUNNAGE_SIM_BLOCKS": "1", "CONTRACT_PATIENCE": "300"}
     done = run("mpich", 2, KERNELS[0], "late", **KERNELS[1], **device)
     assert done.code == 95, done

@@ -187,6 +187,10 @@ def test_messages_are_compared_by_who_is_faster(told):
         " DIFFERS: Dunnage was predicted to be faster, and the MPI was, 1.50 times",
     ]
     assert len(lines) == 7 and "DIFFERS" not in " ".join(lines[4:])
+    assert told(trial("nonblocking send", seconds=slower, choice="the MPI")) == [
+        lines[0].replace("tried send", "tried nonblocking send"),
+        *lines[1:4],
+    ]
 
 
 def test_only_trials_of_such_data_are_shown(told):

@@ -103,8 +103,8 @@ class MessageTurn {
 MessageTurn turn_of(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
                     int peer);
 
-/// The trial that says at each start who packs a persistent message of host memory. Null if there is
-/// none.
+/// The trial that says at each start who packs a persistent message of host memory. Null without
+/// one.
 plan::PackTrial* trial_at_starts(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count,
                                  MPI_Datatype type, int peer);
 

@@ -182,13 +182,14 @@ nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ran
     nlohmann::ordered_json times = nlohmann::ordered_json::object();
     for (std::size_t p = 0; p < plan::packers; ++p)
       if (found.nanoseconds[p] > 0) times[std::string(plan::packer_text[p])] = 1e-9 * found.nanoseconds[p];
-    report["trials"].push_back({{"call", fmt::format("{}{}", exchanges ? plan::nonblocking : "", plan::text(operation))},
-                                {"data", plan::text(data)},
-                                {"spread", data.most_spread()},
-                                {"mixed", data.mixed},
-                                {"choice", plan::text(found.choice)},
-                                {"over", found.settled},
-                                {"seconds", times}});
+    report["trials"].push_back(
+        {{"call", fmt::format("{}{}", exchanges ? plan::nonblocking : "", plan::text(operation))},
+         {"data", plan::text(data)},
+         {"spread", data.most_spread()},
+         {"mixed", data.mixed},
+         {"choice", plan::text(found.choice)},
+         {"over", found.settled},
+         {"seconds", times}});
   }
   const auto* fetched = &totals[fetch_totals];
   if (fetched[1] + fetched[3] + fetched[4] > 0)
