@@ -21,7 +21,8 @@ using base::Descriptor;
 
 constexpr std::chrono::minutes long_after_answer{1};
 
-int milliseconds_until(Clock::time_point when) {
+/// How many milliseconds epoll_wait() may wait.
+int epoll_timeout(Clock::time_point when) {
   if (when == Clock::time_point::max()) return -1;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(when - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
@@ -99,7 +100,7 @@ void BootstrapServer::serve(int end) {
   std::array<epoll_event, 64> happened;
   for (;;) {
     const auto next = look_at_the_clock();
-    const int n = epoll_wait(events_.get(), happened.data(), happened.size(), milliseconds_until(next));
+    const int n = epoll_wait(events_.get(), happened.data(), happened.size(), epoll_timeout(next));
     if (n < 0 && errno != EINTR) return;
     for (int i = 0; i < n; ++i) {
       const int file = happened[static_cast<std::size_t>(i)].data.fd;

@@ -33,7 +33,8 @@ bool number_from(std::string_view text, Number& number, int base = 10) {
 
 bool loops_back(std::string_view address) { return address.starts_with("127."); }
 
-int milliseconds_until(std::chrono::steady_clock::time_point when) {
+/// How many milliseconds poll() may wait.
+int poll_timeout(std::chrono::steady_clock::time_point when) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(when - std::chrono::steady_clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
@@ -119,7 +120,7 @@ void Introduction::look(Clock::time_point until) {
   std::vector<pollfd> files;
   for (const auto& call : calls_)
     files.push_back({call.file.get(), static_cast<short>(call.spoken ? POLLIN : POLLOUT), 0});
-  if (poll(files.data(), files.size(), milliseconds_until(until)) <= 0) return;
+  if (poll(files.data(), files.size(), poll_timeout(until)) <= 0) return;
   for (std::size_t i = 0; i < calls_.size() && !told_; ++i) {
     if (files[i].revents == 0) continue;
     if (calls_[i].spoken)
