@@ -10,7 +10,7 @@ std::atomic<std::size_t> kept_copies{0};
 
 namespace {
 
-struct Kept {
+struct KeptUntil {
   int target;
   std::shared_ptr<Copies> copies;
 };
@@ -18,15 +18,15 @@ struct Kept {
 std::mutex kept_mutex;
 /// Never destroyed: calls may come from destructors at exit.
 auto& by_window() {
-  static auto* all = new std::unordered_map<std::uint64_t, std::vector<Kept>>;
+  static auto* all = new std::unordered_map<std::uint64_t, std::vector<KeptUntil>>;
   return *all;
 }
 
-std::vector<Kept> take(MPI_Win win, int target) {
+std::vector<KeptUntil> take(MPI_Win win, int target) {
   const std::lock_guard lock(kept_mutex);
   const auto found = by_window().find(key_of(win));
   if (found == by_window().end()) return {};
-  std::vector<Kept> taken, left;
+  std::vector<KeptUntil> taken, left;
   for (auto& kept : found->second)
     (target == every_target || kept.target == target ? taken : left).push_back(std::move(kept));
   kept_copies.fetch_sub(taken.size(), std::memory_order_relaxed);

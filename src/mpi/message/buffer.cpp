@@ -17,15 +17,15 @@ using plan::Reason;
 
 /// A datatype of ours with the elements of the program's, which may free its own meanwhile. Not a
 /// duplicate, which would call the program's attribute functions.
-class KeptType {
+class BufferType {
  public:
-  explicit KeptType(MPI_Datatype type) {
+  explicit BufferType(MPI_Datatype type) {
     if (process->own.Type_contiguous(1, type, &type_) != MPI_SUCCESS || process->own.Type_commit(&type_) != MPI_SUCCESS)
       throw std::bad_alloc();
   }
-  KeptType(const KeptType&) = delete;
-  KeptType& operator=(const KeptType&) = delete;
-  ~KeptType() { process->own.Type_free(&type_); }
+  BufferType(const BufferType&) = delete;
+  BufferType& operator=(const BufferType&) = delete;
+  ~BufferType() { process->own.Type_free(&type_); }
   MPI_Datatype get() const { return type_; }
 
  private:
@@ -106,7 +106,7 @@ class OnGpuByMpi : public memory::Packer {
   }
 
   const device::Driver& driver_;
-  const KeptType type_;
+  const BufferType type_;
   const Elements user_;
   const Extent extent_;
   const device::Place place_;
@@ -155,7 +155,7 @@ class OnHostByMpi : public memory::Packer {
 
  private:
   char* const user_;
-  const KeptType type_;
+  const BufferType type_;
   std::int64_t element_ = 1, size_ = 0;
   mutable std::vector<char> collected_;  // one operation at a time uses a receive buffer
 };

@@ -9,7 +9,7 @@ namespace dunnage::mpi {
 namespace {
 
 /// Two layouts in host memory are copied by way of pieces that stay in the nearest caches.
-constexpr std::int64_t near_piece = 32 << 10;
+constexpr std::int64_t near_bytes = 32 << 10;
 /// Between host and device memory pieces are as long as a device needs to reach its speed.
 constexpr std::int64_t device_host_piece = 4 << 20;
 
@@ -29,7 +29,7 @@ void copy_by_host(const memory::Buffer& from, const memory::Landing& landing, st
   if (auto* target = to.contiguous_host()) return from.pack(target, 0, bytes);
   if (const auto* source = from.contiguous_host()) return landing.place(source, 0, bytes);
   const bool whole = (from.packer() && from.packer()->whole()) || (to.packer() && to.packer()->whole());
-  const auto piece = whole ? bytes : std::min(bytes, from.packer() || to.packer() ? device_host_piece : near_piece);
+  const auto piece = whole ? bytes : std::min(bytes, from.packer() || to.packer() ? device_host_piece : near_bytes);
   const auto& on_device = from.device() ? from : to;
   const auto staging = staging_for(on_device, piece);
   if (!staging) throw std::bad_alloc();

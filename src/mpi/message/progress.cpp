@@ -44,7 +44,7 @@ struct Begun {
 };
 
 /// A receive, by the key of its request, and the context in which it was begun.
-struct Watched {
+struct WatchedReceive {
   std::uint64_t key;
   Begun begun;
 };
@@ -71,11 +71,11 @@ class Watch {
   void tidy() {
     std::reverse(all_.begin(), all_.end());
     std::stable_sort(all_.begin(), all_.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
-    const auto repeated = std::ranges::unique(all_, std::equal_to<>(), &Watched::key);
+    const auto repeated = std::ranges::unique(all_, std::equal_to<>(), &WatchedReceive::key);
     all_.erase(repeated.begin(), repeated.end());
     all_.reserve(std::max<std::size_t>(64, 2 * all_.size()));
   }
-  std::vector<Watched> all_;
+  std::vector<WatchedReceive> all_;
 };
 
 /// Never destroyed: the thread may outlive the statics of a program that does not end its MPI.

@@ -9,7 +9,7 @@ namespace dunnage::mpi {
 namespace {
 
 /// The most tags of one message: a part of those that there are.
-std::int64_t most_pieces() {
+std::int64_t most_partition_pieces() {
   constexpr int messages = 64;
   return std::max(1, largest_tag() / messages);
 }
@@ -20,7 +20,7 @@ PartitionedSend::PartitionedSend(const PartitionedCall& call, std::shared_ptr<co
                                  const Origin& origin, int dest)
     : PartitionedRequest(call, std::move(type), origin),
       dest_(dest),
-      pieces_(plan::cut(call.partitions, partition_bytes(), most_pieces())),
+      pieces_(plan::cut(call.partitions, partition_bytes(), most_partition_pieces())),
       tags_(to_nobody() || pieces_.count() == 0 ? Tags() : Tags(dest, static_cast<int>(pieces_.count()))),
       partitions_(static_cast<std::size_t>(call.partitions)),
       all_(to_nobody() ? 0 : static_cast<std::size_t>(pieces_.count())) {}

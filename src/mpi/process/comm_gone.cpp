@@ -18,10 +18,10 @@ struct UntilGone {
 };
 
 Attribute<UntilGone> until_gone;
-std::mutex attribute_mutex;
+std::mutex gone_mutex;
 
 Flag flag_of(MPI_Comm comm) try {
-  const std::lock_guard lock(attribute_mutex);
+  const std::lock_guard lock(gone_mutex);
   UntilGone* known = nullptr;
   if (!until_gone.find(comm, known)) return nullptr;
   if (!known) known = until_gone.put(comm, std::make_unique<UntilGone>());

@@ -247,14 +247,14 @@ std::string to_text(const nlohmann::ordered_json& report) {
 // would never join it. Whoever waits, waits for a bounded time. What is not zero travels as (index,
 // value) pairs, few enough to be sent at once.
 constexpr int report_tag = 32011;
-constexpr auto patience = std::chrono::seconds(10);
+constexpr auto patience_with_ranks = std::chrono::seconds(10);
 
 /// Whether every rank has come to its end: until then a receive of the program, from any source
 /// with any tag, could take our message for its own. No receive can take a barrier.
 bool all_at_their_end() {
   MPI_Request request;
   if (process->own.Ibarrier(MPI_COMM_WORLD, &request) != MPI_SUCCESS) return false;
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + patience_with_ranks;
   int done = 0;
   while (!done && std::chrono::steady_clock::now() < end)
     if (process->own.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
@@ -272,7 +272,7 @@ void send_totals(const Totals& totals, const Links& links) {
   MPI_Request request;
   const auto bytes = static_cast<int>(pairs.size() * sizeof(std::uint64_t));
   if (process->own.Isend(pairs.data(), bytes, MPI_BYTE, 0, report_tag, MPI_COMM_WORLD, &request) != MPI_SUCCESS) return;
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + patience_with_ranks;
   int done = 0;
   while (!done && std::chrono::steady_clock::now() < end)
     if (process->own.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return;
@@ -294,7 +294,7 @@ void take_pair(std::uint64_t place, std::uint64_t value, int from, Totals& sums,
 
 /// Adds what up to `others` ranks send; returns how many did.
 int add_totals(Totals& sums, Links& links, int others) {
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + patience_with_ranks;
   int answers = 0;
   while (answers < others && std::chrono::steady_clock::now() < end) {
     int there = 0, bytes = 0;

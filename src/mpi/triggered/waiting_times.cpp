@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int exchanges_of_a_round = 8, most_rounds = 5;
-constexpr std::chrono::milliseconds enough{1}, patience{50};
+constexpr std::chrono::milliseconds enough{1}, patience_with_trips{50};
 
 double microseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
@@ -66,7 +66,7 @@ std::optional<double> time_round(Exchange& exchange, Queue& queue, device::Borro
     if (exchange.start(queue) != MPI_SUCCESS || exchange.wait(queue) != MPI_SUCCESS)
       throw device::Error(CUDA_ERROR_UNKNOWN, "an exchange of a rank with itself failed");
   while (!lane.done())
-    if (Clock::now() - begin > patience) return std::nullopt;
+    if (Clock::now() - begin > patience_with_trips) return std::nullopt;
   return microseconds_since(begin) / exchanges_of_a_round;
 }
 

@@ -9,7 +9,7 @@ namespace dunnage::mpi {
 namespace {
 
 /// What must live until the data have been moved.
-struct Kept {
+struct KeptMove {
   memory::Buffer from, to;
   std::shared_ptr<const void> mapping;
 };
@@ -23,8 +23,8 @@ int WindowMoves::add(const memory::Buffer& from, const memory::Buffer& to, std::
       const std::lock_guard lock(mutex_);
       if (*context != context_) launch();
       context_ = *context;
-      waiting_.push_back(
-          {*from.device(), *to.device(), bytes, std::make_shared<const Kept>(Kept{from, to, std::move(mapping)})});
+      waiting_.push_back({*from.device(), *to.device(), bytes,
+                          std::make_shared<const KeptMove>(KeptMove{from, to, std::move(mapping)})});
       waiting_bytes_ += bytes;
       if (waiting_bytes_ >= worth_a_launch || waiting_.size() >= most_together) launch();
       return;

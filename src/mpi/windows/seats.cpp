@@ -9,7 +9,7 @@ namespace dunnage::mpi {
 namespace {
 
 /// By which others find a rank's seat.
-struct SeatPlace {
+struct PlaceInWindow {
   std::uint64_t begin = 0, serial = 0;  // serial 0: there is none
 };
 
@@ -38,7 +38,7 @@ std::unique_ptr<Seats> Seats::make(MPI_Comm comm, const std::vector<int>& world_
   bool well = world != nullptr;
   for (const auto other : world_ranks)
     well = well && other >= 0 && (other == process->rank || world->peers.near(static_cast<std::uint32_t>(other)));
-  SeatPlace place;
+  PlaceInWindow place;
   if (well) {
     seats->own_ = world->publications.publish(size, ranks - 1, nullptr, transport::shm::Publications::Stay::standing);
     well = seats->own_.has_value();
@@ -47,8 +47,8 @@ std::unique_ptr<Seats> Seats::make(MPI_Comm comm, const std::vector<int>& world_
     seats->seats_[rank] = Seat::make(seats->own_->data, ranks);
     place = {seats->own_->begin, seats->own_->serial};
   }
-  std::vector<SeatPlace> places(ranks);
-  constexpr int bytes = sizeof(SeatPlace);
+  std::vector<PlaceInWindow> places(ranks);
+  constexpr int bytes = sizeof(PlaceInWindow);
   well = process->own.Allgather(&place, bytes, MPI_BYTE, places.data(), bytes, MPI_BYTE, comm) == MPI_SUCCESS && well;
   for (std::uint32_t other = 0; well && other < ranks; ++other) {
     if (other == rank) continue;

@@ -16,7 +16,7 @@ using Ints = std::vector<std::int64_t>;
 
 /// Bytes that are compared at a time.
 constexpr std::int64_t piece = 4 << 20;
-constexpr std::int64_t line = 64;
+constexpr std::int64_t cache_line = 64;
 /// So few runs of bytes are copied one by one. More are unpacked by one kernel.
 constexpr std::size_t few_runs = 4;
 
@@ -24,7 +24,7 @@ constexpr std::size_t few_runs = 4;
 template <class F>
 void each_difference(const char* a, const char* b, std::int64_t size, F&& f) {
   for (std::int64_t at = 0; at < size;) {
-    if (const auto n = std::min(line, size - at); std::memcmp(a + at, b + at, static_cast<std::size_t>(n)) == 0) {
+    if (const auto n = std::min(cache_line, size - at); std::memcmp(a + at, b + at, static_cast<std::size_t>(n)) == 0) {
       at += n;
       continue;
     }
@@ -40,13 +40,13 @@ void each_difference(const char* a, const char* b, std::int64_t size, F&& f) {
 
 std::unique_ptr<Shadow> Shadow::make(void* device, std::int64_t size) {
   std::unique_ptr<Shadow> shadow(new Shadow(device, size));
-  shadow->mapped_size_ = static_cast<std::size_t>(size + line);
+  shadow->mapped_size_ = static_cast<std::size_t>(size + cache_line);
   void* there =
       mmap(nullptr, shadow->mapped_size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (there == MAP_FAILED) return nullptr;
   shadow->mapped_ = there;
   // Elements are as aligned as the program has them.
-  shadow->public_ = static_cast<char*>(there) + reinterpret_cast<std::uintptr_t>(device) % line;
+  shadow->public_ = static_cast<char*>(there) + reinterpret_cast<std::uintptr_t>(device) % cache_line;
   return shadow;
 }
 
