@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <map>
 #include <stdexcept>
 #include <type_traits>
 
@@ -25,22 +24,23 @@ NextTable load() {
       ++variable;
   }
   fake::reset();
-  const dunnage_front front{fake::find, 1};
-  void* const* hooks = dunnage_backend(&front);
-  if (!hooks) throw std::logic_error("the backend does not start on the fake MPI");
   constexpr const char* names[] = {
 #define DUNNAGE_HOOK(name) #name,
 #include "shim/hook_list.inc"
 #undef DUNNAGE_HOOK
   };
-  std::map<std::string, void*> by_name;
-  for (std::size_t i = 0; i < std::size(names); ++i) by_name[names[i]] = hooks[i];
+  static void* functions[std::size(names)];
+  std::ranges::transform(names, functions, fake::find);
+  const dunnage_front front{fake::find, functions, "", 1};
+  void* const* hooks = dunnage_backend(&front);
+  if (!hooks) throw std::logic_error("the backend does not start on the fake MPI");
+  // Without a hook the program calls the MPI's function.
+  for (std::size_t i = 0; i < std::size(names); ++i)
+    if (hooks[i]) functions[i] = hooks[i];
+  // The first names are those of NextTable, in its order.
   NextTable calls;
-  each(calls, [&](const char* name, auto& function, bool) {
-    // Without a hook the program calls the MPI's function.
-    auto* hook = by_name[name] ? by_name[name] : fake::find(name);
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(hook);
-  });
+  static_assert(sizeof calls <= sizeof functions && std::is_trivially_copyable_v<NextTable>);
+  std::memcpy(static_cast<void*>(&calls), functions, sizeof calls);
   calls.MPI_Init(nullptr, nullptr);
   return calls;
 }
