@@ -57,7 +57,7 @@ constexpr bool has_turns_at_starts(Hook hook) {
 }
 
 /// The trial that says who packs such a message. Null if there is none. A process that uses a GPU
-/// has no trials of messages: its channels count the messages, and trials are not proven beside them.
+/// has no trials of messages: beside them, messages by channels were lost (decision 35).
 inline plan::PackTrial* trial_of(Hook hook, plan::Operation operation, const Variant& variant) {
   if (process->brief && plan::is_message(operation)) return nullptr;
   const bool exchange = tells(hook) == Tells::exchange || has_turns_at_starts(hook);
