@@ -111,7 +111,9 @@ bool look_at_watched() {
     // The handle of a receive that has ended may be another operation's by now.
     if (!request || !watchable(*request) || request->delivered) return true;
     const auto current = thread_runs.load(std::memory_order_relaxed) ? begun.again() : std::nullopt;
-    if (!deliver_if_there(*request, handle_of<MPI_Request>(key), batch, static_cast<int>(arrived.size()))) return false;
+    // The program's persistent request is inactive while one of ours stands in its place.
+    const auto handle = request->inner != MPI_REQUEST_NULL ? request->inner : handle_of<MPI_Request>(key);
+    if (!deliver_if_there(*request, handle, batch, static_cast<int>(arrived.size()))) return false;
     arrived.push_back(request);  // the call that ends the request tells a failure
     return true;
   });

@@ -1,6 +1,7 @@
 // Messages of host memory try who packs. The fake MPI is slow with data of one kind, so each trial
 // has one right result.
 #include "hooked.hpp"
+#include "mpi/message/progress.hpp"
 
 namespace dunnage::mpi::test {
 namespace {
@@ -147,6 +148,36 @@ TEST_F(Trials, StartsOfPersistentRequestsAreTried) {
     EXPECT_EQ(fake::last_receive_buffer() != to.data(), slow == Slow::strided);
     for (auto& request : requests) ASSERT_EQ(mpi.MPI_Request_free(&request), MPI_SUCCESS);
   }
+}
+
+/// Other calls look at receives that are under way. The program's own request is inactive while a
+/// receive of ours stands in its place.
+TEST_F(Trials, StartedReceivesAreNotTakenForEnded) {
+  process->sends_to_self = true;  // from then on calls look
+  const auto type = rows(31);
+  Memory to(1, type, 0);
+  MPI_Request request;
+  ASSERT_EQ(mpi.MPI_Recv_init(to.data(), 1, type, peer, tag, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+  for (int i = 0; i < calls; ++i) {
+    const auto come = message(to.packed().size(), static_cast<unsigned>(i));
+    to.fill(0);
+    const auto expected = to.with(come);
+    ASSERT_EQ(mpi.MPI_Start(&request), MPI_SUCCESS);
+    MPI_Request other;
+    ASSERT_EQ(mpi.MPI_Irecv(nullptr, 0, MPI_INT, peer, tag + 1, MPI_COMM_WORLD, &other), MPI_SUCCESS);
+    int flag = 1;
+    ASSERT_EQ(mpi.MPI_Test(&other, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    progress_receives();
+    fake::arrive(peer, tag + 1, "");
+    fake::arrive(peer, tag, come);
+    ASSERT_EQ(mpi.MPI_Wait(&other, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    MPI_Status status;
+    ASSERT_EQ(mpi.MPI_Wait(&request, &status), MPI_SUCCESS);
+    EXPECT_EQ(to, expected);
+    EXPECT_EQ(fake::bytes_of(status), static_cast<std::int64_t>(come.size()));
+  }
+  ASSERT_EQ(mpi.MPI_Request_free(&request), MPI_SUCCESS);
+  process->sends_to_self = false;
 }
 
 /// Whoever's turn it is.
