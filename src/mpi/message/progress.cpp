@@ -111,9 +111,7 @@ bool look_at_watched() {
     // The handle of a receive that has ended may be another operation's by now.
     if (!request || !watchable(*request) || request->delivered) return true;
     const auto current = thread_runs.load(std::memory_order_relaxed) ? begun.again() : std::nullopt;
-    // The program's persistent request is inactive while one of ours stands in its place.
-    const auto handle = request->inner != MPI_REQUEST_NULL ? request->inner : handle_of<MPI_Request>(key);
-    if (!deliver_if_there(*request, handle, batch, static_cast<int>(arrived.size()))) return false;
+    if (!deliver_if_there(*request, handle_of<MPI_Request>(key), batch, static_cast<int>(arrived.size()))) return false;
     arrived.push_back(request);  // the call that ends the request tells a failure
     return true;
   });
@@ -169,6 +167,8 @@ bool nobody_looks_after() {
 }
 
 bool deliver_if_there(Request& request, MPI_Request handle, FetchBatch& batch, int index) {
+  // The program's persistent request is inactive while one of ours stands in its place.
+  if (request.inner != MPI_REQUEST_NULL) handle = request.inner;
   MPI_Status status;
   const auto news = request.ask(handle, status);
   if (news == Request::News::none) return false;
