@@ -31,7 +31,7 @@ Member with_place(std::uint32_t rank, std::uint32_t ranks, std::uint64_t host = 
   Member member{7, rank, ranks};
   member.host = host;
   member.place = {1000 + rank, 60 + rank};
-  member.wants = 1u << rank;
+  member.wants = std::uint64_t{1} << rank % 64;
   member.words = {10 + rank, 20 + rank};
   return member;
 }

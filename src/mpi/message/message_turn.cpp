@@ -1,25 +1,8 @@
 #include "mpi/message/message_turn.hpp"
 
-#include <atomic>
-
-#include "device/surely_host.hpp"
 #include "mpi/message/buffer.hpp"
 
 namespace dunnage::mpi {
-namespace {
-
-/// Whether data are in host memory. To ask the driver takes time that messages of device memory
-/// would have to pay. So the driver is asked until it has named such data once.
-bool is_in_host_memory(const char* data) {
-  if (device::surely_host(data)) return true;
-  static std::atomic<bool> device_data_seen{false};
-  if (device_data_seen.load(std::memory_order_relaxed)) return false;
-  if (!on_device(data)) return true;
-  device_data_seen.store(true, std::memory_order_relaxed);
-  return false;
-}
-
-}  // namespace
 
 using plan::Operation;
 using plan::Packer;
@@ -54,10 +37,10 @@ plan::PackTrial* find_trial(Hook hook, Operation operation, const void* buffer, 
   if (!known || known->reason() != plan::Reason::accelerated) return nullptr;
   // The setting asks for tickets, and a trial might leave them out.
   if (operation == Operation::send && process->settings.tickets == base::Tickets::always) return nullptr;
-  if (!is_in_host_memory(static_cast<const char*>(buffer) + known->layout().data.offset)) return nullptr;
   try {
     const auto* variant = known->find(count);
-    return variant ? trial_of(hook, operation, *variant) : trial_of(hook, operation, known->plan(count));
+    auto* trial = variant ? trial_of(hook, operation, *variant) : trial_of(hook, operation, known->plan(count));
+    return trial && !on_device(static_cast<const char*>(buffer) + known->layout().data.offset) ? trial : nullptr;
   } catch (const std::exception&) {
     return nullptr;  // too large, or no memory: the call finds out again
   }
