@@ -163,6 +163,7 @@ class Ours {
     const int error = of_mpi == MPI_SUCCESS ? operation->complete(status) : MPI_SUCCESS;
     if (error != MPI_SUCCESS) failed_ = operation->errors();
     operation->active = false;
+    operation->inner = MPI_REQUEST_NULL;
     if (operation->persistent) return error;
     delete operation;
     operation = nullptr;

@@ -183,6 +183,7 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
         of_ticket_(may_truncate_tickets() ? world_rank(call.comm, call.source) : -1) {
     if (posting) tell(std::move(posting));
   }
+  ~ReceiveRequest() override { drop_parcel(); }
   const memory::Parcel& parcel() const { return parcel_; }
   /// Of a persistent receive into host memory: each start asks who unpacks, we or the MPI.
   void ask_at_starts(plan::PackTrial& trial, const ReceiveCall& call) {
@@ -283,8 +284,9 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   }
 
  private:
-  /// Into the program's buffer by the MPI's request, if it is the MPI's turn. Else a nonblocking
-  /// receive of our own stands behind the program's request.
+  /// Into the program's buffer by the MPI's request, if it is the MPI's turn. Else a persistent
+  /// receive of our own stands behind the program's request. It must be persistent: some MPIs raise
+  /// the errors of such receives on another communicator than those of nonblocking ones.
   Start begin_by_mpi(int& code) {
     if (!trial_) return Start::by_mpi;
     landing_.parcel = nullptr;
@@ -292,19 +294,27 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     MessageTurn turn(*trial_, Tells::exchange);
     measure(turn.take_message());
     if (turn.is_librarys()) {
-      if (trial_->settled()) parcel_ = {};
+      if (trial_->settled()) drop_parcel();
       return left_to_mpi(plan::Reason::tried);
     }
     if (!parcel_) parcel_ = parcel_for(landing_.buffer, Operation::receive, landing_.capacity());
     if (!parcel_) return measure_no_more(), left_to_mpi(plan::Reason::no_memory);
     landing_.parcel = &parcel_;
     const Accelerated counted(hook_, landing_.capacity());
-    const Shown shown(parcel_);
-    MPI_Request begun = MPI_REQUEST_NULL;
-    code =
-        process->own.Irecv(shown.data(), static_cast<int>(shown.count()), shown.type(), source_, tag_, comm_, &begun);
-    if (code == MPI_SUCCESS) inner = begun;
+    if (stand_in_ == MPI_REQUEST_NULL) code = make_stand_in();
+    if (code == MPI_SUCCESS) code = process->own.Start(&stand_in_);
+    if (code == MPI_SUCCESS) inner = stand_in_;
     return Start::done;
+  }
+  int make_stand_in() {
+    const Shown shown(parcel_);
+    return process->own.Recv_init(shown.data(), static_cast<int>(shown.count()), shown.type(), source_, tag_, comm_,
+                                  &stand_in_);
+  }
+  /// The stand-in is not active.
+  void drop_parcel() {
+    if (stand_in_ != MPI_REQUEST_NULL) process->own.Request_free(&stand_in_);
+    parcel_ = {};
   }
   Start left_to_mpi(plan::Reason why) const {
     process->count_declined(hook_, why, landing_.capacity(), -1);
@@ -333,9 +343,10 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   MPI_Comm comm_ = MPI_COMM_NULL;
   CommGone comm_gone_;
   Hook hook_{};
-  const bool of_world_;       // on MPI_COMM_WORLD
-  const int of_ticket_;       // the rank there whose tickets may be truncated; -1 if not known
-  std::uint64_t keeper_ = 0;  // of the buffer, from the first start by a channel on
+  MPI_Request stand_in_ = MPI_REQUEST_NULL;  // receives into the parcel
+  const bool of_world_;                      // on MPI_COMM_WORLD
+  const int of_ticket_;                      // the rank there whose tickets may be truncated; -1 if not known
+  std::uint64_t keeper_ = 0;                 // of the buffer, from the first start by a channel on
   MPI_Request handle_ = MPI_REQUEST_NULL;
   bool waits_ = false;  // for a channel
   bool cancelled_ = false;
