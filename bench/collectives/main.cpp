@@ -2,15 +2,20 @@
 // reductions: the time of the slowest rank.
 //
 // `bytes` are those that one rank has for another, or that each rank has to be reduced. The limit
-// is one copy of what the busiest rank receives or sends, or of one rank's data to be reduced: by
-// the GPU's copy engine within one GPU, or by memcpy. Every operation's bytes are verified. Writes
-// one JSON object per line. Exit status 0: done; 1: wrong bytes; 3: device memory was asked for and
-// there is no GPU.
+// is one copy of what a rank receives from all others, or of one rank's data to be reduced
+// (limit.hpp). NCCL does the operations beside, if `--nccl` names its library and each rank has a
+// GPU. Every operation's bytes are verified. Writes one JSON object per line. Exit status 0: done;
+// 1: wrong bytes; 3: device memory was asked for and there is no GPU.
 #include <mpi.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <stdexcept>
+#include <type_traits>
 
+#include "collectives/by_nccl.hpp"
+#include "collectives/limit.hpp"
 #include "collectives/operations.hpp"
 #include "collectives/reductions.hpp"
 #include "collectives/slowest.hpp"
@@ -24,12 +29,13 @@ namespace {
 
 struct Options {
   std::vector<std::int64_t> bytes{8, 1024, 65536, 1048576, 16777216, 67108864};
-  std::string memory = "device", only;
+  std::string memory = "device", only, nccl;
   int each = 20;
 };
 
 /// Fills both buffers, calls, and looks at every byte.
-bool right(const Operation& operation, Blocks& from, Blocks& to, int rank, int ranks) {
+template <class Call>
+bool right(const Operation& operation, Call&& call, Blocks& from, Blocks& to, int rank, int ranks) {
   std::vector<unsigned> out, in, empty(static_cast<std::size_t>(ranks), untouched);
   for (int peer = 0; peer < ranks; ++peer) {
     out.push_back(operation.number(rank, peer));
@@ -37,17 +43,16 @@ bool right(const Operation& operation, Blocks& from, Blocks& to, int rank, int r
   }
   from.fill(out);
   to.fill(empty);
-  operation.call(from, to);
+  call(from, to);
   return to.holds(in, untouched);
 }
 
 /// Likewise of a sum.
-bool right(const Reduction& reduction, Doubles& from, Doubles& to, int rank, int count) {
-  constexpr int calls_before = 8;  // then the ranks also know which GPU reads which
-  for (int i = 0; i < calls_before && reduction.before; ++i) reduction.before(from.at(), to.at(), count);
+template <class Call>
+bool right(const Reduction& reduction, Call&& call, Doubles& from, Doubles& to, int rank, int count) {
   from.fill(rank);
   reduction.in_place ? to.fill(rank) : to.poison();
-  reduction.call(from.at(), to.at(), count);
+  call(from.at(), to.at(), count);
   return to.holds(reduction, rank, count);
 }
 
@@ -56,45 +61,91 @@ int calls_for(std::int64_t bytes, int most) {
   return static_cast<int>(std::clamp<std::int64_t>((512 << 20) / bytes, 3, most));
 }
 
-bool run(const Options& options, const Gpu* gpu) {
-  int rank = 0, ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  std::optional<Stream> stream;
-  if (gpu) {
-    gpu->make_current();
-    stream.emplace();
+/// NCCL, or null if it was not asked for or a rank cannot use it.
+std::unique_ptr<NcclComm> open_nccl(const std::string& library, int rank, int ranks) {
+  if (library.empty()) return nullptr;
+  try {
+    return std::make_unique<NcclComm>(library, rank, ranks);
+  } catch (const std::runtime_error& error) {
+    if (rank == 0) print({{"record", "note"}, {"nccl", error.what()}});
+    return nullptr;
   }
-  if (rank == 0) print(header());
-  bool all_right = true;
-  for (const auto& operation : operations(rank, ranks)) {
-    if (!options.only.empty() && operation.name != options.only) continue;
-    for (const auto bytes : options.bytes) {
-      const auto where = gpu ? Where::device : Where::host;
-      Blocks from(where, ranks, bytes, operation.strided), to(where, ranks, bytes, operation.strided);
-      const int verified = right(operation, from, to, rank, ranks);
-      const int calls = calls_for(bytes * ranks, options.each);
-      const auto seconds = measured(calls, [&] { operation.call(from, to); });
-      const auto limit =
-          measured(calls, [&] { copy(from.place(), to.place(), bytes * ranks, stream ? &*stream : nullptr); });
-      all_right &= tell("bench_collectives", operation.name, options.memory, bytes, verified, seconds, limit);
-    }
-  }
-  for (const auto& reduction : reductions(ranks)) {
-    if (!options.only.empty() && reduction.name != options.only) continue;
-    for (const auto bytes : options.bytes) {
-      const auto where = gpu ? Where::device : Where::host;
-      const int count = static_cast<int>(std::max<std::int64_t>(bytes / sizeof(double), ranks));
-      Doubles from(where, count), to(where, count);
-      const int verified = right(reduction, from, to, rank, count);
-      const int calls = calls_for(bytes, options.each);
-      const auto seconds = measured(calls, [&] { reduction.call(from.at(), to.at(), count); });
-      const auto limit = measured(calls, [&] { copy(from.place(), to.place(), bytes, stream ? &*stream : nullptr); });
-      all_right &= tell("bench_collectives", reduction.name, options.memory, bytes, verified, seconds, limit);
-    }
-  }
-  return all_right;
 }
+
+/// Measures one operation after the other.
+class Bench {
+ public:
+  Bench(const Options& options, const Gpu* gpu) : options_(options), gpu_(gpu) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    if (rank_ == 0) print(header());
+    if (!gpu) return;
+    gpu->make_current();
+    stream_.emplace();
+    nccl_comm_ = open_nccl(options.nccl, rank_, ranks_);
+    if (nccl_comm_) nccl_.emplace(Nccl{*nccl_comm_, *stream_, rank_, ranks_});
+  }
+
+  /// Returns whether all bytes were right.
+  bool run() {
+    bool all_right = true;
+    for (const auto& operation : operations(rank_, ranks_))
+      if (wanted(operation.name))
+        for (const auto bytes : options_.bytes) all_right &= measure(operation, bytes);
+    for (const auto& reduction : reductions(ranks_))
+      if (wanted(reduction.name))
+        for (const auto bytes : options_.bytes) all_right &= measure(reduction, bytes);
+    return all_right;
+  }
+
+ private:
+  bool wanted(const std::string& name) const { return options_.only.empty() || name == options_.only; }
+  Where where() const { return gpu_ ? Where::device : Where::host; }
+
+  bool measure(const Operation& operation, std::int64_t bytes) {
+    Blocks from(where(), ranks_, bytes, operation.strided), to(where(), ranks_, bytes, operation.strided);
+    return measure(operation, nccl_ ? by_nccl(*nccl_, operation.name) : nullptr, from, to, ranks_, bytes,
+                   bytes * std::max(ranks_ - 1, 1));
+  }
+  bool measure(const Reduction& reduction, std::int64_t bytes) {
+    const int count = static_cast<int>(std::max<std::int64_t>(bytes / sizeof(double), ranks_));
+    Doubles from(where(), count), to(where(), count);
+    constexpr int calls_before = 8;  // then the ranks also know which GPU reads which
+    for (int i = 0; i < calls_before && reduction.before; ++i) reduction.before(from.at(), to.at(), count);
+    return measure(reduction, nccl_ ? sum_by_nccl(*nccl_, reduction.name) : nullptr, from, to, count, bytes, bytes);
+  }
+
+  /// `number`: what the operation's call and right() need beside the buffers.
+  template <class Operation, class Nccl, class Buffer>
+  bool measure(const Operation& operation, const Nccl& nccl, Buffer& from, Buffer& to, int number, std::int64_t bytes,
+               std::int64_t limit_bytes) {
+    int verified = right(operation, operation.call, from, to, rank_, number);
+    const int calls = calls_for(bytes * ranks_, options_.each);
+    const auto in_turn = [&](const auto& call) {
+      return measured(calls, [&] {
+        if constexpr (std::is_same_v<Buffer, Doubles>)
+          call(from.at(), to.at(), number);
+        else
+          call(from, to);
+      });
+    };
+    const auto seconds = in_turn(operation.call);
+    std::vector<double> nccl_seconds;
+    if (nccl) {
+      verified &= right(operation, nccl, from, to, rank_, number);
+      nccl_seconds = in_turn(nccl);
+    }
+    const auto limit = Limit(gpu_, ranks_, stream_ ? &*stream_ : nullptr, limit_bytes).measure(calls);
+    return tell("bench_collectives", operation.name, options_.memory, bytes, verified, seconds, limit, nccl_seconds);
+  }
+
+  const Options& options_;
+  const Gpu* const gpu_;
+  int rank_ = 0, ranks_ = 1;
+  std::optional<Stream> stream_;
+  std::unique_ptr<NcclComm> nccl_comm_;
+  std::optional<Nccl> nccl_;
+};
 
 }  // namespace
 }  // namespace bench::collectives
@@ -108,7 +159,8 @@ int main(int argc, char** argv) {
   line.text("--memory", options.memory, "where the data are", {"device", "host"});
   line.text("--only", options.only, "only the operation of that name");
   line.number("--each", options.each, "calls of each operation");
+  line.text("--nccl", options.nccl, "NCCL's library, whose calls are measured beside");
   if (const auto status = line.read(argc, argv)) return *status;
   return run_program("bench_collectives", options.memory == "device", argc, argv,
-                     [&](const Gpu* gpu) { return collectives::run(options, gpu); });
+                     [&](const Gpu* gpu) { return collectives::Bench(options, gpu).run(); });
 }

@@ -27,7 +27,7 @@ struct NcclComm::Library {
   };
   using Comm = struct ncclComm*;
   using Result = int;  // 0 means success
-  static constexpr int type_int8 = 0;
+  static constexpr int type_int8 = 0, type_float64 = 8, sum = 0;
 
   void* handle = nullptr;
   Result (*get_unique_id)(UniqueId*) = nullptr;
@@ -36,6 +36,10 @@ struct NcclComm::Library {
   Result (*send)(const void*, std::size_t, int, int, Comm, CUstream) = nullptr;
   Result (*recv)(void*, std::size_t, int, int, Comm, CUstream) = nullptr;
   Result (*broadcast)(const void*, void*, std::size_t, int, int, Comm, CUstream) = nullptr;
+  Result (*all_gather)(const void*, void*, std::size_t, int, Comm, CUstream) = nullptr;
+  Result (*all_reduce)(const void*, void*, std::size_t, int, int, Comm, CUstream) = nullptr;
+  Result (*reduce)(const void*, void*, std::size_t, int, int, int, Comm, CUstream) = nullptr;
+  Result (*reduce_scatter)(const void*, void*, std::size_t, int, int, Comm, CUstream) = nullptr;
   Result (*group_start)() = nullptr;
   Result (*group_end)() = nullptr;
   const char* (*error_string)(Result) = nullptr;
@@ -58,6 +62,10 @@ struct NcclComm::Library {
     look_up(send, "ncclSend");
     look_up(recv, "ncclRecv");
     look_up(broadcast, "ncclBroadcast");
+    look_up(all_gather, "ncclAllGather");
+    look_up(all_reduce, "ncclAllReduce");
+    look_up(reduce, "ncclReduce");
+    look_up(reduce_scatter, "ncclReduceScatter");
     look_up(group_start, "ncclGroupStart");
     look_up(group_end, "ncclGroupEnd");
     look_up(error_string, "ncclGetErrorString");
@@ -97,6 +105,22 @@ void NcclComm::recv(void* to, std::size_t bytes, int peer, CUstream stream) cons
 void NcclComm::broadcast(void* buffer, std::size_t bytes, int root, CUstream stream) const {
   library_->check(library_->broadcast(buffer, buffer, bytes, Library::type_int8, root, library_->comm, stream),
                   "ncclBroadcast");
+}
+void NcclComm::all_gather(const void* from, void* to, std::size_t bytes, CUstream stream) const {
+  library_->check(library_->all_gather(from, to, bytes, Library::type_int8, library_->comm, stream), "ncclAllGather");
+}
+void NcclComm::all_reduce(const void* from, void* to, std::size_t count, CUstream stream) const {
+  library_->check(library_->all_reduce(from, to, count, Library::type_float64, Library::sum, library_->comm, stream),
+                  "ncclAllReduce");
+}
+void NcclComm::reduce(const void* from, void* to, std::size_t count, int root, CUstream stream) const {
+  library_->check(library_->reduce(from, to, count, Library::type_float64, Library::sum, root, library_->comm, stream),
+                  "ncclReduce");
+}
+void NcclComm::reduce_scatter(const void* from, void* to, std::size_t count, CUstream stream) const {
+  library_->check(
+      library_->reduce_scatter(from, to, count, Library::type_float64, Library::sum, library_->comm, stream),
+      "ncclReduceScatter");
 }
 void NcclComm::group_start() const { library_->check(library_->group_start(), "ncclGroupStart"); }
 void NcclComm::group_end() const { library_->check(library_->group_end(), "ncclGroupEnd"); }

@@ -22,6 +22,11 @@ class NcclComm {
   void send(const void* from, std::size_t bytes, int peer, CUstream stream) const;
   void recv(void* to, std::size_t bytes, int peer, CUstream stream) const;
   void broadcast(void* buffer, std::size_t bytes, int root, CUstream stream) const;
+  void all_gather(const void* from, void* to, std::size_t bytes, CUstream stream) const;
+  /// Sums of doubles. `count` is that of each rank's result.
+  void all_reduce(const void* from, void* to, std::size_t count, CUstream stream) const;
+  void reduce(const void* from, void* to, std::size_t count, int root, CUstream stream) const;
+  void reduce_scatter(const void* from, void* to, std::size_t count, CUstream stream) const;
   void group_start() const;
   void group_end() const;
 

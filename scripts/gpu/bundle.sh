@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# scripts/gpu/bundle.sh [ARCHIVE] [--packages]: what cuda-aware.sh and mpi4py-demo.sh need on a
-# machine that has a GPU and a driver but neither compilers nor package registries, as one archive
-# (default: build/gpu.tar.xz, about 11 MB). On the machine it is unpacked beside a checkout of the
-# same commit:
+# scripts/gpu/bundle.sh [ARCHIVE] [--packages]: what the scripts beside this one need on a machine
+# that has a GPU and a driver but neither compilers nor package registries, as one archive (default:
+# build/gpu.tar.xz, about 30 MB). On the machine it is unpacked beside a checkout of the same commit.
+# Scripts that use a build take the folder as BUILD:
 #
 #   bin/dunnage  lib/libdunnage.so  lib/libdunnage-api.so.0
 #   lib/dunnage/{backends, kernels, what they need, the simulated device}
-#   mpi/<name>/bench_{bcast,bcast_device,cuda_aware,triggered,tune}   for these MPIs, and for that machine's Open MPI 4
+#   mpi/<name>/{bench_..., higrad_...}   for these MPIs, and for that machine's Open MPI 4
 #   wheels/{openmpi5,mpich5,impi}    the MPIs as their wheels have them; bin/mpirun.<name> starts them
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
 #   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them
@@ -40,10 +40,11 @@ cp -L "$build"/lib/dunnage/libdunnage-{,api-}{openmpi,mpich}.so "$build"/lib/dun
 find "$build/lib/dunnage" -maxdepth 1 -name 'mark-*.so' -exec cp {} "$tree/lib/dunnage/" \;
 cp -L "$build"/lib/dunnage/sim/{libcuda.so.1,libdunnage-kernels-sim.so} "$tree/lib/dunnage/sim/"
 for mpi in openmpi openmpi5 mpich5 impi; do
-  programs=(bench_bcast bench_bcast_device bench_cuda_aware bench_triggered bench_tune)
+  programs=(bench_{bcast,bcast_device,collectives,cuda_aware,halo,self,triggered,tune,unexpected,windows})
   [ "$mpi" != impi ] || programs=(bench_bcast)
   [ -d "$build/mpi/$mpi" ] || { [ "$mpi" = openmpi ] && continue; die "$build/mpi/$mpi is missing"; }
   mkdir -p "$tree/mpi/$mpi"
+  [ "$mpi" != openmpi ] || programs+=(higrad_mpi_module)
   cp "${programs[@]/#/$build/mpi/$mpi/}" "$tree/mpi/$mpi/"
 done
 find "$tree/bin" "$tree/lib" "$tree/mpi" -type f ! -name '*.fatbin' -exec strip {} +
