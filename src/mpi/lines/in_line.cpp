@@ -34,12 +34,8 @@ bool InLine::fetch_known(const std::function<void(int)>& note) {
   if (!known_ || !known_->move || known_->described != line_.described()) return false;
   auto mapping = known_->mapping.lock();
   if (!mapping) return false;
-  auto move = *known_->move;
-  move.keep = std::move(mapping);
   ++fetching_;
-  const int code = fetch_to_device({known_->context, std::move(move), [this] {
-                                      if (--fetching_ == 0) end();
-                                    }});
+  const int code = fetch_to_device({known_->context, known_->move, [this] { came(); }, std::move(mapping)});
   if (code != MPI_SUCCESS) note(code);
   return true;
 }
@@ -67,10 +63,10 @@ int InLine::fetch_one(std::size_t i, GpuSource source, std::shared_ptr<const voi
     const device::Scope scope(driver, there.context);
     auto remote = std::make_shared<const transport::gpu::Remote>(driver, source);
     if (there.to && edges_.size() == 1 && !copy_) {
-      Known known{line_.described(), source.size, there.context, transport::gpu::Transfers::move(remote, *there.to),
-                  remote->mapping()};
-      known.move->keep = nullptr;
-      known_ = std::move(known);
+      auto move = transport::gpu::Transfers::move(remote, *there.to);
+      move.keep = nullptr;
+      known_ = Known{line_.described(), source.size, there.context, std::make_shared<const Move>(std::move(move)),
+                     remote->mapping()};
     }
     if (!there.to) {
       fetch_to_host(driver, *remote, landing);
@@ -78,9 +74,8 @@ int InLine::fetch_one(std::size_t i, GpuSource source, std::shared_ptr<const voi
       return;
     }
     ++fetching_;
-    code = fetch_to_device({there.context, transport::gpu::Transfers::move(std::move(remote), *there.to), [this, keep] {
-                              if (--fetching_ == 0) end();
-                            }});
+    auto move = std::make_shared<const Move>(transport::gpu::Transfers::move(std::move(remote), *there.to));
+    code = fetch_to_device({there.context, std::move(move), [this] { came(); }, std::move(keep)});
   });
   return failed != MPI_SUCCESS ? failed : code;
 }
@@ -129,7 +124,7 @@ void InLine::fetch(const std::function<void(int)>& note) {
   } else {
     note(MPI_ERR_OTHER);
   }
-  if (--fetching_ == 0) end();
+  came();
 }
 
 }  // namespace dunnage::mpi

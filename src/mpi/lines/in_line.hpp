@@ -67,14 +67,19 @@ class InLine {
   }
 
  private:
+  using Move = transport::gpu::Transfers::Move;
   /// What brings the data of a line with one edge, as long as the sender describes them no more.
   struct Known {
     std::uint64_t described;
     std::int64_t size;
     CUcontext context = nullptr;
-    std::optional<transport::gpu::Transfers::Move> move{};  // without what it keeps
+    std::shared_ptr<const Move> move{};  // without what it keeps
     std::weak_ptr<const device::Import> mapping{};
   };
+  /// The data of one edge have come.
+  void came() {
+    if (--fetching_ == 0) end();
+  }
   bool took(bool changed) {
     if (changed) known_.reset();
     return changed;

@@ -47,7 +47,9 @@ int copy_within(const memory::Buffer& from, const memory::Landing& landing, std:
   const int failed = guarded([&] {
     if (const auto context = common_context(from, landing.buffer)) {
       begun = true;
-      code = fetch_to_device({*context, {*from.device(), *landing.buffer.device(), bytes, nullptr}, ended});
+      using Move = ScopedTransfers::Move;
+      const Move move{*from.device(), *landing.buffer.device(), bytes, nullptr};
+      code = fetch_to_device({*context, std::make_shared<const Move>(move), ended});
       return;
     }
     copy_by_host(from, landing, bytes);

@@ -62,10 +62,20 @@ void run(CUcontext context, pack::gpu::PreparedMoves& moves) {
   for (transport::shm::Patience patience; !lane.done();) patience.wait();
 }
 
-ScopedTransfers::ScopedTransfers(CUcontext context, const std::vector<Move>& moves) : context_(context) {
+ScopedTransfers::ScopedTransfers(CUcontext context, transport::gpu::Transfers::Moves moves) : context_(context) {
   const auto& driver = *device::driver();
   const device::Scope scope(driver, context_);
   transfers_ = std::make_unique<transport::gpu::Transfers>(device::Gpu::current(driver), moves, device_piece());
+}
+
+ScopedTransfers::ScopedTransfers(CUcontext context, std::vector<Move> moves)
+    : context_(context), moves_(std::move(moves)) {
+  std::vector<const Move*> all;
+  all.reserve(moves_.size());
+  for (const auto& move : moves_) all.push_back(&move);
+  const auto& driver = *device::driver();
+  const device::Scope scope(driver, context_);
+  transfers_ = std::make_unique<transport::gpu::Transfers>(device::Gpu::current(driver), all, device_piece());
 }
 
 ScopedTransfers::~ScopedTransfers() {

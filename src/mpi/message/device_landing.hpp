@@ -39,7 +39,9 @@ class ScopedTransfers {
  public:
   using Move = transport::gpu::Transfers::Move;
   /// Throws device::Error.
-  ScopedTransfers(CUcontext context, const std::vector<Move>& moves);
+  ScopedTransfers(CUcontext context, std::vector<Move> moves);
+  /// The moves, and what they keep, live until the transfers end.
+  ScopedTransfers(CUcontext context, transport::gpu::Transfers::Moves moves);
   ScopedTransfers(ScopedTransfers&&) = default;
   ScopedTransfers& operator=(ScopedTransfers&&) = delete;
   ~ScopedTransfers();
@@ -48,6 +50,7 @@ class ScopedTransfers {
 
  private:
   CUcontext context_;
+  std::vector<Move> moves_;  // those that nobody else keeps
   std::unique_ptr<transport::gpu::Transfers> transfers_;
 };
 

@@ -43,13 +43,13 @@ FetchBatch* FetchBatch::current() { return innermost; }
 
 void FetchBatch::add(DeviceFetch fetch) {
   if (pending_.empty()) pending_.reserve(usual);
-  pending_bytes_ += fetch.move.size;
+  pending_bytes_ += fetch.move->size;
   pending_.push_back({std::move(fetch), index_, this});
 }
 
 std::int64_t FetchBatch::bytes_of(const std::vector<Pending>& messages) {
   std::int64_t bytes = 0;
-  for (const auto& message : messages) bytes += message.fetch.move.size;
+  for (const auto& message : messages) bytes += message.fetch.move->size;
   return bytes;
 }
 
@@ -78,9 +78,9 @@ void FetchBatch::go_on() {
     pending_.erase(pending_.begin(), others);
     pending_bytes_ = bytes_of(pending_);
     try {
-      std::vector<ScopedTransfers::Move> moves;
+      std::vector<const ScopedTransfers::Move*> moves;
       moves.reserve(messages.size());
-      for (auto& p : messages) moves.push_back(std::move(p.fetch.move));
+      for (const auto& p : messages) moves.push_back(p.fetch.move.get());
       flights_.reserve(flights_.size() + 1);
       auto flight = std::make_unique<Flight>(Flight{{}, ScopedTransfers(context, moves)});
       process->fetches.group(messages.size(), std::exchange(begun_, true));
@@ -111,15 +111,16 @@ int fetch_to_device(DeviceFetch fetch) {
     batch->add(std::move(fetch));
     return MPI_SUCCESS;
   }
-  if (fetch.move.size >= long_fetch) {
+  if (fetch.move->size >= long_fetch) {
     FetchBatch alone;
     alone.add(std::move(fetch));
     const auto failures = alone.finish();
     return failures.empty() ? MPI_SUCCESS : failures.front().code;
   }
   const int code = guarded([&] {
-    const base::Range range("fetch into device memory", fetch.move.size);
-    ScopedTransfers transfers(fetch.context, {fetch.move});
+    const base::Range range("fetch into device memory", fetch.move->size);
+    const auto* move = fetch.move.get();
+    ScopedTransfers transfers(fetch.context, {&move, 1});
     process->fetches.group(1, false);
     for (transport::shm::Patience patience; !transfers.done();) patience.wait();
   });

@@ -14,8 +14,9 @@ namespace dunnage::mpi {
 /// Data that are to come to device memory.
 struct DeviceFetch {
   CUcontext context;
-  ScopedTransfers::Move move;
-  std::function<void()> ended;  // called once, whether or not the data have come
+  std::shared_ptr<const ScopedTransfers::Move> move;
+  std::function<void()> ended;                 // called once, whether or not the data have come
+  std::shared_ptr<const void> keep = nullptr;  // lives until then, beside what the move keeps
 };
 
 /// While a batch lives, what its thread fetches into device memory may come later; it is there

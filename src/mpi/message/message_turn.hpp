@@ -56,10 +56,8 @@ constexpr bool has_turns_at_starts(Hook hook) {
   }
 }
 
-/// The trial that says who packs such a message. Null if there is none. A process that uses a GPU
-/// has no trials of messages: beside them, messages by channels were lost (decision 35).
+/// The trial that says who packs such a message. Null if there is none.
 inline plan::PackTrial* trial_of(Hook hook, plan::Operation operation, const Variant& variant) {
-  if (process->brief && plan::is_message(operation)) return nullptr;
   const bool exchange = tells(hook) == Tells::exchange || has_turns_at_starts(hook);
   return exchange ? variant.exchange_trial(operation) : variant.trial(operation);
 }

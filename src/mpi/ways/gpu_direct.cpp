@@ -114,7 +114,9 @@ class DirectArrival : public transport::Arrival {
     const device::Scope scope(driver, there.context);
     auto remote = std::make_shared<const transport::gpu::Remote>(driver, source);
     const auto incoming = incoming_;
-    return {there.context, transport::gpu::Transfers::move(std::move(remote), *there.to),
+    return {there.context,
+            std::make_shared<const transport::gpu::Transfers::Move>(
+                transport::gpu::Transfers::move(std::move(remote), *there.to)),
             [incoming] { incoming.discard(); }};
   }
   /// The sender has packed the data into shared memory, or has failed.

@@ -164,21 +164,20 @@ device::Borrowed& Transfers::lane_for(std::int64_t bytes) {
   return *second_;
 }
 
-std::vector<std::size_t> Transfers::begin_together(const std::vector<Move>& moves) {
+std::vector<std::size_t> Transfers::begin_together(Moves moves) {
   if (moves.size() == 1) return {0};  // by far the most frequent case
   std::vector<pack::gpu::MoveRange> ranges;
   ranges.reserve(moves.size());
-  for (const auto& move : moves) ranges.push_back({move.from, move.to, move.size});
+  for (const auto* move : moves) ranges.push_back({move->from, move->to, move->size});
   return pack::gpu::launch_together(gpu_, lane_, ranges, large);
 }
 
-Transfers::Transfers(device::Gpu& gpu, const std::vector<Move>& moves, std::size_t piece) : gpu_(gpu), lane_(gpu_) {
+Transfers::Transfers(device::Gpu& gpu, Moves moves, std::size_t piece) : gpu_(gpu), lane_(gpu_) {
   std::vector<Range> packs, unpacks;
   std::vector<std::pair<Described, const Move*>> others;
   std::int64_t longest = 0;
-  for (const auto& move : moves) kept_.push_back(move.keep);
   for (const auto alone : begin_together(moves)) {
-    const auto& move = moves[alone];
+    const auto& move = *moves[alone];
     const auto n = move.size;
     const auto user = reinterpret_cast<std::uintptr_t>(move.to.buffer);
     const auto& from = move.from;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "pack/gpu/pack.hpp"
@@ -82,10 +83,11 @@ class Transfers {
     const auto size = remote->size();
     return {std::move(from), to, size, std::move(remote)};
   }
+  using Moves = std::span<const Move* const>;  // each lives until the transfers end
   /// Begins them, in the current context. `piece`: bytes of staging memory, of which two are taken
   /// if neither side of a move is contiguous and no kernel moves from layout to layout. Throws
   /// device::Error.
-  Transfers(device::Gpu& gpu, const std::vector<Move>& moves, std::size_t piece);
+  Transfers(device::Gpu& gpu, Moves moves, std::size_t piece);
   ~Transfers();
   /// Whether all data are where they belong. If it throws device::Error, the bytes are undefined.
   bool done();
@@ -93,14 +95,13 @@ class Transfers {
  private:
   class Scratch;
   /// Begins the messages that share launches, and returns the places of the others.
-  std::vector<std::size_t> begin_together(const std::vector<Move>& moves);
+  std::vector<std::size_t> begin_together(Moves moves);
   /// Bytes from which on messages go to two streams in turn. The copy engine then begins with the
   /// next message while it still waits for the last bytes of the one before.
   static constexpr std::int64_t large = 4 << 20;
   device::Borrowed& lane_for(std::int64_t bytes);
 
   device::Gpu& gpu_;
-  std::vector<std::shared_ptr<const void>> kept_;
   std::unique_ptr<Scratch> scratch_;
   device::Borrowed lane_;
   std::optional<device::Borrowed> second_;
