@@ -16,6 +16,7 @@ namespace dunnage::sim {
 struct Node {
   std::vector<std::size_t> after;  // the nodes before it
   std::function<void()> run;
+  bool kernel = false;  // that a program has put there itself; captured ones are not told apart
 };
 
 struct Capture {

@@ -36,7 +36,9 @@ void launch(GraphExec& graph, const std::shared_ptr<Stream>& stream) {
   std::vector<std::shared_ptr<Work>> works;
   for (std::size_t node = 0; node < graph.nodes.size(); ++node) {
     const auto branch = graph.branch_of[node];
-    const auto work = put(branch == 0 ? stream : graph.branches[branch - 1], graph.nodes[node].run);
+    const auto fault = graph.nodes[node].kernel ? driver().faults.due("kernel") : std::nullopt;
+    const auto work = put(branch == 0 ? stream : graph.branches[branch - 1], graph.nodes[node].run,
+                          fault ? fault->code : CUDA_SUCCESS);
     work->after.push_back(begin);
     for (const auto before : graph.nodes[node].after) work->after.push_back(works[before]);
     works.push_back(work);

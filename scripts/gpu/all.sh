@@ -2,7 +2,8 @@
 # scripts/gpu/all.sh ARCHIVE [PART...]: the benchmarks of device memory one after the other, with
 # what bundle.sh has packed. Parts: halo, collectives, windows, triggered, unexpected, higrad
 # (default: all of them). RANKS: the numbers of ranks (default: 2, for a machine with two GPUs).
-# LAUNCHES: of each (default: 5). LIMIT: seconds of a part (default: 200). NCCL: its library, for
+# LAUNCHES: of each (default: 5). LIMIT: seconds of a part (default: 400; one launch of the
+# collectives takes a minute). NCCL: its library, for
 # the collectives (default: that of python3's PyTorch, if there is one). BEFORE: another
 # libdunnage.so, which takes turns.
 #
@@ -17,7 +18,8 @@ parts=("$@")
 [ $# -gt 0 ] || parts=(halo collectives windows triggered unexpected higrad)
 out=${OUT:-$root/build/results}
 export BUILD=$bundle RANKS=${RANKS:-2} LAUNCHES=${LAUNCHES:-5}
-nccl=${NCCL:-$(python3 -c 'import nvidia.nccl as n; print(list(n.__path__)[0] + "/lib/libnccl.so.2")' 2> /dev/null || true)}
+find_nccl='import nvidia.nccl as n; print(list(n.__path__)[0] + "/lib/libnccl.so.2")'
+nccl=${NCCL:-$(python3 -c "$find_nccl" 2> /dev/null || true)}
 
 run_part() {
   case $1 in
@@ -36,6 +38,7 @@ for part in "${parts[@]}"; do
   echo "== $part"
   mkdir -p "$out/$part"
   before=$SECONDS
-  root=$root nccl=$nccl OUT=$out/$part timeout "${LIMIT:-200}" bash -c "run_part $part" || echo "part $part failed"
+  root=$root nccl=$nccl OUT=$out/$part timeout "${LIMIT:-400}" bash -c "run_part $part" ||
+    echo "part $part failed"
   echo "== $part took $((SECONDS - before)) s"
 done

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # scripts/gpu/bundle.sh [ARCHIVE] [--packages]: what the scripts beside this one need on a machine
 # that has a GPU and a driver but neither compilers nor package registries, as one archive (default:
-# build/gpu.tar.xz, about 30 MB). On the machine it is unpacked beside a checkout of the same commit.
-# Scripts that use a build take the folder as BUILD:
+# build/gpu.tar.xz, about 30 MB). On the machine it is unpacked beside a checkout of the same
+# commit. Scripts that use a build take the folder as BUILD:
 #
 #   bin/dunnage  lib/libdunnage.so  lib/libdunnage-api.so.0
 #   lib/dunnage/{backends, kernels, what they need, the simulated device}

@@ -7,6 +7,7 @@
 #include "sim/api/call.hpp"
 #include "sim/context.hpp"
 #include "sim/device.hpp"
+#include "sim/launch.hpp"
 #include "sim/sim.h"
 #include "sim/stream.hpp"
 #include "sim/work.hpp"
@@ -87,6 +88,24 @@ void check_shape(const dunnageSimLaunch& shape, const Function& function) {
 }
 
 }  // namespace
+
+std::function<void()> work_of(Call& c, const CUDA_KERNEL_NODE_PARAMS& p) {
+  const auto function = function_of(c, p.func);
+  require(!p.extra, CUDA_ERROR_NOT_SUPPORTED);
+  require(p.kernelParams || function->kernel.sizes.empty(), CUDA_ERROR_INVALID_VALUE);
+  const dunnageSimLaunch shape{
+      {p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ}, p.sharedMemBytes, nullptr};
+  check_shape(shape, *function);
+  load(c, *function);
+  const auto launch = std::make_shared<Launch>(function->kernel, shape, p.kernelParams);
+  const auto blocks = std::uint64_t{p.gridDimX} * p.gridDimY * p.gridDimZ;
+  return [launch, blocks, context = c.context, time = driver().settings.kernel_time] {
+    const Resident resident(context, blocks);
+    if (time) std::this_thread::sleep_for(std::chrono::microseconds(time));
+    (*launch)();
+  };
+}
+
 }  // namespace dunnage::sim
 
 using namespace dunnage::sim;
@@ -95,25 +114,12 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, uns
                         unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream in, void** params,
                         void** extra) {
   return call({"cuLaunchKernel", Class::launch}, [&](Call& c) {
-    const auto function = function_of(c, handle);
     const auto stream = stream_of(c.context, in);
     require(stream->owner == c.context->id, CUDA_ERROR_INVALID_HANDLE);
-    require(!extra, CUDA_ERROR_NOT_SUPPORTED);
-    require(params || function->kernel.sizes.empty(), CUDA_ERROR_INVALID_VALUE);
-    const dunnageSimLaunch shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, nullptr};
-    check_shape(shape, *function);
-    load(c, *function);
-    const auto launch = std::make_shared<Launch>(function->kernel, shape, params);
-    const auto blocks = std::uint64_t{grid_x} * grid_y * grid_z;
+    auto work = work_of(
+        c, {handle, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, params, extra, nullptr, nullptr});
     const auto fault = stream->capture ? std::nullopt : driver().faults.due("kernel");
-    put(
-        stream,
-        [launch, blocks, context = c.context, time = driver().settings.kernel_time] {
-          const Resident resident(context, blocks);
-          if (time) std::this_thread::sleep_for(std::chrono::microseconds(time));
-          (*launch)();
-        },
-        fault ? fault->code : CUDA_SUCCESS);
+    put(stream, std::move(work), fault ? fault->code : CUDA_SUCCESS);
   });
 }
 

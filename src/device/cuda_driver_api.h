@@ -131,6 +131,8 @@
 #define cuEventDestroy cuEventDestroy_v2
 #define cuEventElapsedTime cuEventElapsedTime_v2
 #define cuGetProcAddress cuGetProcAddress_v2
+#define cuGraphAddKernelNode cuGraphAddKernelNode_v2
+#define cuGraphExecKernelNodeSetParams cuGraphExecKernelNodeSetParams_v2
 #define cuGraphInstantiate cuGraphInstantiateWithFlags
 #define cuIpcOpenMemHandle cuIpcOpenMemHandle_v2
 #define cuMemAlloc cuMemAlloc_v2
@@ -172,6 +174,8 @@ typedef struct CUevent_st* CUevent;
 typedef struct CUfunc_st* CUfunction;
 typedef struct CUgraph_st* CUgraph;
 typedef struct CUgraphExec_st* CUgraphExec;
+typedef struct CUgraphNode_st* CUgraphNode;
+typedef struct CUkern_st* CUkernel;
 typedef struct CUmod_st* CUmodule;
 typedef struct CUstream_st* CUstream;
 // Callers pass a null pointer to this type.
@@ -463,6 +467,18 @@ typedef union CUstreamBatchMemOpParams_union {
   uint64_t pad[6];
 } CUstreamBatchMemOpParams;
 
+// A kernel of a graph. Sizes are in blocks, threads and bytes.
+typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
+  CUfunction func;
+  unsigned gridDimX, gridDimY, gridDimZ;
+  unsigned blockDimX, blockDimY, blockDimZ;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+  CUkernel kern;
+  CUcontext ctx;
+} CUDA_KERNEL_NODE_PARAMS;
+
 // Offsets, pitches and widths are in bytes, heights and depths in rows and planes.
 typedef struct CUDA_MEMCPY2D_st {
   size_t srcXInBytes, srcY;
@@ -605,8 +621,12 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent from, CUevent to);
 CUresult cuEventQuery(CUevent event);
 CUresult cuEventRecord(CUevent event, CUstream stream);
 CUresult cuEventSynchronize(CUevent event);
+CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* before, size_t count,
+                              const CUDA_KERNEL_NODE_PARAMS* params);
+CUresult cuGraphCreate(CUgraph* graph, unsigned flags);
 CUresult cuGraphDestroy(CUgraph graph);
 CUresult cuGraphExecDestroy(CUgraphExec graph);
+CUresult cuGraphExecKernelNodeSetParams(CUgraphExec graph, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params);
 CUresult cuGraphInstantiate(CUgraphExec* made, CUgraph graph, unsigned long long flags);
 CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream);
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* data);

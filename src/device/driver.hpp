@@ -64,6 +64,13 @@ namespace dunnage::device {
   X(cuFuncLoad)                           \
   X(cuStreamIsCapturing)                  \
   X(cuStreamWriteValue64)                 \
+  X(cuGraphCreate)                        \
+  X(cuGraphAddKernelNode)                 \
+  X(cuGraphInstantiate)                   \
+  X(cuGraphExecKernelNodeSetParams)       \
+  X(cuGraphLaunch)                        \
+  X(cuGraphExecDestroy)                   \
+  X(cuGraphDestroy)                       \
   X(cuStreamBatchMemOp)
 
 struct Driver {

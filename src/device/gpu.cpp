@@ -58,6 +58,7 @@ void Gpu::release() {
   constants_.clear();
   imports_.clear();
   arena_->release();
+  graphs_.release();
   for (auto& kernel : kernels_) kernel.store(nullptr);
   if (module_) driver_.cuModuleUnload(module_);
   module_ = nullptr;
@@ -79,6 +80,7 @@ CUfunction Gpu::kernel(std::uint32_t code, const std::function<std::string()>& n
   CUfunction function = nullptr;
   const auto text = name();
   check(driver_, driver_.cuModuleGetFunction(&function, module_, text.c_str()), ("kernel " + text).c_str());
+  graphs_.make(function);
   kernels_[code].store(function, std::memory_order_release);
   return function;
 }
@@ -93,6 +95,11 @@ void Gpu::launch(CUfunction kernel, std::uint32_t blocks, std::uint32_t threads,
   check(driver_, driver_.cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, shared, stream, parameters, nullptr),
         "cuLaunchKernel");
   launches.kernel();
+}
+
+void Gpu::launch(const KernelLaunch& what, Lane& lane) {
+  if (graphs_.launch(what, lane.stream)) return launches.kernel();
+  launch(what.kernel, what.blocks, what.threads, lane.stream, const_cast<void*>(what.parameter), what.shared);
 }
 
 CUdeviceptr Gpu::constants(std::uint64_t id, const std::weak_ptr<const void>& owner, std::size_t size,

@@ -13,6 +13,7 @@
 #include "device/arena.hpp"
 #include "device/driver.hpp"
 #include "device/ipc.hpp"
+#include "device/kernel_graphs.hpp"
 #include "device/pinned.hpp"
 
 namespace dunnage::device {
@@ -52,6 +53,8 @@ class Gpu {
   /// `shared`: bytes of a block's shared memory. Throws Error.
   void launch(CUfunction kernel, std::uint32_t blocks, std::uint32_t threads, CUstream stream, void* parameter,
               std::uint32_t shared = 0) const;
+  /// Likewise in the stream of a lane, where a graph may take the kernel's place.
+  void launch(const KernelLaunch& what, Lane& lane);
 
   /// The device address of constants. `id` identifies them. The first call uploads the bytes that
   /// `make(address)` returns. They are freed some time after `owner` has expired. Throws Error.
@@ -66,7 +69,8 @@ class Gpu {
   void abandon(const Lane& lane);
 
  private:
-  explicit Gpu(const Driver& driver) : driver_(driver), pinned_(driver), arena_(std::make_shared<Arena>(driver)) {}
+  explicit Gpu(const Driver& driver)
+      : driver_(driver), pinned_(driver), graphs_(driver), arena_(std::make_shared<Arena>(driver)) {}
   void load_module();
   void release();
   void drop(const Lane& lane);
@@ -77,6 +81,7 @@ class Gpu {
   };
   const Driver& driver_;
   PinnedPool pinned_;
+  KernelGraphs graphs_;
   CUcontext context_ = nullptr;
   std::mutex mutex_;
   CUmodule module_ = nullptr;

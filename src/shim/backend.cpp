@@ -116,6 +116,10 @@ bool start(const dunnage_front& front) {
   const auto source = settings.device == dunnage::base::Device::off ? Source::off
                       : settings.test == dunnage::base::Test::sim   ? Source::sim
                                                                     : Source::automatic;
+  using dunnage::device::KernelGraphs;
+  KernelGraphs::use(settings.launch == dunnage::base::Launch::automatic ? KernelGraphs::Use::automatic
+                    : settings.launch == dunnage::base::Launch::graphs  ? KernelGraphs::Use::always
+                                                                        : KernelGraphs::Use::never);
   const std::string folder = front.path;
   dunnage::device::look_for_driver(source, folder.substr(0, folder.rfind('/') + 1));
   process = made.release();

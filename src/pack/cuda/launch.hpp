@@ -45,8 +45,9 @@ struct Launch {
                std::unique_ptr<Fused<8, FusedMove>>, std::unique_ptr<Fused<32, FusedMove>>,
                std::unique_ptr<Fused<64, FusedMove>>, std::unique_ptr<Fused<128, FusedMove>>>
       parameters;
-  /// The address of the kernel's only parameter.
+  /// The address of the kernel's only parameter, and its bytes.
   void* address();
+  std::size_t size() const;
 };
 
 /// If a nest is a transpose, the level whose elements are neighbours in the user's buffer; else 0.

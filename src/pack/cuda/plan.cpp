@@ -231,6 +231,17 @@ void* Launch::address() {
       parameters);
 }
 
+std::size_t Launch::size() const {
+  return std::visit(
+      []<class P>(const P& p) {
+        if constexpr (requires { p.get(); })
+          return sizeof *p;
+        else
+          return sizeof p;
+      },
+      parameters);
+}
+
 Launch plan_one(Direction direction, const Job& job) {
   const auto& part = job.recipe->parts()[0];
   const Piece p{&job, &part, job.user + static_cast<std::uintptr_t>(part.offset), job.packed, job.begin, job.end};

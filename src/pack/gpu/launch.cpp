@@ -24,8 +24,16 @@ pack::cuda::Job job_of(device::Gpu& gpu, device::Borrowed& lane, const Range& ra
   return job;
 }
 
+CUfunction kernel_of(device::Gpu& gpu, const pack::cuda::Launch& launch) {
+  return gpu.kernel(launch.id.code(), [&] { return name_of(launch.id); });
+}
+
 void put(device::Gpu& gpu, device::Borrowed& lane, Direction direction, pack::cuda::Launch& launch) {
-  pack::gpu::put(gpu, lane->stream, direction, launch);
+  if (std::holds_alternative<pack::cuda::Copy>(launch.parameters))
+    return pack::gpu::put(gpu, lane->stream, direction, launch);
+  gpu.launch({kernel_of(gpu, launch), static_cast<std::uint32_t>(launch.blocks), pack::cuda::block_threads,
+              launch.shared, launch.address(), launch.size()},
+             *lane);
 }
 
 pack::cuda::MoveJob job_of(const MoveRange& range) {
@@ -46,14 +54,13 @@ void put(device::Gpu& gpu, CUstream stream, Direction direction, pack::cuda::Lau
     device::launches.copy();
     return;
   }
-  const auto kernel = gpu.kernel(launch.id.code(), [&] { return name_of(launch.id); });
-  gpu.launch(kernel, static_cast<std::uint32_t>(launch.blocks), pack::cuda::block_threads, stream, launch.address(),
-             launch.shared);
+  gpu.launch(kernel_of(gpu, launch), static_cast<std::uint32_t>(launch.blocks), pack::cuda::block_threads, stream,
+             launch.address(), launch.shared);
 }
 
 void prepare(device::Gpu& gpu, const pack::cuda::Launch& launch) {
   if (std::holds_alternative<pack::cuda::Copy>(launch.parameters)) return;
-  gpu.load(gpu.kernel(launch.id.code(), [&] { return name_of(launch.id); }));
+  gpu.load(kernel_of(gpu, launch));
 }
 
 std::vector<pack::cuda::Launch> plan(device::Gpu& gpu, device::Borrowed& lane, std::span<const Range> ranges) {
