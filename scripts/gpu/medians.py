@@ -20,9 +20,11 @@ for line in open(sys.argv[1]):
     if "nccl" in r:
         nccl[key].append(r["nccl"] * 1e6)
 print("microseconds, median of launches (least to most)")
-print(f"{'ranks':>5} {'operation':24}{'bytes':>10} {'library':8}{'median':>11}{'one copy':>10}{'NCCL':>10}  range, bytes")
+title = f"{'ranks':>5} {'operation':24}{'bytes':>10} {'library':8}{'median':>11}{'one copy':>10}{'NCCL':>10}"
+print(f"{title}  range, bytes")
 for key in sorted(times):
     v = times[key]
     beside = f"{statistics.median(nccl[key]):10.1f}" if key in nccl else f"{'-':>10}"
+    verdict = "right" if right[key] else "WRONG"
     print(f"{key[0]:5} {key[1]:24}{key[2]:10} {key[3]:8}{statistics.median(v):11.1f}"
-          f"{statistics.median(limits[key]):10.1f}{beside}  {min(v):.1f} to {max(v):.1f}, {'right' if right[key] else 'WRONG'}")
+          f"{statistics.median(limits[key]):10.1f}{beside}  {min(v):.1f} to {max(v):.1f}, {verdict}")

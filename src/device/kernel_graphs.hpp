@@ -1,9 +1,9 @@
 // Launches of kernels as CUDA graphs of one node.
 //
 // The driver launches such a graph in less than half of the time that a kernel takes
-// (docs/decisions/0033-kernel-graphs.md). To make a graph may wait for kernels that run, because the
-// driver takes memory for many graphs at a time. So the graphs are made when the first kernel is
-// loaded, which may wait too. Afterwards they only get new arguments.
+// (docs/decisions/0033-kernel-graphs.md). To make a graph may wait for kernels that run, because
+// the driver takes memory for many graphs at a time. So the graphs are made when the first kernel
+// is loaded, which may wait too. Afterwards they only get new arguments.
 #pragma once
 
 #include <array>

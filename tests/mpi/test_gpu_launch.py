@@ -8,7 +8,8 @@ pytestmark = needs_simulator
 
 PROGRAMS = [("gpu_pack", 1), ("gpu_direct", 2), ("gpu_channels", 2), ("gpu_lines", 3), ("gpu_roots", 3),
             ("gpu_reductions", 3), ("gpu_windows", 2)]
-FAULTS = ["cuGraphCreate:2", "cuGraphInstantiate:9", "cuGraphExecKernelNodeSetParams:20", "cuGraphLaunch:25", "kernel:30"]
+FAULTS = ["cuGraphCreate:2", "cuGraphInstantiate:9", "cuGraphExecKernelNodeSetParams:20", "cuGraphLaunch:25",
+          "kernel:30"]
 
 
 @pytest.mark.parametrize("program, ranks", PROGRAMS)
