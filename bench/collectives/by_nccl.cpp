@@ -6,7 +6,7 @@
 namespace bench::collectives {
 namespace {
 
-constexpr int root = 0;
+constexpr int nccl_root = 0;
 
 /// Pairs of a sender and a receiver, whose blocks have the number of the other rank.
 using Pairs = std::vector<std::pair<int, int>>;
@@ -17,8 +17,8 @@ Pairs pairs_of(const std::string& operation, int ranks) {
     if (operation == "alltoall")
       for (int b = 0; b < ranks; ++b) pairs.emplace_back(a, b);
     if (operation == "alltoallv, one peer") pairs.emplace_back(a, (a + 1) % ranks);
-    if (operation == "gather") pairs.emplace_back(a, root);
-    if (operation == "scatter") pairs.emplace_back(root, a);
+    if (operation == "gather") pairs.emplace_back(a, nccl_root);
+    if (operation == "scatter") pairs.emplace_back(nccl_root, a);
   }
   return pairs;
 }
@@ -65,8 +65,9 @@ std::function<void(double*, double*, int)> sum_by_nccl(const Nccl& nccl, const s
   if (reduction == "allreduce in place")
     return waited([nccl](double*, double* to, std::size_t n) { nccl.comm.all_reduce(to, to, n, nccl.stream.get()); });
   if (reduction == "reduce")
-    return waited(
-        [nccl](double* from, double* to, std::size_t n) { nccl.comm.reduce(from, to, n, root, nccl.stream.get()); });
+    return waited([nccl](double* from, double* to, std::size_t n) {
+      nccl.comm.reduce(from, to, n, nccl_root, nccl.stream.get());
+    });
   if (reduction == "reduce_scatter_block")
     return waited([nccl](double* from, double* to, std::size_t n) {
       nccl.comm.reduce_scatter(from, to, n / static_cast<std::size_t>(nccl.ranks), nccl.stream.get());
