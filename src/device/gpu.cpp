@@ -76,11 +76,12 @@ void Gpu::load_module() {
 CUfunction Gpu::kernel(std::uint32_t code, const std::function<std::string()>& name) {
   if (auto* known = kernels_[code].load(std::memory_order_acquire)) return known;
   const std::lock_guard lock(mutex_);
-  if (!module_) load_module();
+  const bool first = !module_;
+  if (first) load_module();
   CUfunction function = nullptr;
   const auto text = name();
   check(driver_, driver_.cuModuleGetFunction(&function, module_, text.c_str()), ("kernel " + text).c_str());
-  graphs_.make(function);
+  if (first) graphs_.make(function);  // later the program may have kernels that wait for us
   kernels_[code].store(function, std::memory_order_release);
   return function;
 }
