@@ -32,7 +32,10 @@ class HandleTable {
     return slot.value.load(std::memory_order_acquire);
   }
 
+  /// Whether no handle has a value, but for those that rest.
   bool empty() const { return live_.load(std::memory_order_relaxed) == 0; }
+  /// A value rests from now on, or no longer: nobody looks for its handle.
+  void rests(bool yes) { live_.fetch_add(yes ? -1 : 1, std::memory_order_relaxed); }
 
   /// Sets the value for a handle. Returns the value that it replaces, or null.
   T* insert(std::uint64_t key, T* value) {

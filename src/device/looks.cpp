@@ -18,7 +18,12 @@ unsigned long long ask(const Driver& driver, const void* address) {
 
 }  // namespace
 
-Looks::Looks() : outer_(std::exchange(innermost, this)) {}
+std::vector<Looks::Seen>& Looks::kept() {
+  static auto* all = new std::vector<Seen>;  // never destroyed, because destructors that run at exit may still call us
+  return *all;
+}
+
+Looks::Looks(Span span) : outer_(std::exchange(innermost, this)), seen_(span == Span::operations ? kept() : own_) {}
 Looks::~Looks() { innermost = outer_; }
 
 unsigned long long Looks::id_at(const Driver& driver, const void* address) {

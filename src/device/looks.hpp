@@ -1,4 +1,4 @@
-// What the driver has said about allocations during one call.
+// What the driver has said about allocations, during one call or as long as operations keep them.
 #pragma once
 
 #include <vector>
@@ -11,20 +11,28 @@ namespace dunnage::device {
 /// buffer during a call that is about the buffer.
 class Looks {
  public:
-  Looks();
+  /// `operations`: for calls that begin an operation on each buffer that they look at. What the
+  /// driver says is kept until forget(): MPI forbids to free a buffer before a call has ended its
+  /// operation. Such calls come one at a time.
+  enum class Span { call, operations };
+  explicit Looks(Span span = Span::call);
   Looks(const Looks&) = delete;
   Looks& operator=(const Looks&) = delete;
   ~Looks();
   /// Place::id of the allocation of an address. 0 if the driver gives none.
   static unsigned long long id_at(const Driver& driver, const void* address);
+  /// An operation may end, or one has not begun on a buffer that was looked at.
+  static void forget() { kept().clear(); }
 
  private:
   struct Seen {
     std::uintptr_t begin, end;
     unsigned long long id;
   };
+  static std::vector<Seen>& kept();  // of operations
   Looks* const outer_;
-  std::vector<Seen> seen_;
+  std::vector<Seen> own_;
+  std::vector<Seen>& seen_;
 };
 
 }  // namespace dunnage::device

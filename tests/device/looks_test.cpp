@@ -68,6 +68,24 @@ TEST_F(LooksTest, ALaterObjectAsksAnew) {
   EXPECT_EQ(id(0x10000), first_id);
 }
 
+TEST_F(LooksTest, WhatOperationsKeepIsNotAskedForAgain) {
+  Looks::forget();
+  for (int i = 0; i < 3; ++i) {
+    const Looks looks(Looks::Span::operations);
+    EXPECT_EQ(id(0x10000), first_id);
+  }
+  EXPECT_EQ(questions, 1);
+  {
+    const Looks looks;  // a call that begins no operation
+    EXPECT_EQ(id(0x10000), first_id);
+    EXPECT_EQ(questions, 2);
+  }
+  first_id += 10;  // the operations have ended, and the program has made other allocations
+  Looks::forget();
+  const Looks looks(Looks::Span::operations);
+  EXPECT_EQ(id(0x10000), first_id);
+}
+
 TEST_F(LooksTest, MemoryThatTheDriverDoesNotKnowIsNotKept) {
   const Looks looks;
   EXPECT_EQ(id(0x40000), 0u);

@@ -18,13 +18,20 @@ class ChannelTest : public testing::Test {
   alignas(64) char memory[channel_size];
   ChannelSender sender{memory};
   ChannelReceiver receiver{memory};
+  /// A message whose line is rung later.
+  ChannelSender::Sent send() {
+    return sender.send([](std::uint64_t, std::uint8_t) { return false; });
+  }
+  ChannelSender::Sent send_ready() {
+    return sender.send([](std::uint64_t, std::uint8_t) { return true; });
+  }
 };
 
 TEST_F(ChannelTest, WhatComesFirstDecides) {
-  EXPECT_FALSE(sender.send().awaited);
+  EXPECT_FALSE(send().awaited);
   EXPECT_FALSE(receiver.receive().by_channel);
   EXPECT_TRUE(receiver.receive().by_channel);
-  const auto sent = sender.send();
+  const auto sent = send();
   EXPECT_TRUE(sent.awaited);
   EXPECT_EQ(sent.number, 1u);
 }
@@ -33,7 +40,7 @@ TEST_F(ChannelTest, TheSenderSeesWhetherTheNextReceiveHasBegun) {
   EXPECT_FALSE(sender.awaited());
   receiver.receive();
   EXPECT_TRUE(sender.awaited());
-  EXPECT_TRUE(sender.send().awaited);
+  EXPECT_TRUE(send().awaited);
   EXPECT_FALSE(sender.awaited());
 }
 
@@ -47,7 +54,7 @@ TEST_F(ChannelTest, AChannelIsJoinedOrClosed) {
 }
 
 TEST_F(ChannelTest, AReceiverThatKnowsLessUsesTheMpi) {
-  for (int i = 0; i < 5; ++i) sender.send();
+  for (int i = 0; i < 5; ++i) send();
   receiver.begin(3);  // two messages are under way
   EXPECT_FALSE(receiver.receive().by_channel);
   EXPECT_FALSE(receiver.receive().by_channel);
@@ -56,12 +63,61 @@ TEST_F(ChannelTest, AReceiverThatKnowsLessUsesTheMpi) {
 
 TEST_F(ChannelTest, WhatHasNotBeenSentIsTakenBack) {
   const auto first = receiver.receive(), second = receiver.receive(), third = receiver.receive();
-  EXPECT_TRUE(sender.send().awaited);
+  EXPECT_TRUE(send().awaited);
   EXPECT_FALSE(receiver.take_back(first.number));
   EXPECT_TRUE(receiver.take_back(second.number));
   EXPECT_EQ(receiver.counted(), third.number);
-  EXPECT_TRUE(sender.send().awaited);
-  EXPECT_FALSE(sender.send().awaited);
+  EXPECT_TRUE(send().awaited);
+  EXPECT_FALSE(send().awaited);
+}
+
+TEST_F(ChannelTest, ACountRingsIfTheLineIsReady) {
+  using News = ChannelReceiver::News;
+  const auto first = receiver.receive(3), second = receiver.receive(4), third = receiver.receive(5);
+  EXPECT_EQ(receiver.news(first.number), News::none);
+  EXPECT_TRUE(send_ready().rung);
+  EXPECT_EQ(receiver.news(first.number), News::rung);
+  EXPECT_EQ(receiver.news(second.number), News::none);
+  EXPECT_FALSE(send().rung);
+  EXPECT_EQ(receiver.news(second.number), News::ask_line);
+  EXPECT_TRUE(send_ready().rung);
+  EXPECT_EQ(receiver.news(third.number), News::rung);
+  const auto fourth = receiver.receive(3);  // the line of the first
+  EXPECT_FALSE(send().rung);
+  EXPECT_EQ(receiver.news(fourth.number), News::ask_line);
+  EXPECT_FALSE(send_ready().rung);  // no receive has begun
+}
+
+TEST_F(ChannelTest, TheLineIsAskedAboutOnceAReceiveWasTakenBack) {
+  using News = ChannelReceiver::News;
+  receiver.receive(1);
+  EXPECT_TRUE(send_ready().rung);
+  const auto number = receiver.receive(1).number;
+  // Between the sender's look at the line and its count, a receive with another line takes the
+  // place of this one.
+  int looks = 0;
+  const auto sent = sender.send([&](std::uint64_t, std::uint8_t line) {
+    EXPECT_EQ(line, 1);
+    if (++looks == 1) {
+      EXPECT_TRUE(receiver.take_back(number));
+      receiver.receive(2);
+    }
+    return true;
+  });
+  EXPECT_TRUE(sent.awaited);
+  EXPECT_FALSE(sent.rung);
+  EXPECT_EQ(sent.line, 2);
+  EXPECT_EQ(receiver.news(number), News::ask_line);
+  receiver.receive(1);
+  EXPECT_FALSE(send_ready().rung);
+}
+
+TEST_F(ChannelTest, AReceiveThatIsTakenBackBeforeTheCountLeavesTheMessageToTheMpi) {
+  const auto number = receiver.receive(1).number;
+  const auto sent = sender.send([&](std::uint64_t, std::uint8_t) { return receiver.take_back(number); });
+  EXPECT_FALSE(sent.awaited);
+  EXPECT_FALSE(sent.rung);
+  EXPECT_FALSE(receiver.receive(2).by_channel);
 }
 
 /// Both ends by turns as chance has it: both always say the same of a message, and messages go by
@@ -75,7 +131,7 @@ TEST_F(ChannelTest, BothEndsAgreeByTurns) {
     switch (random() % 5) {
       case 0:
       case 1:
-        if (ahead < 40) sent.push_back(sender.send().awaited);
+        if (ahead < 40) sent.push_back(send().awaited);
         break;
       case 4:
         if (received.size() > sent.size()) {
@@ -106,8 +162,9 @@ TEST_F(ChannelTest, BothEndsAgreeInTwoThreads) {
   std::thread other([&] {
     std::mt19937 random(1);
     for (std::uint64_t i = 0; i < messages; ++i) {
-      const auto message = sender.send();
-      awaited[i] = message.awaited && message.line == line_for(i);
+      const bool ready = random() % 2;
+      const auto message = sender.send([&](std::uint64_t, std::uint8_t) { return ready; });
+      awaited[i] = message.awaited && message.line == line_for(i) ? 1 + message.rung : 0;
       sent.store(i + 1, std::memory_order_release);
       // Not more than some messages ahead, and now and then behind.
       const auto wait = random() % 40 == 0 ? i + 1 : i > 20 ? i - 20 : 0;
@@ -117,6 +174,12 @@ TEST_F(ChannelTest, BothEndsAgreeInTwoThreads) {
   std::mt19937 random(2);
   for (std::uint64_t i = 0; i < messages; ++i) {
     by_channel[i] = receiver.receive(line_for(i)).by_channel;
+    if (by_channel[i]) {
+      using News = ChannelReceiver::News;
+      auto news = News::none;
+      while ((news = receiver.news(i)) == News::none) std::this_thread::yield();
+      by_channel[i] = news == News::rung ? 2 : 1;
+    }
     received.store(i + 1, std::memory_order_release);
     const auto wait = random() % 40 == 0 ? i + 1 : i > 20 ? i - 20 : 0;
     while (sent.load(std::memory_order_acquire) < std::min(wait, messages)) std::this_thread::yield();

@@ -77,6 +77,13 @@ InChannel::Begun InChannel::begin(ChannelReceive& wait, const Side& side) {
   return Begun::by_channel;
 }
 
+bool InChannel::has_come(const ChannelReceive& wait) {
+  using News = transport::gpu::ChannelReceiver::News;
+  const auto news = channel_.news(wait.message);
+  if (news == News::rung) wait.line->rung();
+  return news != News::none && wait.line->news() == InLine::News::rung;
+}
+
 void InChannel::end_wait(const ChannelReceive& wait) { std::erase(waits_, &wait); }
 
 bool InChannel::take_back(const ChannelReceive& wait) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "mpi/channels/resting.hpp"
 #include "mpi/channels/succession.hpp"
 #include "mpi/lines/in_line.hpp"
 #include "transport/gpu/channel.hpp"
@@ -49,9 +50,19 @@ class InChannel {
   Begun begin(ChannelReceive& wait, const Side& side);
   /// The last receive of those that were counted has not begun, because the MPI refused it.
   void not_begun() { channel_.not_begun(); }
+  /// Whether the message is there, so that the line brings it.
+  bool has_come(const ChannelReceive& wait);
+  /// has_come() is about to be called.
+  void prefetch(const ChannelReceive& wait) const {
+    channel_.prefetch();
+    wait.line->prefetch_taken();
+  }
   void end_wait(const ChannelReceive& wait);
   /// The receive is cancelled. Returns false if its message has been sent.
   bool take_back(const ChannelReceive& wait);
+
+  /// Nonblocking receives that have got their messages by the channel.
+  Resting resting;
 
  private:
   /// The line for a message to that buffer. Nothing if no line is free.

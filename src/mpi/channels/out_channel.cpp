@@ -42,6 +42,19 @@ OutChannel::~OutChannel() {
   if (channel_.close() && process->world) process->world->publications.end(place_);
 }
 
+transport::gpu::ChannelSender::Sent OutChannel::send(base::FunctionRef<int(OutLine&)> take) {
+  const auto sent = channel_.send([&](std::uint64_t message, std::uint8_t line) {
+    auto& out = *lines_[line];
+    return take(out) == MPI_SUCCESS && out.ready(exchange_of(message));
+  });
+  if (sent.rung) lines_[sent.line]->rung();
+  return sent;
+}
+
+transport::gpu::ChannelSender::Sent OutChannel::send() {
+  return channel_.send([](std::uint64_t, std::uint8_t) { return false; });
+}
+
 transport::ChannelStamp OutChannel::stamp(std::uint64_t message) const {
   return {place_.begin, place_.serial, message, static_cast<std::uint32_t>(process->rank)};
 }

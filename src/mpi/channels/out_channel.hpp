@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "mpi/channels/resting.hpp"
 #include "mpi/channels/succession.hpp"
 #include "mpi/lines/out_line.hpp"
 #include "transport/gpu/channel.hpp"
@@ -20,8 +21,10 @@ class OutChannel {
   OutChannel& operator=(const OutChannel&) = delete;
   ~OutChannel();
 
-  /// Counts a message that is about to be sent.
-  transport::gpu::ChannelSender::Sent send() { return channel_.send(); }
+  /// Counts a message that is about to be sent. If it is awaited, `take` has a line take its
+  /// buffer, and returns an MPI error code. If the receiver's GPU can read the buffer there, the
+  /// count rings.
+  transport::gpu::ChannelSender::Sent send(base::FunctionRef<int(OutLine&)> take);
   /// The channel is about to be used.
   void use(Succession::Last& last) { succession_.use(channel_.word(), last); }
   /// Whether the receive of the next message has not begun, so that the MPI would carry that
@@ -31,10 +34,15 @@ class OutChannel {
   /// the receiver is late again and again, this rank waits ever more rarely. A rank does not wait
   /// for itself.
   void wait_a_little();
+  /// Counts a message whose line is rung later, if it is awaited.
+  transport::gpu::ChannelSender::Sent send();
   /// The line by which an awaited message goes, as exchange number exchange_of(message).
   OutLine& line(const transport::gpu::ChannelSender::Sent& message) { return *lines_[message.line]; }
   /// What a message by the MPI tells of the channel.
   transport::ChannelStamp stamp(std::uint64_t message) const;
+
+  /// Nonblocking sends whose receiver has their messages.
+  Resting resting;
 
  private:
   const std::uint32_t receiver_;

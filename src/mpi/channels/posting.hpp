@@ -27,10 +27,18 @@ class Posting : public Ending, public base::Recycled<Posting> {
   bool begin(const Side* side);
   /// Of a receive that waits for a channel.
   const ChannelReceive& wait() const { return wait_; }
+  bool has_come() const { return channel_->has_come(wait_); }
+  void prefetch() const { channel_->prefetch(wait_); }
   void end_wait();
   /// Of a receive that the MPI does, and that has begun: whether its message is surely on its way.
   bool message_sent() const { return channel_ && kind_ == Kind::counted; }
   bool take_back();
+  /// Where a receive rests that has got its message by a channel. Null if that channel is gone. The
+  /// receive must not keep the channels meanwhile: they keep it.
+  std::shared_ptr<Streams> rest() { return std::move(streams_); }
+  InChannel* channel_in(const Streams& streams) const { return streams.from(source_, tag_); }
+  /// A receive that has rested serves again.
+  void serve_again(std::shared_ptr<Streams> streams) { streams_ = std::move(streams); }
 
   /// The MPI has refused the receive.
   void not_begun();
@@ -49,7 +57,7 @@ class Posting : public Ending, public base::Recycled<Posting> {
   /// `unknown`: there was no channel when the receive began. `counted`: the channel knows all of
   /// it.
   enum class Kind { unknown, counted, uncounted, wildcard, waits };
-  const std::shared_ptr<Streams> streams_;
+  std::shared_ptr<Streams> streams_;
   const int source_, tag_;
   Kind kind_ = Kind::counted;
   bool untold_ = false;

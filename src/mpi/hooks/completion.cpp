@@ -1,11 +1,13 @@
 #include "mpi/hooks/completion.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "device/looks.hpp"
 #include "mpi/message/attach.hpp"
 #include "mpi/message/handle.hpp"
 #include "mpi/message/message_turn.hpp"
@@ -61,6 +63,7 @@ class Ours {
   /// that.
   enum class First { finish_and_show, nothing };
   Ours(int count, MPI_Request* requests, First first = First::finish_and_show) : requests_(requests) {
+    device::Looks::forget();
     progress_orphans();
     if (first == First::finish_and_show) finish_sends();
     if (process->requests.empty() || !requests) return;
@@ -72,12 +75,15 @@ class Ours {
       operations_[static_cast<std::size_t>(i)] = operation;
     }
     if (none()) return;
-    process->requests.take_out(operations_, [](const Request& o) { return !o.persistent; });
+    take_out([](const Request& o) { return !o.persistent && !o.stays; });
     watched_.emplace(operations_, requests_);
     if (first == First::finish_and_show) show();
   }
   /// Shows the MPI its own requests in place of the program's.
   void show() {
+    take_out([](const Request& o) { return o.stays; });
+    for (auto* operation : operations_)
+      if (operation) operation->stays = false;
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       auto* operation = operations_[i];
       if (!operation) continue;
@@ -85,15 +91,18 @@ class Ours {
       if (operation->inner != MPI_REQUEST_NULL) requests_[i] = operation->inner;
     }
   }
-  /// Whether the MPI knows nothing of any of the requests: they are persistent, and not started or
-  /// started without the MPI.
+  /// Whether the MPI need not be asked about any of the requests: they stand alone, or they are
+  /// persistent, and not started or started without the MPI.
   bool without_mpi() const {
     return !none() && std::all_of(operations_.begin(), operations_.end(), [](const Request* o) {
-      return o && o->persistent && o->inner == MPI_REQUEST_NULL && !o->shown() && (!o->active || o->several());
+      if (!o) return false;
+      if (!o->persistent) return o->stands_alone();
+      return o->inner == MPI_REQUEST_NULL && !o->shown() && (!o->active || o->several());
     });
   }
   /// Among requests that the MPI has been asked about. `before`: as they were then.
   Ours(const Asking& asking, int count, MPI_Request* before) : requests_(before) {
+    device::Looks::forget();
     for (int i = 0; i < count; ++i) {
       auto operation = asking.taken_out(key_of(before[i]));
       if (!operation) continue;
@@ -106,7 +115,8 @@ class Ours {
   ~Ours() {
     restore();
     watched_.reset();
-    if (!none()) process->requests.put_back(operations_, [](const Request& o) { return !o.persistent; });
+    const auto was_taken_out = [](const Request& o) { return !o.persistent && !o.stays; };
+    if (some(was_taken_out)) process->requests.put_back(operations_, was_taken_out);
     for (const auto* operation : operations_)
       if (operation && !operation->delivered) look_after(*operation);
     progress_orphans();
@@ -124,12 +134,14 @@ class Ours {
       operations_[static_cast<std::size_t>(failure.index)]->failed_later(failure.code);
     return ended;
   }
-  /// Returns when all operations of several messages have ended.
-  void finish() {
+  /// Returns when all operations of several messages have ended. `alone`: without_mpi().
+  void finish(bool alone) {
     for (const auto* operation : operations_)
       if (under_way(operation)) operation->prefetch();
     for (auto* operation : operations_)
-      if (under_way(operation)) operation->finish();
+      if (under_way(operation)) alone && !operation->persistent ? operation->finish_alone() : operation->finish();
+    // The MPI may have to move what other ranks wait for.
+    if (alone && calls_without_mpi.fetch_add(1, std::memory_order_relaxed) % calls_between == 0) let_mpi_progress();
   }
   /// Calls ask(), which asks the MPI and returns whether it has completed something, while an
   /// operation of several messages is under way and none has ended. Returns whether ask() did.
@@ -154,18 +166,25 @@ class Ours {
   }
   Request* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
 
-  /// The MPI has completed request i, perhaps with an error `of_mpi`; then nothing is delivered.
-  /// Returns an error of our own; failed_ then names whose handler is to be called.
+  /// The program does not want the statuses.
+  void ignore_statuses() { told_ = false; }
+  /// Request i has ended, or the MPI has completed it, perhaps with an error `of_mpi`; then nothing
+  /// is delivered. Returns an error of our own; failed_ then names whose handler is to be called.
   int complete(int i, MPI_Status& status, int of_mpi) {
     auto*& operation = operations_[static_cast<std::size_t>(i)];
     if (!operation || !operation->active) return MPI_SUCCESS;
     if (of_mpi != MPI_SUCCESS) operation->abandon(of_mpi, status);
-    const int error = of_mpi == MPI_SUCCESS ? operation->complete(status) : MPI_SUCCESS;
+    const int error = of_mpi == MPI_SUCCESS ? operation->complete(status, told_) : MPI_SUCCESS;
     if (error != MPI_SUCCESS) failed_ = operation->errors();
     operation->active = false;
     operation->inner = MPI_REQUEST_NULL;
     if (operation->persistent) return error;
-    delete operation;
+    if (operation->stands_alone()) requests_[i] = MPI_REQUEST_NULL;
+    const bool stays = operation->stays;
+    if (!stays || !operation->rest()) {
+      if (stays) process->requests.erase(operation->key);
+      delete operation;
+    }
     operation = nullptr;
     return error;
   }
@@ -284,6 +303,19 @@ class Ours {
   /// What comes within that long goes together.
   static constexpr std::chrono::microseconds moment{3};
 
+  /// So many calls complete requests without the MPI before one lets it make progress.
+  static constexpr unsigned calls_between = 16;
+  inline static std::atomic<unsigned> calls_without_mpi{0};
+
+  template <class F>
+  bool some(F&& wanted) const {
+    return std::any_of(operations_.begin(), operations_.end(), [&](const auto* o) { return o && wanted(*o); });
+  }
+  template <class F>
+  void take_out(F&& wanted) {
+    if (some(wanted)) process->requests.take_out(operations_, wanted);
+  }
+
   static bool under_way(const Request* operation) { return operation && operation->several() && operation->active; }
   /// Whether a FetchBatch may bring data later than complete() returns.
   static bool fetches_later() { return gpu_announcements() || process->sends_to_self.load(std::memory_order_relaxed); }
@@ -297,6 +329,7 @@ class Ours {
   MPI_Request* requests_;
   std::vector<Request*> operations_;
   std::optional<AlsoWatched> watched_;
+  bool told_ = true;
   ErrorsOf failed_{};
 };
 
@@ -313,10 +346,10 @@ int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Sta
   }
   if (operation.none()) return next(request, users);
   StatusOr status(users);
-  operation.finish();
+  operation.finish(without_mpi);
   if (without_mpi) {
     finish_sends();
-    set_empty(*status.get());
+    users == MPI_STATUS_IGNORE ? operation.ignore_statuses() : set_empty(*users);
     return operation.settle_one(0, MPI_SUCCESS, *request, *status.get(), false);
   }
   const int rc = next(request, status.get());
@@ -345,13 +378,14 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   if (!without_mpi) operations.show();
   if (!operations.none()) {
     operations.receive_as_they_come();
-    operations.finish();
+    operations.finish(without_mpi);
   }
   finish_sends();
   if (operations.none()) return next(count, requests, users);
   StatusesOr statuses(count, users);
   if (without_mpi) {
-    for (int k = 0; k < count; ++k) set_empty(statuses.get()[k]);
+    if (users == MPI_STATUSES_IGNORE) operations.ignore_statuses();
+    for (int k = 0; users != MPI_STATUSES_IGNORE && k < count; ++k) set_empty(users[k]);
     return operations.settle_listed(count, MPI_SUCCESS, statuses.get(), [](int k) { return k; });
   }
   if (users == MPI_STATUSES_IGNORE)
@@ -494,6 +528,7 @@ int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {
 
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request) {
   progress_orphans();
+  device::Looks::forget();  // nobody will tell when the operation ends
   std::unique_ptr<Request> operation;
   if (request) {
     forget_persistent(*request);
@@ -518,6 +553,7 @@ namespace {
 
 /// The request that the MPI is to be asked about. Moves an operation of several messages on.
 MPI_Request shown(MPI_Request request) {
+  device::Looks::forget();  // the operation may have ended
   auto* operation = process->requests.find(key_of(request));
   if (operation && operation->active) operation->show();
   if (operation && operation->several() && operation->active) operation->go_on();

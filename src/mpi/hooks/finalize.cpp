@@ -5,6 +5,7 @@
 #include "device/gpu.hpp"
 #include "mpi/broadcast/bcast_group.hpp"
 #include "mpi/hooks/one_sided.hpp"
+#include "mpi/message/handle.hpp"
 #include "mpi/message/orphans.hpp"
 #include "mpi/message/packed_type.hpp"
 #include "mpi/message/progress.hpp"
@@ -45,6 +46,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
     finish_orphans();
     finish_windows();
     leave_world();
+    KeptHandle::end_all();
     report();
     forget_bcast_groups();
     free_private_world();

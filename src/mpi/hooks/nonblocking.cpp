@@ -21,6 +21,11 @@ void note_start(Request* operation, MPI_Request request) {
   look_after(*operation);
 }
 
+/// For starts: each of them begins operations on the buffers that it looks at.
+device::Looks::Span span_of_looks() {
+  return one_thread_at_a_time() ? device::Looks::Span::operations : device::Looks::Span::call;
+}
+
 }  // namespace
 
 // A program may make no other calls in which senders get to know this rank, so starts answer them.
@@ -30,12 +35,14 @@ int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request) {
   answer_letters();
   auto* operation = request ? process->requests.find(key_of(*request)) : nullptr;
   int rc = MPI_SUCCESS;
+  const device::Looks looks(span_of_looks());
   const auto how = operation ? operation->start(rc) : Request::Start::by_mpi;
   if (how == Request::Start::by_mpi) rc = next(request);
   if (rc == MPI_SUCCESS)
     note_start(operation, request ? *request : MPI_REQUEST_NULL);
   else if (operation)
     operation->not_started();
+  if (rc != MPI_SUCCESS) device::Looks::forget();
   return rc;
 }
 
@@ -48,7 +55,7 @@ int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Reques
   std::vector<int> later;   // the MPI lets them start in any order
   std::vector<int> others;  // requests that the MPI is to start
   int rc = MPI_SUCCESS;
-  const device::Looks looks;
+  const device::Looks looks(span_of_looks());
   const auto start_one = [&](int i) {
     auto* operation = operations[static_cast<std::size_t>(i)];
     const auto how = operation ? operation->start(rc) : Request::Start::by_mpi;
@@ -67,8 +74,10 @@ int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Reques
   const auto not_started = [&](Request* operation) {
     if (operation && !operation->active) operation->not_started();
   };
-  if (rc != MPI_SUCCESS)
+  if (rc != MPI_SUCCESS) {
+    device::Looks::forget();
     for (auto* operation : operations) not_started(operation);
+  }
   if (rc != MPI_SUCCESS || others.empty()) return rc;
   if (static_cast<int>(others.size()) == count) {
     rc = next(count, requests);
@@ -82,6 +91,7 @@ int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Reques
     auto* operation = operations[static_cast<std::size_t>(i)];
     rc == MPI_SUCCESS ? note_start(operation, requests[i]) : not_started(operation);
   }
+  if (rc != MPI_SUCCESS) device::Looks::forget();
   return rc;
 }
 

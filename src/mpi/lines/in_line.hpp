@@ -41,8 +41,15 @@ class InLine {
   std::int64_t size();
   /// Looks at the line. What it tells of an exchange does not change once it is not `none`.
   News news();
+  /// The line is told by other means that the exchange has been announced.
+  void rung() { news_ = News::rung; }
   /// news() is about to be called.
-  void prefetch() const { line_.prefetch(); }
+  void prefetch() const {
+    line_.prefetch();
+    line_.prefetch_taken();
+  }
+  /// take_in_place() is about to be called.
+  void prefetch_taken() const { line_.prefetch_taken(); }
   /// What it told last.
   News told() const { return news_; }
   std::uint32_t sender() const { return sender_; }

@@ -37,6 +37,15 @@ class OutLine {
 
   // Of a line that the receiver watches for each exchange that it is told of by other means:
   void watch_always() { line_.use_messages(0, true); }
+  /// Whether the receiver's GPU can read the buffers, and the line tells where they are. To be
+  /// called right after take().
+  bool ready(std::uint64_t exchange) { return prepare(exchange, true); }
+  /// The exchange that is ready() has been announced by other means.
+  void rung() {
+    announced_ = true;
+    late_.reset();
+    line_.rung(exchange_);
+  }
   /// Announces an exchange, which the receiver waits for: in place if its GPU can read the buffers,
   /// else by a copy. To be called right after take(). Returns an MPI error code; then the receiver
   /// hears of an error, too.

@@ -72,10 +72,13 @@ void FetchBatch::go_on() {
   };
   while (!pending_.empty() && room()) {
     const auto context = pending_.front().fetch.context;
-    const auto others = std::stable_partition(pending_.begin(), pending_.end(),
-                                              [&](const auto& p) { return p.fetch.context == context; });
-    std::vector<Pending> messages(std::make_move_iterator(pending_.begin()), std::make_move_iterator(others));
-    pending_.erase(pending_.begin(), others);
+    auto messages = std::exchange(pending_, {});
+    const auto of_context = [&](const auto& p) { return p.fetch.context == context; };
+    if (!std::all_of(messages.begin(), messages.end(), of_context)) {
+      const auto others = std::stable_partition(messages.begin(), messages.end(), of_context);
+      pending_.assign(std::make_move_iterator(others), std::make_move_iterator(messages.end()));
+      messages.erase(others, messages.end());
+    }
     pending_bytes_ = bytes_of(pending_);
     try {
       std::vector<const ScopedTransfers::Move*> moves;

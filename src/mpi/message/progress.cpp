@@ -173,7 +173,7 @@ bool deliver_if_there(Request& request, MPI_Request handle, FetchBatch& batch, i
   const auto news = request.ask(handle, status);
   if (news == Request::News::none) return false;
   batch.about(index);
-  if (news == Request::News::complete) request.complete(status);
+  if (news == Request::News::complete) request.complete(status, false);
   return true;
 }
 

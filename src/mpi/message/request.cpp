@@ -8,6 +8,20 @@ namespace dunnage::mpi {
 
 std::atomic<std::size_t> special_requests{0};
 
+Request::~Request() {
+  if (resting_) {
+    rests(false);
+    process->requests.erase(key);
+  }
+  if (counted_) special_requests.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Request::rests(bool yes) {
+  resting_ = yes;
+  process->requests.rests(yes);
+  if (counted_) special_requests.fetch_add(yes ? -1 : 1, std::memory_order_relaxed);
+}
+
 Request::Start Request::start(int& code) {
   code = copies_ ? copies_->gather() : MPI_SUCCESS;
   if (code == MPI_SUCCESS) {
@@ -29,13 +43,13 @@ void Request::not_started() {
   if (copies_) copies_->begun(false);
 }
 
-int Request::complete(MPI_Status& status) {
+int Request::complete(MPI_Status& status, bool told) {
   if (delivered) {
-    if (brings()) {
+    if (brings() && told) {
       // The MPI may tell no more: MPICH 5 takes a persistent request that has been asked about for
       // inactive.
       const int error = std::exchange(status.MPI_ERROR, MPI_SUCCESS);
-      status = status_;
+      tells_later() ? tell(status) : void(status = status_);
       status.MPI_ERROR = error;
     }
     const int kept = std::exchange(kept_error_, MPI_SUCCESS);
@@ -48,7 +62,8 @@ int Request::complete(MPI_Status& status) {
   }
   code_ = arrive(status);
   measured_.end();
-  status_ = status;
+  if (!tells_later()) status_ = status;
+  if (tells_later() && told) tell(status);
   if (ending_) ending_->ended(&status);
   if (copies_ && code_ == MPI_SUCCESS) code_ = copies_->deliver();
   return code_;

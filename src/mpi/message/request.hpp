@@ -47,9 +47,7 @@ class Request {
   explicit Request(ErrorsOf errors = {}) : errors_(errors) {}
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
-  virtual ~Request() {
-    if (counted_) special_requests.fetch_sub(1, std::memory_order_relaxed);
-  }
+  virtual ~Request();
 
   /// Whether this is a receive, which is completed before sends of one call are.
   virtual bool receives() const { return false; }
@@ -74,6 +72,14 @@ class Request {
   virtual bool go_on() { return true; }
   /// Returns when such an operation has ended and the MPI has been told.
   virtual void finish() {}
+  /// Whether finish_alone() may be called in place of finish(): the MPI need not be told.
+  virtual bool stands_alone() const { return false; }
+  virtual void finish_alone() {}
+  /// The operation, which stays in the table, is complete, and the program knows it. Returns
+  /// whether somebody keeps it, who lets it serve again.
+  virtual bool rest() { return false; }
+  /// It rests from now on, or no longer.
+  void rests(bool yes);
   /// The MPI is about to be asked about such an operation: makes `inner`, if the operation has been
   /// started and has none. If the MPI has no memory, the operation ends first.
   virtual void show() {}
@@ -105,8 +111,8 @@ class Request {
 
   /// The MPI has completed the request: puts data in place, gives memory back, corrects the status.
   /// Further calls for one start return the first result again. Returns an MPI error code and calls
-  /// no handler.
-  int complete(MPI_Status& status);
+  /// no handler. `told`: whether the program wants the status.
+  int complete(MPI_Status& status, bool told = true);
   /// The MPI has ended the request with an error, of which the status tells.
   void abandon(int error, const MPI_Status& status);
   /// A failure of a fetch that complete() had only begun.
@@ -128,6 +134,8 @@ class Request {
   bool has_copies() const { return copies_ != nullptr; }
   /// The operation is a receive by the MPI, whose end somebody wants to hear of.
   void tell_end(std::unique_ptr<Ending> ending) { ending_ = std::move(ending); }
+  /// Nobody wants to hear of it any more. Returns who did.
+  std::unique_ptr<Ending> end_untold() { return std::move(ending_); }
   /// The operation is a message of an exchange that is measured.
   void measure(plan::ExchangeTimer::Message message) { measured_ = std::move(message); }
   void measure_no_more() { measured_.give_up(); }
@@ -135,6 +143,8 @@ class Request {
   void keep(std::shared_ptr<void> kept) { kept_ = std::move(kept); }
 
   bool persistent = false;
+  /// The handle stays the operation's own when it is complete, so the operation stays in the table.
+  bool stays = false;
   bool active = false;     // started and not completed
   bool delivered = false;  // complete() has been called since the start
   std::uint64_t key = 0;   // of the program's request
@@ -145,12 +155,15 @@ class Request {
  protected:
   virtual Start begin(int& code) { return (void)code, Start::by_mpi; }
   virtual int arrive(MPI_Status& status) { return (void)status, MPI_SUCCESS; }
+  /// Whether arrive() leaves the status to tell(), which is called if the program wants it.
+  virtual bool tells_later() const { return false; }
+  virtual void tell(MPI_Status& status) const { (void)status; }
   /// The MPI has ended a receive with an error.
   virtual void lost(int error, const MPI_Status& status) { (void)error, (void)status; }
 
  private:
   ErrorsOf errors_;
-  bool counted_ = false;
+  bool counted_ = false, resting_ = false;
   std::shared_ptr<Copies> copies_;  // null if the MPI has the program's own buffers
   std::shared_ptr<void> kept_;
   std::unique_ptr<Ending> ending_;

@@ -7,17 +7,25 @@
 #include "transport/shm/patience.hpp"
 
 namespace dunnage::mpi {
+namespace {
+
+int take(OutLine& line, const SendCall& call) {
+  const EdgeData data{call.buffer, call.count, call.type};
+  return line.take({&data, 1});
+}
+
+}  // namespace
 
 int ByChannel::announce(Hook hook) const {
   if (operation_of(hook) == plan::Operation::buffered_send) return line->announce_copy(exchange);
-  const int code = line->announce(exchange);
+  const int code = rung ? MPI_SUCCESS : line->announce(exchange);
   if (process->reporting && line->under_way()) line->count(hook);
   return code;
 }
 
 int ByChannel::announce(const SendCall& call) const {
-  const EdgeData data{call.buffer, call.count, call.type};
-  const int taken = line->take({&data, 1});
+  if (rung) return announce(call.hook);
+  const int taken = take(*line, call);
   const int code = announce(call.hook);  // after an error, too: the receiver must hear of it
   return taken != MPI_SUCCESS ? taken : code;
 }
@@ -31,12 +39,13 @@ void ByChannel::wait() const {
 }
 
 std::optional<ByChannel> by_channel(const std::shared_ptr<Streams>& streams, int dest, int tag,
-                                    transport::ChannelStamp& stamp) {
+                                    transport::ChannelStamp& stamp, base::FunctionRef<int(OutLine&)> take) {
   auto* channel = streams ? streams->use_to(dest, tag) : nullptr;
   if (!channel) return std::nullopt;
   channel->wait_a_little();
-  const auto message = channel->send();
-  if (message.awaited) return ByChannel{&channel->line(message), exchange_of(message.number), streams};
+  const auto message = channel->send(take);
+  if (message.awaited)
+    return ByChannel{channel, &channel->line(message), exchange_of(message.number), message.rung, streams};
   stamp = channel->stamp(message.number);
   return std::nullopt;
 }
@@ -52,14 +61,23 @@ int check(const SendCall& call) {
   return process->own.Send(call.buffer, static_cast<int>(call.count), call.type, MPI_PROC_NULL, call.tag, call.comm);
 }
 
-}  // namespace
-
-std::optional<ByChannel> by_channel(const SendCall& call, transport::ChannelStamp& stamp, int& refused) {
+std::optional<ByChannel> by_channel(const SendCall& call, transport::ChannelStamp& stamp, int& refused,
+                                    base::FunctionRef<int(OutLine&)> take) {
   if (!channels_in_use() || call.apart || call.dest < 0) return std::nullopt;
   const auto streams = Streams::of(call.comm, false);
   if (!streams || !streams->to(call.dest, call.tag)) return std::nullopt;
   refused = check(call);
-  return refused == MPI_SUCCESS ? by_channel(streams, call.dest, call.tag, stamp) : std::nullopt;
+  return refused == MPI_SUCCESS ? by_channel(streams, call.dest, call.tag, stamp, take) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ByChannel> by_channel(const SendCall& call, transport::ChannelStamp& stamp, int& refused,
+                                    device::Looks::Span span) {
+  if (operation_of(call.hook) == plan::Operation::buffered_send)
+    return by_channel(call, stamp, refused, [](OutLine&) { return MPI_ERR_OTHER; });  // a copy is announced
+  const device::Looks looks(span);
+  return by_channel(call, stamp, refused, [&](OutLine& line) { return take(line, call); });
 }
 
 void learn(const std::shared_ptr<Streams>& streams, int dest, int tag, transport::Outbound& message) {
@@ -72,7 +90,7 @@ void learn(const std::shared_ptr<Streams>& streams, int dest, int tag, transport
 
 int dest_by_mpi(const SendCall& call, int& error) {
   transport::ChannelStamp stamp;
-  const auto by = by_channel(call, stamp, error);
+  const auto by = by_channel(call, stamp, error, [](OutLine&) { return MPI_ERR_OTHER; });  // a copy is announced
   if (!by) return call.dest;
   const EdgeData data{call.buffer, call.count, call.type};
   const int taken = by->line->take({&data, 1});

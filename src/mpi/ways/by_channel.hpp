@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "device/looks.hpp"
 #include "mpi/channels/streams.hpp"
 #include "mpi/ways/send_call.hpp"
 #include "transport/way.hpp"
@@ -11,9 +12,11 @@ namespace dunnage::mpi {
 
 /// A message that its receiver waits for by a channel. It must be announced, whatever happens.
 struct ByChannel {
+  OutChannel* channel;
   OutLine* line;
   std::uint64_t exchange;
-  std::shared_ptr<Streams> streams;  // which keep the line
+  bool rung;                         // the receiver has been told
+  std::shared_ptr<Streams> streams;  // which keep the channel
 
   /// Announces the data that the line has taken, or those of a call. Returns an MPI error code.
   int announce(Hook hook) const;
@@ -23,13 +26,15 @@ struct ByChannel {
   void wait() const;
 };
 
-/// Counts a message that is about to be sent, for its channel if it has one. Returns nothing if the
-/// MPI is to carry it; then `stamp` tells of the channel.
+/// Counts a message that is about to be sent, for its channel if it has one. `take` has a line take
+/// its buffer, and returns an MPI error code. Returns nothing if the MPI is to carry the message;
+/// then `stamp` tells of the channel.
 std::optional<ByChannel> by_channel(const std::shared_ptr<Streams>& streams, int dest, int tag,
-                                    transport::ChannelStamp& stamp);
+                                    transport::ChannelStamp& stamp, base::FunctionRef<int(OutLine&)> take);
 /// Likewise for a call. `refused`: an MPI error code, if the MPI refuses the call; the error
-/// handler has then been called.
-std::optional<ByChannel> by_channel(const SendCall& call, transport::ChannelStamp& stamp, int& refused);
+/// handler has then been called. `span`: how long the buffer is surely not freed.
+std::optional<ByChannel> by_channel(const SendCall& call, transport::ChannelStamp& stamp, int& refused,
+                                    device::Looks::Span span = device::Looks::Span::call);
 
 /// Before a message is announced that has no channel yet: it may get one.
 void learn(const std::shared_ptr<Streams>& streams, int dest, int tag, transport::Outbound& message);

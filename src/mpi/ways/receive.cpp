@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/recycled.hpp"
+#include "device/looks.hpp"
 #include "mpi/lines/in_line.hpp"
 #include "mpi/message/attach.hpp"
 #include "mpi/message/fetch_batch.hpp"
@@ -147,10 +148,12 @@ std::unique_ptr<Posting> posting_of(const ReceiveCall& call) {
   return Posting::on(call.comm, call.source, call.tag);
 }
 
-/// A message that waits on its channel's line, as a status tells of it.
-void tell_status(InLine& line, int source, int tag, MPI_Status& status) {
-  const auto size = std::min(line.size(), line.buffers().bytes());
-  process->own.Status_set_elements_x(&status, MPI_BYTE, size);
+/// The bytes that a message brings which waits on its channel's line.
+std::int64_t bytes_of(InLine& line) { return std::min(line.size(), line.buffers().bytes()); }
+
+/// A message that has come by a channel, as a status tells of it.
+void tell_status(std::int64_t bytes, int source, int tag, MPI_Status& status) {
+  process->own.Status_set_elements_x(&status, MPI_BYTE, bytes);
   process->own.Status_set_cancelled(&status, 0);
   status.MPI_SOURCE = source;
   status.MPI_TAG = tag;
@@ -204,26 +207,61 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   /// Makes the handle that stands for it.
   int begin_wait(const ReceiveCall& call, MPI_Request* request) {
     const EdgeData data{call.buffer, call.count, call.type};
+    const device::Looks looks(device::Looks::Span::operations);
     guarded([&] { posting_->wait().line->take({&data, 1}); });  // after an error fetch() tells it
-    const int code = new_handle(&handle_);
-    if (code != MPI_SUCCESS) return code;
-    waits_ = true;
-    *request = handle_;
+    const int code = handle_.take();
+    if (code != MPI_SUCCESS) {
+      device::Looks::forget();
+      return code;
+    }
+    waits_ = stays = true;
+    *request = handle_.get();
     return MPI_SUCCESS;
   }
+  /// A receive that has rested serves again. Returns whether it waits for the channel; else its
+  /// posting has begun all the same.
+  bool begin_again(const ReceiveCall& call, std::shared_ptr<Streams> streams, MPI_Request* request) {
+    posting_->serve_again(std::move(streams));
+    waits_ = cancelled_ = false;
+    if (!waits_for_channel(*posting_, call)) return false;
+    waits_ = true;
+    const EdgeData data{call.buffer, call.count, call.type};
+    const device::Looks looks(device::Looks::Span::operations);
+    guarded([&] { posting_->wait().line->take({&data, 1}); });  // after an error fetch() tells it
+    started();
+    *request = handle_.get();
+    look_after(*this);
+    return true;
+  }
+  std::unique_ptr<Posting> give_posting() {
+    posting_ = nullptr;
+    return std::unique_ptr<Posting>(static_cast<Posting*>(end_untold().release()));
+  }
+  bool rest() override {
+    if (!handle_) return false;
+    const auto streams = posting_->rest();
+    auto* channel = posting_->channel_in(*streams);
+    return channel && channel->resting.put(this);
+  }
   bool several() const override { return waits_; }
+  bool stands_alone() const override { return !persistent && handle_; }
   void prefetch() const override {
-    if (waits_) posting_->wait().line->prefetch();
+    if (waits_) posting_->prefetch();
   }
   bool go_on() override {
-    MPI_Status status;
-    if (!delivered && ask(handle_, status) == News::complete) complete(status);
-    return delivered;
+    if (!has_come()) return false;
+    handle_.end();
+    return true;
   }
   void finish() override {
+    finish_alone();
+    handle_.end();
+  }
+  void finish_alone() override {
+    if (delivered) return;
     FetchBatch batch;
     unsigned rounds = 0;
-    for (transport::shm::Patience patience; !go_on(); patience.wait()) {
+    for (transport::shm::Patience patience; !has_come(); patience.wait()) {
       progress_receives();
       if (++rounds % polls_between == 0) let_mpi_progress();
     }
@@ -231,17 +269,15 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   }
   News ask(MPI_Request handle, MPI_Status& status) override {
     if (!waits_) return Request::ask(handle, status);
-    auto* line = posting_->wait().line;
-    if (!cancelled_ && line->news() != InLine::News::rung) return News::none;
-    tell_status(*line, source_, tag_, status);
-    if (cancelled_) process->own.Status_set_cancelled(&status, 1);
-    return News::complete;
+    return cancelled_ || posting_->has_come() ? News::complete : News::none;
   }
   void show() override {
-    if (!waits_ || !persistent || inner != MPI_REQUEST_NULL) return;
-    if (new_handle(&handle_) != MPI_SUCCESS) return finish();
-    inner = handle_;
-    if (delivered) end_handle(handle_);
+    if (!waits_) return;
+    if (persistent && inner == MPI_REQUEST_NULL) {
+      if (handle_.take() != MPI_SUCCESS) return finish();
+      inner = handle_.get();
+    }
+    if (delivered) handle_.end();
   }
   bool cancel() override {
     // Its message has been sent. Later receives count on it.
@@ -263,7 +299,6 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     const Side side(keeper_);
     if (!posting_->begin(landing_.buffer ? &side : nullptr)) return begin_by_mpi(code);
     guarded([&] { posting_->wait().line->take(landing_.buffer, keeper_); });
-    handle_ = MPI_REQUEST_NULL;
     waits_ = true;
     return Start::done;
   }
@@ -271,12 +306,19 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     if (!waits_) return arrive_by_mpi(status);
     auto* line = posting_->wait().line;
     int code = MPI_SUCCESS;
+    come_ = 0;
     if (!cancelled_) {
+      come_ = bytes_of(*line);
       posting_->end_wait();
       code = fetch(*line);
     }
-    if (handle_ != MPI_REQUEST_NULL) end_handle(handle_);
+    if (inner != MPI_REQUEST_NULL) handle_.end();
     return code;
+  }
+  bool tells_later() const override { return waits_; }
+  void tell(MPI_Status& status) const override {
+    tell_status(come_, source_, tag_, status);
+    if (cancelled_) process->own.Status_set_cancelled(&status, 1);
   }
   void lost(int error, const MPI_Status& status) override {
     if (waits_ || !may_truncate_tickets()) return;
@@ -347,8 +389,15 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   const bool of_world_;                      // on MPI_COMM_WORLD
   const int of_ticket_;                      // the rank there whose tickets may be truncated; -1 if not known
   std::uint64_t keeper_ = 0;                 // of the buffer, from the first start by a channel on
-  MPI_Request handle_ = MPI_REQUEST_NULL;
-  bool waits_ = false;  // for a channel
+  // Of a receive that waits for a channel:
+  bool has_come() {
+    MPI_Status status;
+    if (!delivered && ask(handle_.get(), status) == News::complete) complete(status, false);
+    return delivered;
+  }
+  KeptHandle handle_;
+  std::int64_t come_ = 0;  // bytes
+  bool waits_ = false;
   bool cancelled_ = false;
 };
 }  // namespace
@@ -378,12 +427,12 @@ int receive_by_channel(const ReceiveCall& call, Posting& posting, MPI_Status* us
   const EdgeData data{call.buffer, call.count, call.type};
   guarded([&] { line.take({&data, 1}); });  // after an error fetch() tells it
   unsigned rounds = 0;
-  for (transport::shm::Patience patience; line.news() != InLine::News::rung; patience.wait()) {
+  for (transport::shm::Patience patience; !posting.has_come(); patience.wait()) {
     progress_receives();
     if (++rounds % polls_between == 0) let_mpi_progress();
   }
   posting.end_wait();
-  if (users != MPI_STATUS_IGNORE) tell_status(line, call.source, call.tag, *users);
+  if (users != MPI_STATUS_IGNORE) tell_status(bytes_of(line), call.source, call.tag, *users);
   const Accelerated counted(call.hook, line.size());
   FetchBatch batch;
   int code = fetch(line);
@@ -460,14 +509,40 @@ int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
   return told(settle_staged(parcel, accepted.buffer, *status.get(), call.comm, posting.get()));
 }
 
+namespace {
+
+/// A receive that was complete, and serves again, if it waits for the channel. Else `posting` has
+/// begun, if there was such a receive.
+bool begin_again(const ReceiveCall& call, MPI_Request* request, std::unique_ptr<Posting>& posting) {
+  if (!channels_in_use() || call.apart) return false;
+  auto streams = Streams::of(call.comm, false);
+  auto* channel = streams ? streams->from(call.source, call.tag) : nullptr;
+  auto rested = channel ? channel->resting.take() : nullptr;
+  if (!rested) return false;
+  auto* receive = static_cast<ReceiveRequest*>(rested.get());
+  if (receive->begin_again(call, std::move(streams), request)) return (void)rested.release(), true;
+  posting = receive->give_posting();
+  process->requests.erase(receive->key);
+  return false;
+}
+
+}  // namespace
+
 int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request, Begin begin) {
   const InExchange in_exchange;
   progress_orphans();
   answer_letters();
+  std::unique_ptr<Posting> begun;
+  if (!persistent && begin_again(call, request, begun)) {
+    const Accelerated counted(call.hook, 0);
+    return MPI_SUCCESS;
+  }
   // A persistent receive tells channels at each start.
-  auto posting = persistent && !call.apart && channels_allowed() ? Posting::on(call.comm, call.source, call.tag)
-                                                                 : posting_of(call);
-  if (!persistent && posting && waits_for_channel(*posting, call)) {
+  const bool has_begun = begun != nullptr;
+  auto posting = has_begun                                         ? std::move(begun)
+                 : persistent && !call.apart && channels_allowed() ? Posting::on(call.comm, call.source, call.tag)
+                                                                   : posting_of(call);
+  if (!persistent && posting && !has_begun && waits_for_channel(*posting, call)) {
     const Accelerated counted(call.hook, 0);
     auto operation = std::make_unique<ReceiveRequest>(call, memory::Buffer(), memory::Parcel(), std::move(posting));
     if (const int code = operation->begin_wait(call, request); code != MPI_SUCCESS) return raise(call.comm, code);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/recycled.hpp"
+#include "device/looks.hpp"
 #include "mpi/message/attach.hpp"
 #include "mpi/message/gpu_shared.hpp"
 #include "mpi/message/handle.hpp"
@@ -248,26 +249,48 @@ class Travels {
 /// A nonblocking send that goes by a channel.
 class ChannelSend : public Request, public base::Recycled<ChannelSend> {
  public:
-  ChannelSend(const SendCall& call, ByChannel by, MPI_Request handle)
-      : Request(errors_of_comm(call.comm)), by_(std::move(by)), handle_(handle) {}
+  ChannelSend(const SendCall& call, ByChannel by) : Request(errors_of_comm(call.comm)), by_(std::move(by)) {}
+  /// Makes the handle that stands for it. Returns an MPI error code.
+  int take_handle(MPI_Request* request) {
+    const int code = handle_.take();
+    if (code != MPI_SUCCESS) return code;
+    stays = true;
+    *request = handle_.get();
+    return MPI_SUCCESS;
+  }
+  /// A send that has rested serves again.
+  void begin_again(ByChannel by, MPI_Request* request) {
+    by_ = std::move(by);
+    ended_ = false;
+    started();
+    *request = handle_.get();
+  }
+  bool rest() override {
+    if (!handle_) return false;
+    const auto streams = std::move(by_.streams);
+    return by_.channel->resting.put(this);
+  }
   bool several() const override { return true; }
   void prefetch() const override { by_.line->prefetch(); }
   bool go_on() override {
-    if (!ended_ && by_.ended()) {
-      ended_ = true;
-      end_handle(handle_);
-    }
+    if (!ended_) ended_ = by_.ended();
+    if (ended_) handle_.end();
     return ended_;
   }
   void finish() override {
+    finish_alone();
+    handle_.end();
+  }
+  bool stands_alone() const override { return static_cast<bool>(handle_); }
+  void finish_alone() override {
     if (!ended_) by_.wait();
-    go_on();
+    ended_ = true;
   }
   bool cancel() override { return true; }  // its receive has begun, so it succeeds
 
  private:
-  const ByChannel by_;
-  const MPI_Request handle_;
+  ByChannel by_;
+  KeptHandle handle_;
   bool ended_ = false;
 };
 
@@ -327,7 +350,10 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
   Start begin(int& code) override {
     by_.reset();
     transport::ChannelStamp stamp;
-    if (streams_ && call_.dest >= 0) by_ = by_channel(streams_, call_.dest, call_.tag, stamp);
+    if (streams_ && call_.dest >= 0)
+      by_ = by_channel(streams_, call_.dest, call_.tag, stamp, [&](auto& line) {
+        return mode_of(call_.hook) == Mode::buffered ? MPI_ERR_OTHER : take_buffer(line);  // copies are announced later
+      });
     if (by_) return begin_by_channel(code);
     if (trial_) return begin_by_turn(code);
     if (message_ && !comm_gone_()) {
@@ -384,9 +410,12 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
       process->count_declined(call_.hook, why, buffer_.size(), counted_peer(call_.comm, call_.dest));
     return Start::by_mpi;
   }
-  Start begin_by_channel(int& code) {
+  int take_buffer(OutLine& line) {
     if (keeper_ == 0) keeper_ = next_keeper();
-    by_->line->take(message_ ? message_->buffer : buffer_, keeper_);
+    return line.take(message_ ? message_->buffer : buffer_, keeper_);
+  }
+  Start begin_by_channel(int& code) {
+    if (!by_->rung) take_buffer(*by_->line);
     code = by_->announce(call_.hook);
     if (code != MPI_SUCCESS) {
       by_->wait();
@@ -481,19 +510,25 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   progress_orphans();
   transport::ChannelStamp stamp;
   int refused = MPI_SUCCESS;
-  if (const auto by = by_channel(call, stamp, refused)) {
+  if (auto by = by_channel(call, stamp, refused, device::Looks::Span::operations)) {
     const Accelerated counted(call.hook, 0);  // the line counts the bytes
     int code = by->announce(call);
-    MPI_Request handle = MPI_REQUEST_NULL;
-    if (code == MPI_SUCCESS) code = new_handle(&handle);
+    if (code == MPI_SUCCESS)
+      if (auto rested = by->channel->resting.take()) {
+        static_cast<ChannelSend*>(rested.release())->begin_again(std::move(*by), request);
+        return MPI_SUCCESS;
+      }
+    auto operation = std::make_unique<ChannelSend>(call, *by);
+    if (code == MPI_SUCCESS) code = operation->take_handle(request);
     if (code != MPI_SUCCESS) {
+      device::Looks::forget();
       by->wait();
       return raise_failure(call.comm, code);
     }
-    *request = handle;
-    attach(handle, std::make_unique<ChannelSend>(call, *by, handle));
+    attach(*request, std::move(operation));
     return MPI_SUCCESS;
   }
+  if (stamp) device::Looks::forget();  // the message may end without a call about a request of ours
   if (refused != MPI_SUCCESS) return refused;
   auto turn = turn_of(call);
   const auto message = outbound(call, turn, stamp);

@@ -1,5 +1,6 @@
 #include "transport/gpu/channel.hpp"
 
+#include <algorithm>
 #include <new>
 
 namespace dunnage::transport::gpu {
@@ -22,14 +23,29 @@ bool ChannelSender::awaited() const {
   return beyond(begun_of(channel_->counts.load(std::memory_order_relaxed)), static_cast<std::uint32_t>(sent_));
 }
 
-ChannelSender::Sent ChannelSender::send() {
-  const auto number = sent_++;
+void ChannelSender::mark(std::uint8_t line, bool ready) {
+  const auto marks = channel_->ready.load(std::memory_order_relaxed);
+  const auto bit = std::uint32_t{1} << line;
+  if (((marks & bit) != 0) != ready) channel_->ready.store(marks ^ bit, std::memory_order_relaxed);
+}
+
+ChannelSender::Sent ChannelSender::send(base::FunctionRef<bool(std::uint64_t, std::uint8_t)> ready) {
+  Sent sent{sent_++, false, false, 0};
+  const auto& line = channel_->lines[sent.number % Channel::depth];
   auto counts = channel_->counts.load(std::memory_order_acquire);
-  while (!channel_->counts.compare_exchange_weak(counts, counts_of(sent_, begun_of(counts)), std::memory_order_acq_rel,
-                                                 std::memory_order_acquire)) {
+  do {
+    sent.awaited = beyond(begun_of(counts), sent_of(counts));
+    if (!sent.awaited) continue;
+    sent.line = line;
+    sent.rung = ready(sent.number, sent.line);
+    mark(sent.line, sent.rung);
+  } while (!channel_->counts.compare_exchange_weak(counts, counts_of(sent_, begun_of(counts)),
+                                                   std::memory_order_acq_rel, std::memory_order_acquire));
+  if (!sent.awaited || !channel_->taken_back.load(std::memory_order_relaxed)) {
+    sent.rung = sent.rung && sent.awaited;
+    return sent;
   }
-  if (!beyond(begun_of(counts), sent_of(counts))) return {number, false, 0};
-  return {number, true, channel_->lines[number % Channel::depth]};
+  return {sent.number, true, false, line};
 }
 
 bool ChannelSender::close() {
@@ -66,7 +82,15 @@ ChannelReceiver::Begun ChannelReceiver::receive(std::uint8_t line) {
 
 void ChannelReceiver::received_by_mpi() { count(counted_ + 1); }
 
+ChannelReceiver::News ChannelReceiver::news(std::uint64_t number) const {
+  const auto counts = channel_->counts.load(std::memory_order_acquire);
+  if (!beyond(sent_of(counts), static_cast<std::uint32_t>(number))) return News::none;
+  const bool marked = channel_->ready.load(std::memory_order_relaxed) >> line(number) & 1;
+  return marked && number < by_lines_from_ ? News::rung : News::ask_line;
+}
+
 bool ChannelReceiver::take_back(std::uint64_t number) {
+  channel_->taken_back.store(1, std::memory_order_relaxed);
   const auto left = counted_ - 1;
   auto counts = channel_->counts.load(std::memory_order_acquire);
   do {
@@ -74,6 +98,7 @@ bool ChannelReceiver::take_back(std::uint64_t number) {
   } while (!channel_->counts.compare_exchange_weak(counts, counts_of(sent_of(counts), left), std::memory_order_acq_rel,
                                                    std::memory_order_acquire));
   counted_ = left;
+  by_lines_from_ = std::min(by_lines_from_, number);
   return true;
 }
 

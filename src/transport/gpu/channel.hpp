@@ -8,6 +8,10 @@
 // If the send came first, the message goes by the MPI, which matches it to a receive that comes
 // later.
 //
+// Most often the line tells already where the data are. Then the sender marks the line as `ready`
+// before it counts the message, and the count rings. So the receiver looks at one word, and one
+// cache line less moves between the two ranks.
+//
 // The receiver chooses a line whose last message went to the same buffer. Then the sender's buffer
 // is most often as before, too, and need not be described again.
 //
@@ -15,11 +19,17 @@
 // of them is under way the receiver counts no other either, so messages go by the MPI. The receiver
 // counts such receives when they have ended. A count of receives that is too low is therefore
 // always safe: then messages go by the MPI.
+//
+// A receive that is taken back gives its number to a later receive, which may choose another line.
+// The counts are then as before, so the sender cannot see it there. So the receiver says that it
+// takes something back before it does. From then on the sender rings lines, and from that number on
+// the receiver looks at lines.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "base/function_ref.hpp"
 #include "transport/gpu/line.hpp"
 
 namespace dunnage::transport::gpu {
@@ -34,6 +44,8 @@ struct Channel {
 
   std::atomic<std::uint64_t> counts{0};  // low half: messages sent; high half: receives begun
   std::atomic<std::uint32_t> use{offered};
+  std::atomic<std::uint32_t> ready{0};       // by the sender: a bit for each line
+  std::atomic<std::uint32_t> taken_back{0};  // by the receiver: 1 once a receive may have been taken back
   // By the receiver, before it counts a receive: the line of that message. A place is written again
   // only when `depth` later receives have begun, so the sender has read it.
   std::uint8_t lines[depth]{};
@@ -56,6 +68,7 @@ class ChannelSender {
   struct Sent {
     std::uint64_t number;  // of the message
     bool awaited;          // the receive came first: the message goes by the channel
+    bool rung;             // the count has rung
     std::uint8_t line;     // of an awaited message
   };
   /// Whether the receive of the next message has begun.
@@ -63,12 +76,14 @@ class ChannelSender {
   /// What both ranks write for each message.
   const void* word() const { return &channel_->counts; }
   /// Counts a message that is about to be sent. A message that is counted and not sent does no
-  /// harm; one that is sent and not counted does.
-  Sent send();
+  /// harm; one that is sent and not counted does. If it is awaited, `ready(number, line)` returns
+  /// whether that line tells where its data are. It may be called several times.
+  Sent send(base::FunctionRef<bool(std::uint64_t, std::uint8_t)> ready);
   /// Before the receiver joins, closes the channel. Returns whether the receiver has joined.
   bool close();
 
  private:
+  void mark(std::uint8_t line, bool ready);
   Channel* channel_;
   std::uint64_t sent_ = 0;
 };
@@ -89,6 +104,12 @@ class ChannelReceiver {
   /// Counts a receive that is about to begin, and whose message may come by `line`. No receive may
   /// be under way that could get its message and is not counted.
   Begun receive(std::uint8_t line = 0);
+  /// What is known of the message of a receive that waits. `ask_line`: it has been counted, and its
+  /// line tells whether it is there.
+  enum class News { none, rung, ask_line };
+  News news(std::uint64_t number) const;
+  /// news() is about to be called.
+  void prefetch() const { __builtin_prefetch(channel_, 1); }
   /// The line of a receive that has been counted, and has not ended.
   std::uint8_t line(std::uint64_t number) const { return channel_->lines[number % Channel::depth]; }
   /// Counts a receive that has got a message of the MPI.
@@ -107,6 +128,7 @@ class ChannelReceiver {
   void count(std::uint64_t counted);
   Channel* channel_;
   std::uint64_t counted_ = 0;
+  std::uint64_t by_lines_from_ = ~std::uint64_t{0};  // messages from this number on ring lines
 };
 
 }  // namespace dunnage::transport::gpu

@@ -52,9 +52,7 @@ class LineSender {
   /// Whether the receiver looks at the line for this exchange.
   bool watched(std::uint64_t exchange) const { return line_->direct_from.load(std::memory_order_relaxed) <= exchange; }
   /// Whether the receiver needs nothing more of what was announced before.
-  bool free() const {
-    return line_->done.load(std::memory_order_acquire) >= line_->rung.load(std::memory_order_relaxed);
-  }
+  bool free() const { return line_->done.load(std::memory_order_acquire) >= rung_; }
   /// This exchange goes as messages. `next`: so that the receiver looks at the line for the next.
   void use_messages(std::uint64_t exchange, bool next) {
     line_->direct_from.store(next ? exchange + 1 : Line::never, std::memory_order_release);
@@ -62,7 +60,12 @@ class LineSender {
   /// Says where the data are from now on. The line must be free().
   void describe(std::uint64_t exchange, std::span<const GpuSource> sources);
   /// The data are ready. The line must be free() and watched().
-  void ring(std::uint64_t exchange) { line_->rung.store(exchange, std::memory_order_release); }
+  void ring(std::uint64_t exchange) {
+    rung_ = exchange;
+    line_->rung.store(exchange, std::memory_order_release);
+  }
+  /// The receiver has been told by other means.
+  void rung(std::uint64_t exchange) { rung_ = exchange; }
   /// Whether the receiver needs the program's memory no more.
   bool read(std::uint64_t exchange) const { return line_->done.load(std::memory_order_acquire) >= exchange; }
   /// Whether the receiver has begun to read it.
@@ -75,6 +78,7 @@ class LineSender {
  private:
   Line* line_;
   std::size_t edges_;
+  std::uint64_t rung_ = 0;  // the exchange that was announced last
 };
 
 /// The receiver's end. Not thread-safe.
@@ -89,11 +93,10 @@ class LineReceiver {
   std::uint64_t described() const { return line_->described; }
   /// After it has rung: takes the data where they are. If the sender has made a copy, returns that.
   std::optional<Line::Copy> take(std::uint64_t exchange);
-  /// The processor is to bring what the sender has written, and what take() changes.
-  void prefetch() const {
-    __builtin_prefetch(&line_->rung);
-    __builtin_prefetch(&line_->taken, 1);
-  }
+  /// The processor is to bring what the sender has written.
+  void prefetch() const { __builtin_prefetch(&line_->rung); }
+  /// The processor is to bring what take() changes.
+  void prefetch_taken() const { __builtin_prefetch(&line_->taken, 1); }
   /// Nothing more of this exchange is needed, and of those before it.
   void done(std::uint64_t exchange) { line_->done.store(exchange, std::memory_order_release); }
 
