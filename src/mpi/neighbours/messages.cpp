@@ -15,12 +15,14 @@
 namespace dunnage::mpi {
 namespace {
 
-SendCall send_call(Hook hook, const EdgeData& data, const Edge& edge, int tags, MPI_Comm comm, bool persistent) {
-  return {hook, data.buffer, data.count, data.type, edge.peer, edge.tag + tags, comm, most_elements(persistent), true};
+SendCall send_call(Hook hook, const EdgeData& data, const Edge& edge, int tags, MPI_Comm comm, bool persistent,
+                   bool apart) {
+  return {hook, data.buffer, data.count, data.type, edge.peer, edge.tag + tags, comm, most_elements(persistent), apart};
 }
-ReceiveCall receive_call(Hook hook, const EdgeData& data, const Edge& edge, int tags, MPI_Comm comm, bool persistent) {
+ReceiveCall receive_call(Hook hook, const EdgeData& data, const Edge& edge, int tags, MPI_Comm comm, bool persistent,
+                         bool apart) {
   return {hook, const_cast<void*>(data.buffer), data.count, data.type, edge.peer, edge.tag + tags,
-          comm, most_elements(persistent),      true};
+          comm, most_elements(persistent),      apart};
 }
 
 int first_error(const std::vector<MPI_Status>& statuses) {
@@ -62,15 +64,16 @@ void Messages::lay_out(const Neighbourhood& hood) {
 int Messages::begin_receive(std::size_t source) {
   ended_[source] = false;
   if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &requests_[source]);
-  return begin_own_receive(receive_call(hook_, edges_->receives[source], hood_->sources[source], 0, comm_->comm, false),
-                           &requests_[source]);
+  return begin_own_receive(
+      receive_call(hook_, edges_->receives[source], hood_->sources[source], 0, comm_->comm, false, waits_),
+      &requests_[source]);
 }
 
 int Messages::begin_send(std::size_t target) {
   auto& request = requests_[sources_ + target];
   ended_[sources_ + target] = false;
   if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &request);
-  return begin_own_send(send_call(hook_, edges_->sends[target], hood_->targets[target], 0, comm_->comm, false),
+  return begin_own_send(send_call(hook_, edges_->sends[target], hood_->targets[target], 0, comm_->comm, false, waits_),
                         &request);
 }
 
@@ -95,6 +98,7 @@ int Messages::begin(Neighbourhood& hood, const Edges& edges, bool waits) {
     moves_ = hood.last_moves;
   }
   lay_out(hood);
+  waits_ = waits;
   hood_ = &hood;
   edges_ = &edges;
   if (code == MPI_SUCCESS && lines) code = lines->take(edges);
@@ -117,11 +121,11 @@ int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
   persistent_ = true;
   for (std::size_t i = 0; i < hood.sources.size() && code == MPI_SUCCESS; ++i)
     if (!loops_[i])
-      code = init_own_receive(receive_call(hook_, edges.receives[i], hood.sources[i], tags, comm_->comm, true),
+      code = init_own_receive(receive_call(hook_, edges.receives[i], hood.sources[i], tags, comm_->comm, true, true),
                               &requests_[i]);
   for (std::size_t i = 0; i < hood.targets.size() && code == MPI_SUCCESS; ++i)
     if (!loops_[sources_ + i])
-      code = init_own_send(send_call(hook_, edges.sends[i], hood.targets[i], tags, comm_->comm, true),
+      code = init_own_send(send_call(hook_, edges.sends[i], hood.targets[i], tags, comm_->comm, true, true),
                            &requests_[sources_ + i]);
   if (code != MPI_SUCCESS) free();
   return code;

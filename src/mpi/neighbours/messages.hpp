@@ -64,6 +64,7 @@ class Messages final : public ExchangeWay {
   // Of begin(), until wait() has ended:
   const Neighbourhood* hood_ = nullptr;
   const Edges* edges_ = nullptr;
+  bool waits_ = false;  // else its messages may go by channels: there are no lines
   bool persistent_ = false;
   std::vector<MPI_Request> requests_;  // of the sources, then of the targets
   std::vector<bool> loops_;            // by request: an edge from this rank to itself
