@@ -33,9 +33,10 @@ class Posting : public Ending, public base::Recycled<Posting> {
   /// Of a receive that the MPI does, and that has begun: whether its message is surely on its way.
   bool message_sent() const { return channel_ && kind_ == Kind::counted; }
   bool take_back();
-  /// Where a receive rests that has got its message by a channel. Null if that channel is gone. The
-  /// receive must not keep the channels meanwhile: they keep it.
+  /// A receive begins to rest that has got its message by a channel. It must not keep the channels
+  /// meanwhile: they keep it.
   std::shared_ptr<Streams> rest() { return std::move(streams_); }
+  /// Where it rests. Null if that channel is gone.
   InChannel* channel_in(const Streams& streams) const { return streams.from(source_, tag_); }
   /// A receive that has rested serves again.
   void serve_again(std::shared_ptr<Streams> streams) { streams_ = std::move(streams); }

@@ -27,7 +27,6 @@ class Resting {
     operation->rests(false);
     return operation;
   }
-  void clear() { all_.clear(); }
 
  private:
   static constexpr std::size_t most = 32;

@@ -206,9 +206,7 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   // Of a receive that waits for a channel:
   /// Makes the handle that stands for it.
   int begin_wait(const ReceiveCall& call, MPI_Request* request) {
-    const EdgeData data{call.buffer, call.count, call.type};
-    const device::Looks looks(device::Looks::Span::operations);
-    guarded([&] { posting_->wait().line->take({&data, 1}); });  // after an error fetch() tells it
+    take_buffer(call);
     const int code = handle_.take();
     if (code != MPI_SUCCESS) {
       device::Looks::forget();
@@ -225,9 +223,7 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     waits_ = cancelled_ = false;
     if (!waits_for_channel(*posting_, call)) return false;
     waits_ = true;
-    const EdgeData data{call.buffer, call.count, call.type};
-    const device::Looks looks(device::Looks::Span::operations);
-    guarded([&] { posting_->wait().line->take({&data, 1}); });  // after an error fetch() tells it
+    take_buffer(call);
     started();
     *request = handle_.get();
     look_after(*this);
@@ -390,6 +386,11 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   const int of_ticket_;                      // the rank there whose tickets may be truncated; -1 if not known
   std::uint64_t keeper_ = 0;                 // of the buffer, from the first start by a channel on
   // Of a receive that waits for a channel:
+  void take_buffer(const ReceiveCall& call) const {
+    const EdgeData data{call.buffer, call.count, call.type};
+    const device::Looks looks(device::Looks::Span::operations);
+    guarded([&] { posting_->wait().line->take({&data, 1}); });  // after an error fetch() tells it
+  }
   bool has_come() {
     MPI_Status status;
     if (!delivered && ask(handle_.get(), status) == News::complete) complete(status, false);
