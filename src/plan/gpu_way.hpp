@@ -36,7 +36,7 @@ struct GpuSizes {
       "direct, without a message: an exchange that repeats itself, announced in shared memory") \
   row(direct_packed, \
       "direct, from a packed copy: the buffer's memory cannot be exported, or the receiver does not " \
-      "hold it yet, or its layout is no nest of loops") \
+      "hold it yet, or its layout is no nest of loops, or has short blocks for another GPU") \
   row(direct_chain, \
       "direct, from a rank that is receiving the same broadcast: several would read over the root's " \
       "link") \

@@ -104,6 +104,17 @@ def test_an_exchange_of_ghost_cells_takes_few_launches(passes, flavour, ranks, m
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+@pytest.mark.parametrize("each", [True, False])
+def test_short_blocks_are_packed_for_another_gpu(passes, flavour, each, tmp_path):
+    report = tmp_path / "report.json"
+    gpus = {"CONTRACT_GPU_EACH": "1"} if each else {}
+    passes(flavour, "contract_gpu_halo", DUNNAGE_REPORT=str(report), **gpus)
+    sends = [call.get("device memory", {}) for call in json.loads(report.read_text())["calls"].values()]
+    packed = sum(n for call in sends for way, n in call.items() if way.startswith("direct, from a packed copy"))
+    assert packed > 20 if each else packed == 0, sends
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_paths_are_taken(launch, flavour, tmp_path):
     """Or the tests above would prove nothing: by ticket where GPUs reach each other, and not where
     that is switched off."""

@@ -10,9 +10,11 @@ namespace {
 
 using Proof = GpuProofs::Proof;
 
-Proof proof_of(std::uint64_t value) { return {{}, value}; }
+/// `gpu`: where the number is.
+Proof proof_of(std::uint64_t value, std::uint64_t gpu) { return {{}, value, gpu}; }
 
-/// The child answers whenever it is told to. It reads what proves itself with an even number.
+/// The child answers whenever it is told to. It reads what proves itself with an even number. It
+/// works on GPU 1.
 bool check_all(World& world, int from, int to) {
   bool ended = true;
   be_met(world, from);
@@ -26,10 +28,10 @@ bool check_all(World& world, int from, int to) {
     world.answer();  // in the same thread: answers nothing
     ended = ends_in_another_thread([&] {
       world.answer();
-      world.gpu_proofs.check_with([](const Proof&) { return false; });
+      world.gpu_proofs.check_with([](const Proof&) { return Mailbox::refused; });
       world.peers.reaches(0);
     });
-    return proof.value % 2 == 0;
+    return proof.value % 2 != 0 ? Mailbox::refused : proof.gpu == 1 ? Mailbox::accepted : Mailbox::accepted_far;
   });
   world.answer();
   say(to, 'x');
@@ -41,8 +43,12 @@ void go_on(const Child& child) {
   hear<char>(child.from());
 }
 
+struct Told {
+  bool read, from_another_gpu;
+  bool operator==(const Told&) const = default;
+};
 /// What this process is told about itself in the end, if it proves itself with that number.
-bool read_with(std::uint64_t value) {
+Told read_with(std::uint64_t value, std::uint64_t gpu) {
   const auto job = new_job();
   Child child(job, check_all);
   const auto world = World::join({job, 0, 2}, 1 << 20, 1 << 20);
@@ -57,20 +63,21 @@ bool read_with(std::uint64_t value) {
       world->rendezvous.offer(1, 20000, 0, true)->cancel();
       world->answer();
     });
-    return std::optional(proof_of(value));
+    return std::optional(proof_of(value, gpu));
   }));
   EXPECT_TRUE(ended) << "a lock is held while the proof is made";
   go_on(child);
   EXPECT_FALSE(world->gpu_proofs.read_by(1, not_made));
   go_on(child);
-  const bool read = world->gpu_proofs.read_by(1, not_made);
+  const Told told{world->gpu_proofs.read_by(1, not_made), world->gpu_proofs.read_from_another_gpu(1)};
   say(child.to(), '.');
-  return read;
+  return told;
 }
 
 TEST(GpuProofs, TheReaderSays) {
-  EXPECT_TRUE(read_with(4));
-  EXPECT_FALSE(read_with(5));
+  EXPECT_EQ(read_with(4, 1), (Told{true, false}));
+  EXPECT_EQ(read_with(4, 2), (Told{true, true}));
+  EXPECT_EQ(read_with(5, 2), (Told{false, false}));
 }
 
 TEST(GpuProofs, WithoutAProofNobodyIsAsked) {

@@ -280,10 +280,11 @@ class Ours {
       if (++rounds % polls_between == 0) let_mpi_progress();
       // Most often the receive that was begun first is the first to come. The others have their
       // turns: asking for all of them would take longer than a message. What has come goes
-      // together, unless it takes longer to move than to launch.
+      // together. If no more is there at the moment, and it takes longer to move than to launch, it
+      // goes at once.
       bool come = false;
-      for (; !waiting.empty() && there(0); come = true)
-        if (batch.worth_a_launch()) batch.go_on();
+      while (!waiting.empty() && there(0)) come = true;
+      if (come && batch.worth_a_launch()) batch.go_on();
       if (waiting.size() > 1) come |= there(1 + turn++ % (waiting.size() - 1));
       const auto now = std::chrono::steady_clock::now();
       if (come) last = now;

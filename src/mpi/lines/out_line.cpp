@@ -24,17 +24,24 @@ std::chrono::nanoseconds patience(std::int64_t bytes) {
 
 }  // namespace
 
+void OutLine::took(bool changed) {
+  if (!changed) return;
+  described_ = false;
+  const auto* data = buffers_.count() == 1 ? buffers_[0].device() : nullptr;
+  packs_ = data && better_packed_for(receiver_, *data);
+}
+
 int OutLine::take(std::span<const EdgeData> sends) {
   bool changed = true;  // also after an error
   const int code = guarded([&] { changed = buffers_.take(sends, edges_); });
-  described_ = described_ && !changed;
+  took(changed);
   return code;
 }
 
 int OutLine::take(const memory::Buffer& buffer, std::uint64_t keeper) {
   bool changed = true;  // also after an error
   const int code = guarded([&] { changed = buffers_.take(buffer, keeper); });
-  described_ = described_ && !changed;
+  took(changed);
   return code;
 }
 
@@ -86,6 +93,7 @@ bool OutLine::begin(std::uint64_t exchange) {
 }
 
 int OutLine::announce(std::uint64_t exchange) {
+  if (packs_ && announce_packed(exchange)) return MPI_SUCCESS;
   announced_ = prepare(exchange, true);
   if (!announced_) return announce_copy(exchange);
   late_.reset();
@@ -93,12 +101,26 @@ int OutLine::announce(std::uint64_t exchange) {
   return MPI_SUCCESS;
 }
 
-int OutLine::announce_copy(std::uint64_t exchange) {
+void OutLine::describe_copy(std::uint64_t exchange) {
   exchange_ = exchange;
-  announced_ = described_ = false;
+  announced_ = described_ = packed_ = false;
   std::vector<GpuSource> sizes(edges_.size());
   for (std::size_t i = 0; i < buffers_.count(); ++i) sizes[i].size = buffers_.bytes(i);
   line_.describe(exchange, sizes);
+}
+
+bool OutLine::announce_packed(std::uint64_t exchange) {
+  const base::Range range("pack short blocks for another GPU", buffers_.bytes());
+  process->world->publications.collect();  // copies that have been read
+  bool done = false;
+  describe_copy(exchange);
+  guarded([&] { done = copy_to_device(); });
+  if (done) line_.ring(exchange);
+  return packed_ = done;
+}
+
+int OutLine::announce_copy(std::uint64_t exchange) {
+  describe_copy(exchange);
   bool done = false;
   const auto device_copy_is_read = [&] {
     for (std::size_t i = 0; i < buffers_.count(); ++i) {
@@ -120,7 +142,7 @@ void OutLine::count(Hook hook) const {
   for (std::size_t i = 0; i < buffers_.count(); ++i) {
     if (buffers_.bytes(i) == 0) continue;
     const Accelerated counted(hook, buffers_.bytes(i), false, static_cast<int>(receiver_));
-    process->count(hook, plan::GpuWay::direct_line);
+    process->count(hook, packed_ ? plan::GpuWay::direct_packed : plan::GpuWay::direct_line);
   }
 }
 

@@ -38,8 +38,8 @@ class OutLine {
   // Of a line that the receiver watches for each exchange that it is told of by other means:
   void watch_always() { line_.use_messages(0, true); }
   /// Whether the receiver's GPU can read the buffers, and the line tells where they are. To be
-  /// called right after take().
-  bool ready(std::uint64_t exchange) { return prepare(exchange, true); }
+  /// called right after take(). False if announce() makes a copy.
+  bool ready(std::uint64_t exchange) { return !packs_ && prepare(exchange, true); }
   /// The exchange that is ready() has been announced by other means.
   void rung() {
     announced_ = true;
@@ -47,8 +47,8 @@ class OutLine {
     line_.rung(exchange_);
   }
   /// Announces an exchange, which the receiver waits for: in place if its GPU can read the buffers,
-  /// else by a copy. To be called right after take(). Returns an MPI error code; then the receiver
-  /// hears of an error, too.
+  /// and reads them fast, else by a copy. To be called right after take(). Returns an MPI error
+  /// code; then the receiver hears of an error, too.
   int announce(std::uint64_t exchange);
   /// Announces an exchange by a copy: then this rank waits for nobody.
   int announce_copy(std::uint64_t exchange);
@@ -61,6 +61,8 @@ class OutLine {
   void prefetch() const { line_.prefetch(); }
   /// Whether something is announced that has not ended().
   bool under_way() const { return announced_; }
+  /// Whether the receiver's GPU reads what was announced last, in place or packed.
+  bool direct() const { return announced_ || packed_; }
   std::uint32_t receiver() const { return receiver_; }
 
  private:
@@ -70,6 +72,11 @@ class OutLine {
   /// Says where the buffers are. Returns whether the receiver's GPU can read them there.
   bool describe(std::uint64_t exchange);
   std::optional<std::vector<transport::gpu::GpuSource>> sources() const;
+  void took(bool changed);
+  /// Announces a copy in device memory. If there is no memory, returns false and announces nothing.
+  bool announce_packed(std::uint64_t exchange);
+  /// Tells the bytes of the data, of which a copy is about to be announced.
+  void describe_copy(std::uint64_t exchange);
   bool copy();
   bool copy_to_device();
   bool copy_to_host();
@@ -81,7 +88,9 @@ class OutLine {
   EdgeBuffers buffers_;
   std::uint64_t exchange_ = 0;
   bool described_ = false;  // the line tells of buffers_
+  bool packs_ = false;      // the receiver's GPU had better read a packed copy of buffers_
   bool announced_ = false;
+  bool packed_ = false;  // announced by announce_packed()
   /// From then on the receiver is late. Nothing until this rank waits for it.
   std::optional<std::chrono::steady_clock::time_point> late_;
 };

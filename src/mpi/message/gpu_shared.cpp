@@ -1,5 +1,8 @@
 #include "mpi/message/gpu_shared.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "mpi/process/failure.hpp"
 
 namespace dunnage::mpi {
@@ -45,6 +48,26 @@ bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, 
   if (!may_be_read(receiver) || !in_one_piece(data)) return false;
   const auto reads = [&] { return read_by(receiver, data.place); };
   return plan::gpu_way(process->model.gpu, bytes, true, 0, reads) == GpuWay::direct;
+}
+
+namespace {
+
+/// A link between GPUs carries sectors of 32 bytes. So of short blocks in sectors of their own it
+/// carries a quarter or less of use. And a GPU may wait for the translations of many pages: 4.5 MB
+/// in blocks of 8 bytes, 2.4 KB apart, took up to 520 us
+/// (docs/decisions/0036-packed-for-another-gpu.md).
+constexpr std::int64_t sector = 32, short_block = sector / 4, much = 4 << 20;
+
+}  // namespace
+
+bool better_packed_for(std::uint32_t receiver, const pack::gpu::Described& data) {
+  const auto& recipe = data.recipe->recipe;
+  const auto wastes_the_link = [](const pack::cuda::Part& part) {
+    const auto& g = part.geometry;
+    return part.nest && g.block <= short_block && !g.levels.empty() && std::abs(g.levels.front().stride) >= sector;
+  };
+  return recipe.size() >= much && process->world->gpu_proofs.read_from_another_gpu(receiver) &&
+         std::all_of(recipe.parts().begin(), recipe.parts().end(), wastes_the_link);
 }
 
 bool read_in_place_by_this(const pack::gpu::Described& data) {

@@ -65,6 +65,7 @@ std::optional<Proof> make_proof(const Driver& driver, const device::Place& place
   if (value == 0) return std::nullopt;
   Proof proof{};
   proof.value = value;
+  proof.gpu = device::identity_of(driver, place.device);
   pack::gpu::gpu_copy(driver, reinterpret_cast<void*>(o.proof->address), &value, sizeof value);
   std::memcpy(proof.memory, &o.proof->exported, sizeof o.proof->exported);
   return proof;
@@ -74,18 +75,23 @@ std::optional<Proof> make_proof(const Driver& driver, const device::Place& place
 
 namespace {
 
-bool check_proof(const Proof& proof) try {
+transport::shm::Mailbox::State check_proof(const Proof& proof) try {
+  using transport::shm::Mailbox;
   const auto* driver = device::driver();
-  if (!driver) return false;
+  if (!driver) return Mailbox::refused;
   const device::Scope scope(*driver, device::context_for(*driver, any_place(*driver)));
   device::Exported exported;
   std::memcpy(&exported, proof.memory, sizeof exported);
   const transport::gpu::Remote remote(*driver, transport::gpu::describe(exported, sizeof(std::uint64_t)));
   std::uint64_t value = ~proof.value;
   remote.pack(&value, device::Place(), process->settings.device_piece, 0, sizeof value);
-  return value == proof.value;
+  if (value != proof.value) return Mailbox::refused;
+  CUdevice device = 0;
+  device::check(*driver, driver->cuCtxGetDevice(&device), "cuCtxGetDevice");
+  const auto gpu = device::identity_of(*driver, device);
+  return gpu != 0 && proof.gpu != 0 && gpu != proof.gpu ? Mailbox::accepted_far : Mailbox::accepted;
 } catch (const std::exception&) {
-  return false;
+  return transport::shm::Mailbox::refused;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ int take(OutLine& line, const SendCall& call) {
 int ByChannel::announce(Hook hook) const {
   if (operation_of(hook) == plan::Operation::buffered_send) return line->announce_copy(exchange);
   const int code = rung ? MPI_SUCCESS : line->announce(exchange);
-  if (process->reporting && line->under_way()) line->count(hook);
+  if (process->reporting && line->direct()) line->count(hook);
   return code;
 }
 

@@ -4,7 +4,7 @@
 // than a moment: if the receiver has the announcement but does not come for the data, the sender
 // packs them into shared memory and is done. Memory that must not be read where it is (of pools,
 // managed, layouts that are no nest of loops, virtual memory that the receiver does not hold yet)
-// is packed into device memory of ours first.
+// is packed into device memory of ours first. So is much data in short blocks for another GPU.
 #include <chrono>
 #include <cstring>
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "device/passed.hpp"
+#include "mpi/message/gpu_shared.hpp"
 #include "mpi/process/gpu_passing.hpp"
 
 namespace dunnage::mpi {
@@ -41,13 +42,15 @@ GpuOffer gpu_offer(const memory::Buffer& buffer, std::uint32_t receiver) try {
     if (source) offer.named = holds(receiver, driver, *mapping);
     if (!offer.named) source.reset();
   }
-  if (source) {
+  if (source && !better_packed_for(receiver, data)) {
     say(offer, *source);
     return offer;
   }
   if (transport::token_length(buffer.size())) return {};  // staging such a short message is faster than a packed copy
   if (!scope) enter();
-  if (!offer_block(driver, offer, buffer.size())) return {};
+  if (offer_block(driver, offer, buffer.size())) return offer;
+  if (!source) return {};
+  say(offer, *source);
   return offer;
 } catch (const std::exception&) {
   return {};

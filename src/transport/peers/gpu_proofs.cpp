@@ -8,7 +8,7 @@ bool GpuProofs::read_by(std::uint32_t rank, const std::function<std::optional<Pr
   const auto& memory = *peers_.memory(rank);
   auto& mailbox = memory.mailbox(peers_.self().rank);
   auto state = mailbox.gpu.load(std::memory_order_acquire);
-  if (state != Mailbox::none) return state == Mailbox::accepted;
+  if (state != Mailbox::none) return state == Mailbox::accepted || state == Mailbox::accepted_far;
   // One thread makes the proof. Others see that it is being made.
   if (!mailbox.gpu.compare_exchange_strong(state, Mailbox::preparing, std::memory_order_acq_rel)) return false;
   std::optional<Proof> proof;
@@ -24,7 +24,12 @@ bool GpuProofs::read_by(std::uint32_t rank, const std::function<std::optional<Pr
   return false;
 }
 
-void GpuProofs::check_with(std::function<bool(const Proof&)> check) {
+bool GpuProofs::read_from_another_gpu(std::uint32_t rank) const {
+  const auto* memory = peers_.memory(rank);
+  return memory && memory->mailbox(peers_.self().rank).gpu.load(std::memory_order_acquire) == Mailbox::accepted_far;
+}
+
+void GpuProofs::check_with(Check check) {
   const std::lock_guard lock(mutex_);
   if (check_) return;
   check_ = std::move(check);
@@ -34,12 +39,12 @@ void GpuProofs::check_with(std::function<bool(const Proof&)> check) {
 void GpuProofs::answer(std::uint32_t rank) {
   auto& mailbox = own_.mailbox(rank);
   if (mailbox.gpu.load(std::memory_order_acquire) != Mailbox::asked) return;
-  std::function<bool(const Proof&)> check;
+  Check check;
   {
     const std::lock_guard lock(mutex_);
     check = check_;
   }
-  if (check) mailbox.gpu.store(check(mailbox.proof) ? Mailbox::accepted : Mailbox::refused, std::memory_order_release);
+  if (check) mailbox.gpu.store(check(mailbox.proof), std::memory_order_release);
 }
 
 }  // namespace dunnage::transport::peers

@@ -25,10 +25,14 @@ class GpuProofs {
   /// rank.
   bool read_by(std::uint32_t rank, const std::function<std::optional<Proof>()>& make);
 
-  /// How this process finds out whether it reads the memory of others: `check` returns whether it
-  /// can, and must not throw. Until this is called others wait for an answer. The first call
-  /// counts.
-  void check_with(std::function<bool(const Proof&)> check);
+  /// Whether that rank has answered that it reads that memory, and works on another GPU.
+  bool read_from_another_gpu(std::uint32_t rank) const;
+
+  /// The answer to a proof: refused, accepted or accepted_far. Must not throw.
+  using Check = std::function<Mailbox::State(const Proof&)>;
+  /// How this process finds out whether it reads the memory of others. Until this is called others
+  /// wait for an answer. The first call counts.
+  void check_with(Check check);
   /// Answers that rank, if it has asked. World calls this, in one thread at a time.
   void answer(std::uint32_t rank);
 
@@ -36,7 +40,7 @@ class GpuProofs {
   const Memory& own_;
   const Peers& peers_;
   std::mutex mutex_;  // guards check_
-  std::function<bool(const Proof&)> check_;
+  Check check_;
 };
 
 }  // namespace dunnage::transport::peers

@@ -20,14 +20,15 @@ namespace dunnage::transport::shm {
 /// Where one other rank, the guest, asks the owner for something. The owner answers.
 struct Mailbox {
   /// The guest goes from none to asked, perhaps by way of preparing. The owner goes on to accepted
-  /// or refused.
-  enum State : std::uint32_t { none, asked, accepted, refused, preparing };
+  /// or refused, or from a GPU that is not the guest's to accepted_far.
+  enum State : std::uint32_t { none, asked, accepted, refused, preparing, accepted_far };
   /// Written by the guest: some memory of its GPU, as the driver exports it, and the number that
   /// stands there. If the owner can read that number, the owner can read all that the guest exports
   /// of that GPU.
   struct Proof {
     unsigned char memory[112];
     std::uint64_t value;
+    std::uint64_t gpu = 0;  // device::identity_of that GPU; 0 if the driver does not tell
   };
   std::uint32_t process = 0;               // by the guest: where its own memory is found
   std::uint32_t file = 0;                  // by the guest: likewise

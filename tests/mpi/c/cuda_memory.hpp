@@ -35,14 +35,17 @@ inline bool on_gpu(Kind kind) {
          kind == Kind::mapped;
 }
 
-// The primary contexts of up to two devices; the first is current.
+// The primary contexts of up to two devices; the first is current. With CONTRACT_GPU_EACH the first
+// is another one on each rank, if there are enough.
 struct Devices {
   int count = 0;
   CUcontext context[2] = {};
   Devices() {
     cuda(cuInit(0), "cuInit");
     cuda(cuDeviceGetCount(&count), "cuDeviceGetCount");
-    for (int i = 0; i < count && i < 2; ++i) cuda(cuDevicePrimaryCtxRetain(&context[i], i), "cuDevicePrimaryCtxRetain");
+    const int first = std::getenv("CONTRACT_GPU_EACH") ? contract().rank : 0;
+    for (int i = 0; i < count && i < 2; ++i)
+      cuda(cuDevicePrimaryCtxRetain(&context[i], (first + i) % count), "cuDevicePrimaryCtxRetain");
     cuda(cuCtxSetCurrent(context[0]), "cuCtxSetCurrent");
   }
 };
@@ -66,6 +69,7 @@ class VirtualMemory {
     devices();
     properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    cuda(cuCtxGetDevice(&properties_.location.id), "cuCtxGetDevice");
     properties_.requestedHandleTypes = passable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
     std::size_t unit = 0;
     cuda(cuMemGetAllocationGranularity(&unit, &properties_, CU_MEM_ALLOC_GRANULARITY_MINIMUM),

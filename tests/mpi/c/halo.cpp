@@ -12,7 +12,7 @@
 #ifdef CONTRACT_GPU
 #include <dlfcn.h>
 
-#include "cuda_memory.hpp"
+#include "device_doubles.hpp"
 #endif
 
 namespace halo_contract {
@@ -306,6 +306,53 @@ void exchanges(MPI_Comm comm, int n, int h) {
   }
 }
 
+#ifdef CONTRACT_GPU
+/// Two messages of 4.8 MB to the next rank of a ring: single doubles become pairs. A sender packs
+/// them if its receiver has another GPU.
+void short_blocks(MPI_Comm comm, bool persistent) {
+  contract().section("short blocks");
+  constexpr int n = 600000;
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  const int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+  MPI_Datatype singles, pairs;
+  MPI_Type_vector(n, 1, 4, MPI_DOUBLE, &singles);
+  MPI_Type_vector(n / 2, 2, 4, MPI_DOUBLE, &pairs);
+  MPI_Type_commit(&singles);
+  MPI_Type_commit(&pairs);
+  Doubles out(Kind::device, 4 * n), in(Kind::device, 2 * n);
+  std::array<MPI_Request, 4> requests;
+  const auto make = [&](auto receive, auto send) {
+    for (int i = 0; i < 2; ++i) {
+      check_ok(receive(in.data() + 2 * i, 1, pairs, before, i, comm, &requests[std::size_t(i)]), "receive");
+      check_ok(send(out.data() + i, 1, singles, next, i, comm, &requests[std::size_t(2 + i)]), "send");
+    }
+  };
+  if (persistent) make(MPI_Recv_init, MPI_Send_init);
+  for (int round = 0; round < 6; ++round) {
+    out.count_from(1000 * round + 100 * rank);
+    in.fill(-1);
+    PMPI_Barrier(comm);
+    if (persistent)
+      check_ok(MPI_Startall(4, requests.data()), "Startall");
+    else
+      make(MPI_Irecv, MPI_Isend);
+    check_ok(MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE), "Waitall");
+    const auto& got = in.read();
+    int wrong = 0;
+    for (int i = 0; i < 2; ++i)
+      for (int k = 0; k < n; ++k)
+        wrong += got[std::size_t(k / 2 * 4 + 2 * i + k % 2)] != 1000 * round + 100 * before + double(4 * k + i) / 8192;
+    check(wrong == 0, "the doubles of short blocks", std::to_string(wrong));
+  }
+  if (persistent)
+    for (auto& request : requests) MPI_Request_free(&request);
+  MPI_Type_free(&singles);
+  MPI_Type_free(&pairs);
+}
+#endif
+
 /// MPI_Neighbor_alltoallw on a graph of the 26 neighbours. The MPIs' own confuse neighbours where
 /// one rank is several, so only Dunnage's is checked.
 void by_neighbour_collectives(MPI_Comm comm, int n, int h) {
@@ -351,6 +398,10 @@ CONTRACT_PROGRAM(halo) {
   MPI_Cart_create(MPI_COMM_WORLD, 3, dims.data(), periodic.data(), 0, &comm);
   exchanges(comm, 4, 1);
   exchanges(comm, 40, 2);
+#ifdef CONTRACT_GPU
+  short_blocks(comm, false);
+  short_blocks(comm, true);
+#endif
   by_neighbour_collectives(comm, 4, 1);
   by_neighbour_collectives(comm, 24, 2);
   MPI_Comm_free(&comm);
