@@ -2,8 +2,10 @@
 MPI."""
 
 import json
+import re
 
 import pytest
+from installed import BUILD
 
 from simulated import exact_or_an_error, needs_simulator, simulated
 
@@ -86,6 +88,20 @@ def test_messages_without_messages(passes, flavour, ranks, variant, tmp_path):
             for name in ("MPI_Send", "MPI_Ssend", "MPI_Isend")
         }
     assert min(without["on"].values()) > 20 and not any(without["off"].values()), without
+
+
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
+@pytest.mark.parametrize("wait", ["all", "test all"])
+def test_handles_serve_again(launch, flavour, wait):
+    """Of 60 exchanges, each with 52 requests, some of which go by the MPI."""
+    words = ["--memory", "device", "--cells", 8, "--ghost", 1, "--ways", "^isend$", "--rounds", 1, "--each", 50]
+    preloaded = [BUILD / "lib" / "libdunnage.so"]
+    preloaded += [BUILD / "tests" / f"lib{name}.so" for name in ("count_handles", "kernels_on_host")]
+    settings = simulated(flavour, LD_PRELOAD=":".join(map(str, preloaded)))
+    done = launch(flavour, "bench_halo", *words, "--wait", wait, ranks=2, mode="dunnage", **settings)
+    assert done.code == 0, done
+    made = [int(n) for n in re.findall(r"generalized requests: (\d+)", done.errors)]
+    assert len(made) == 2 and max(made) < 200, made
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -81,24 +82,41 @@ class Ours {
   }
   /// Shows the MPI its own requests in place of the program's.
   void show() {
+    all_shown_ = true;
     take_out([](const Request& o) { return o.stays; });
     for (auto* operation : operations_)
       if (operation) operation->stays = false;
+    for (std::size_t i = 0; i < operations_.size(); ++i) show(i);
+  }
+  /// Likewise, but for those of which the MPI need not be asked. They are hidden while it is asked
+  /// about the others.
+  void show_others() {
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+      if (!alone(operations_[i])) show(i);
+  }
+  void hide() {
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+      if (alone(operations_[i])) requests_[i] = MPI_REQUEST_NULL;
+  }
+  /// The MPI has been asked, and has returned `rc`. The hidden requests have ended. For the MPI
+  /// they were null requests, which have empty statuses.
+  void show_hidden(int rc, MPI_Status* statuses) {
     for (std::size_t i = 0; i < operations_.size(); ++i) {
-      auto* operation = operations_[i];
-      if (!operation) continue;
-      if (operation->active) operation->show();
-      if (operation->inner != MPI_REQUEST_NULL) requests_[i] = operation->inner;
+      if (!alone(operations_[i])) continue;
+      requests_[i] = handle_of<MPI_Request>(operations_[i]->key);
+      if (rc == MPI_ERR_IN_STATUS) statuses[i].MPI_ERROR = MPI_SUCCESS;
     }
   }
-  /// Whether the MPI need not be asked about any of the requests: they stand alone, or they are
-  /// persistent, and not started or started without the MPI.
+  /// Whether the MPI need not be asked about any of the requests. There may be null requests among
+  /// them.
   bool without_mpi() const {
-    return !none() && std::all_of(operations_.begin(), operations_.end(), [](const Request* o) {
-      if (!o) return false;
-      if (!o->persistent) return o->stands_alone();
-      return o->inner == MPI_REQUEST_NULL && !o->shown() && (!o->active || o->several());
-    });
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+      if (operations_[i] ? !alone(operations_[i]) : requests_[i] != MPI_REQUEST_NULL) return false;
+    return !none();
+  }
+  /// Likewise, and one of them is under way.
+  bool under_way_without_mpi() const {
+    return without_mpi() && std::any_of(operations_.begin(), operations_.end(), under_way);
   }
   /// Among requests that the MPI has been asked about. `before`: as they were then.
   Ours(const Asking& asking, int count, MPI_Request* before) : requests_(before) {
@@ -122,33 +140,60 @@ class Ours {
     progress_orphans();
   }
   bool none() const { return operations_.empty(); }
-  /// Moves operations of several messages on. Returns whether one of them has ended.
-  bool go_on() {
-    bool ended = false;
+  /// Moves operations of several messages on. Returns the places of those that have ended.
+  std::vector<int> go_on() {
+    std::vector<int> ended;
     FetchBatch batch(FetchBatch::Outer::join);
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       batch.about(static_cast<int>(i));
-      if (under_way(operations_[i])) ended |= operations_[i]->go_on();
+      auto* operation = operations_[i];
+      if (under_way(operation) && (alone(operation) ? operation->go_on_alone() : operation->go_on()))
+        ended.push_back(static_cast<int>(i));
     }
     for (const auto& failure : batch.finish())
       operations_[static_cast<std::size_t>(failure.index)]->failed_later(failure.code);
     return ended;
   }
-  /// Returns when all operations of several messages have ended. `alone`: without_mpi().
-  void finish(bool alone) {
+  /// For a call that only tests: whether all operations of several messages have ended. If not, the
+  /// MPI need not be asked.
+  bool all_ended() {
+    const auto ended = go_on();
+    const bool all = std::count_if(operations_.begin(), operations_.end(), under_way) == std::ssize(ended);
+    let_mpi_progress_after(all);
+    return all;
+  }
+  /// For a call that only tests, of requests without_mpi(): as go_on().
+  std::vector<int> test_alone() {
+    auto ended = go_on();
+    let_mpi_progress_after(!ended.empty());
+    return ended;
+  }
+  /// Likewise, returns when one has ended.
+  std::vector<int> wait_alone() {
+    unsigned rounds = 0;
+    for (transport::shm::Patience patience;; patience.wait()) {
+      auto ended = go_on();
+      if (!ended.empty()) return ended;
+      progress_others();
+      if (++rounds % polls_between == 0) let_mpi_progress();
+    }
+  }
+  /// Returns when all operations of several messages have ended. `without_mpi`: the MPI is not
+  /// asked afterwards.
+  void finish(bool without_mpi) {
     for (const auto* operation : operations_)
       if (under_way(operation)) operation->prefetch();
     for (auto* operation : operations_)
-      if (under_way(operation)) alone && !operation->persistent ? operation->finish_alone() : operation->finish();
-    // The MPI may have to move what other ranks wait for.
-    if (alone && calls_without_mpi.fetch_add(1, std::memory_order_relaxed) % calls_between == 0) let_mpi_progress();
+      if (under_way(operation))
+        alone(operation) && operation->stands_alone() ? operation->finish_alone() : operation->finish();
+    if (without_mpi) let_mpi_progress_after(true);
   }
   /// Calls ask(), which asks the MPI and returns whether it has completed something, while an
   /// operation of several messages is under way and none has ended. Returns whether ask() did.
   template <class Ask>
   bool asked(Ask&& ask) {
     if (std::none_of(operations_.begin(), operations_.end(), under_way)) return false;
-    for (transport::shm::Patience patience; !go_on(); patience.wait()) {
+    for (transport::shm::Patience patience; go_on().empty(); patience.wait()) {
       if (ask()) return true;
       progress_others();
     }
@@ -240,6 +285,18 @@ class Ours {
     }
     return result == rc ? rc : raise_in_status(first_errors, first_error);
   }
+  /// Ends requests without_mpi() that have ended. `index(k)` is the request of status k.
+  template <class Index>
+  int settle_alone(int count, MPI_Status* users, StatusesOr& statuses, Index&& index) {
+    if (users == MPI_STATUSES_IGNORE) ignore_statuses();
+    for (int k = 0; users != MPI_STATUSES_IGNORE && k < count; ++k) set_empty(users[k]);
+    return settle_listed(count, MPI_SUCCESS, statuses.get(), index);
+  }
+  /// Likewise ends request i in a call about several that ends one.
+  int settle_first(int i, MPI_Status* users, StatusOr& status) {
+    users == MPI_STATUS_IGNORE ? ignore_statuses() : set_empty(*users);
+    return settle_one(i, MPI_SUCCESS, requests_[i], *status.get(), true);
+  }
   /// Open MPI 4.1 tells an error of a persistent receive only in its status, if it is given
   /// statuses. Calls the error handler for a program that gives none. Returns what the MPI would
   /// have returned.
@@ -308,6 +365,12 @@ class Ours {
   static constexpr unsigned calls_between = 16;
   inline static std::atomic<unsigned> calls_without_mpi{0};
 
+  /// After a call without the MPI, which may have to move what other ranks wait for. `done`: the
+  /// call has completed what the program asks for, and need not come again.
+  static void let_mpi_progress_after(bool done) {
+    if (!done || calls_without_mpi.fetch_add(1, std::memory_order_relaxed) % calls_between == 0) let_mpi_progress();
+  }
+
   template <class F>
   bool some(F&& wanted) const {
     return std::any_of(operations_.begin(), operations_.end(), [&](const auto* o) { return o && wanted(*o); });
@@ -317,6 +380,19 @@ class Ours {
     if (some(wanted)) process->requests.take_out(operations_, wanted);
   }
 
+  /// Whether the MPI need not be asked about a request: it stands alone, or it is persistent, and
+  /// not started or started without the MPI.
+  bool alone(const Request* o) const {
+    if (!o || all_shown_) return false;
+    if (!o->persistent) return o->stands_alone();
+    return o->inner == MPI_REQUEST_NULL && !o->shown() && (!o->active || o->several());
+  }
+  void show(std::size_t i) {
+    auto* operation = operations_[i];
+    if (!operation) return;
+    if (operation->active) operation->show();
+    if (operation->inner != MPI_REQUEST_NULL) requests_[i] = operation->inner;
+  }
   static bool under_way(const Request* operation) { return operation && operation->several() && operation->active; }
   /// Whether a FetchBatch may bring data later than complete() returns.
   static bool fetches_later() { return gpu_announcements() || process->sends_to_self.load(std::memory_order_relaxed); }
@@ -330,7 +406,7 @@ class Ours {
   MPI_Request* requests_;
   std::vector<Request*> operations_;
   std::optional<AlsoWatched> watched_;
-  bool told_ = true;
+  bool told_ = true, all_shown_ = false;
   ErrorsOf failed_{};
 };
 
@@ -361,9 +437,18 @@ int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Sta
 int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* flag, MPI_Status* users) {
   if (nothing_of_ours()) return looked_at(next(request, flag, users));
   const InExchange call;
-  Ours operation(1, request);
+  Ours operation(1, request, Ours::First::nothing);
+  const bool without_mpi = flag && operation.without_mpi();
+  finish_sends();
+  if (!without_mpi) operation.show();
   if (operation.none() || !flag) return next(request, flag, users);
   StatusOr status(users);
+  if (without_mpi) {
+    *flag = operation.all_ended();
+    if (!*flag) return MPI_SUCCESS;
+    users == MPI_STATUS_IGNORE ? operation.ignore_statuses() : set_empty(*users);
+    return operation.settle_one(0, MPI_SUCCESS, *request, *status.get(), false);
+  }
   operation.go_on();
   const int rc = next(request, flag, status.get());
   operation.restore();
@@ -376,7 +461,7 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   // What this call receives goes with what other messages bring, so sends are finished after it.
   Ours operations(count, requests, Ours::First::nothing);
   const bool without_mpi = operations.without_mpi();
-  if (!without_mpi) operations.show();
+  if (!without_mpi) operations.show_others();
   if (!operations.none()) {
     operations.receive_as_they_come();
     operations.finish(without_mpi);
@@ -384,14 +469,12 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   finish_sends();
   if (operations.none()) return next(count, requests, users);
   StatusesOr statuses(count, users);
-  if (without_mpi) {
-    if (users == MPI_STATUSES_IGNORE) operations.ignore_statuses();
-    for (int k = 0; users != MPI_STATUSES_IGNORE && k < count; ++k) set_empty(users[k]);
-    return operations.settle_listed(count, MPI_SUCCESS, statuses.get(), [](int k) { return k; });
-  }
+  if (without_mpi) return operations.settle_alone(count, users, statuses, [](int k) { return k; });
   if (users == MPI_STATUSES_IGNORE)
     for (int k = 0; k < count; ++k) statuses.get()[k].MPI_ERROR = MPI_SUCCESS;
+  operations.hide();
   int rc = next(count, requests, statuses.get());
+  operations.show_hidden(rc, statuses.get());
   operations.restore();
   if (rc == MPI_SUCCESS && users == MPI_STATUSES_IGNORE)
     rc = operations.raise_what_statuses_tell(count, statuses.get());
@@ -413,12 +496,25 @@ int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request*
     Ours operations(before.asking, count, before.data());
     return operations.none() ? rc : operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; });
   }
-  Ours operations(count, requests);
-  if (operations.none() || !flag) return next(count, requests, flag, users);
+  Ours operations(count, requests, Ours::First::nothing);
+  finish_sends();
+  const bool without_mpi = operations.without_mpi();
+  operations.show_others();
+  if (operations.none() || !flag) {
+    operations.show();
+    return next(count, requests, flag, users);
+  }
   StatusesOr statuses(count, users);
-  operations.go_on();
+  *flag = operations.all_ended();
+  if (!*flag) {
+    operations.restore();
+    return MPI_SUCCESS;
+  }
+  if (without_mpi) return operations.settle_alone(count, users, statuses, [](int k) { return k; });
   *flag = 0;  // a call that fails may leave it
+  operations.hide();
   const int rc = next(count, requests, flag, statuses.get());
+  operations.show_hidden(rc, statuses.get());
   operations.restore();
   return *flag || rc == MPI_ERR_IN_STATUS ? operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; })
                                           : rc;
@@ -428,9 +524,13 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
             MPI_Status* users) {
   if (nothing_of_ours()) return looked_at(next(count, requests, index, users));
   const InExchange call;
-  Ours operations(count, requests);
+  Ours operations(count, requests, Ours::First::nothing);
+  const bool without_mpi = index && operations.under_way_without_mpi();
+  finish_sends();
+  if (!without_mpi) operations.show();
   if (operations.none() || !index) return next(count, requests, index, users);
   StatusOr status(users);
+  if (without_mpi) return operations.settle_first(*index = operations.wait_alone().front(), users, status);
   *index = MPI_UNDEFINED;  // a call that fails may leave it
   int rc = MPI_SUCCESS, found = 0;
   if (!operations.asked([&] {
@@ -458,9 +558,18 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
     Ours operation(before.asking, 1, before.data() + *index);
     return operation.none() ? rc : operation.settle_one(0, rc, requests[*index], *status.get(), true);
   }
-  Ours operations(count, requests);
+  Ours operations(count, requests, Ours::First::nothing);
+  const bool without_mpi = index && flag && operations.under_way_without_mpi();
+  finish_sends();
+  if (!without_mpi) operations.show();
   if (operations.none() || !index || !flag) return next(count, requests, index, flag, users);
   StatusOr status(users);
+  if (without_mpi) {
+    const auto ended = operations.test_alone();
+    *flag = !ended.empty();
+    *index = ended.empty() ? MPI_UNDEFINED : ended.front();
+    return ended.empty() ? MPI_SUCCESS : operations.settle_first(*index, users, status);
+  }
   operations.go_on();
   *index = MPI_UNDEFINED;  // a call that fails may leave them
   *flag = 0;
@@ -492,9 +601,18 @@ int complete_some(Next next, bool waits, int incount, MPI_Request* requests, int
     Ours operations(before.asking, *outcount, ended.data());
     return operations.none() ? rc : operations.settle_listed(*outcount, rc, statuses.get(), [](int k) { return k; });
   }
-  Ours operations(incount, requests);
+  Ours operations(incount, requests, Ours::First::nothing);
+  const bool without_mpi = outcount && indices && operations.under_way_without_mpi();
+  finish_sends();
+  if (!without_mpi) operations.show();
   if (operations.none() || !outcount || !indices) return next(incount, requests, outcount, indices, users);
   StatusesOr statuses(incount, users);
+  if (without_mpi) {
+    const auto ended = waits ? operations.wait_alone() : operations.test_alone();
+    std::copy(ended.begin(), ended.end(), indices);
+    *outcount = static_cast<int>(ended.size());
+    return operations.settle_alone(*outcount, users, statuses, [&](int k) { return indices[k]; });
+  }
   *outcount = MPI_UNDEFINED;  // a call that fails may leave it
   int rc = MPI_SUCCESS;
   const auto ask = [&] {

@@ -72,9 +72,11 @@ class Request {
   virtual bool go_on() { return true; }
   /// Returns when such an operation has ended and the MPI has been told.
   virtual void finish() {}
-  /// Whether finish_alone() may be called in place of finish(): the MPI need not be told.
+  /// Whether finish_alone() may be called in place of finish(), and go_on_alone() in place of
+  /// go_on(): the MPI need not be told.
   virtual bool stands_alone() const { return false; }
   virtual void finish_alone() {}
+  virtual bool go_on_alone() { return go_on(); }
   /// The operation, which stays in the table, is complete, and the program knows it. Returns
   /// whether somebody keeps it, who lets it serve again.
   virtual bool rest() { return false; }

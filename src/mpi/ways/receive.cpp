@@ -249,6 +249,7 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     handle_.end();
     return true;
   }
+  bool go_on_alone() override { return persistent ? go_on() : has_come(); }
   void finish() override {
     finish_alone();
     handle_.end();

@@ -273,10 +273,10 @@ class ChannelSend : public Request, public base::Recycled<ChannelSend> {
   bool several() const override { return true; }
   void prefetch() const override { by_.line->prefetch(); }
   bool go_on() override {
-    if (!ended_) ended_ = by_.ended();
-    if (ended_) handle_.end();
+    if (go_on_alone()) handle_.end();
     return ended_;
   }
+  bool go_on_alone() override { return ended_ = ended_ || by_.ended(); }
   void finish() override {
     finish_alone();
     handle_.end();

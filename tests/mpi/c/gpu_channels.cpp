@@ -8,6 +8,7 @@
 // With CONTRACT_HOST_MEMORY all buffers are in host memory, for an MPI that knows no other.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "cuda_memory.hpp"
@@ -1496,6 +1498,90 @@ void persistent_by_turns() {
   if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
 }
 
+/// Completes all of some requests, by calls that tell of their ends in different manners. There are
+/// null requests among them. Returns the statuses of the first `receives`, or nothing if `ignored`.
+void complete_all(End by, std::vector<MPI_Request> requests, std::span<MPI_Status> statuses, bool ignored,
+                  const std::string& what) {
+  const int n = int(requests.size());
+  std::vector<MPI_Status> all(requests.size());
+  std::vector<int> indices(requests.size());
+  const auto active = [&] {
+    return std::any_of(requests.begin(), requests.end(), [](auto r) { return r != MPI_REQUEST_NULL; });
+  };
+  int flag = 0, some = 0, index = MPI_UNDEFINED;
+  MPI_Status one;
+  const auto keep = [&](int i, const MPI_Status& status) {
+    if (std::size_t(i) < statuses.size()) statuses[std::size_t(i)] = status;
+  };
+  for (; active(); sched_yield()) switch (by) {
+      case End::test:
+        for (int i = 0; i < n; ++i) {
+          if (requests[std::size_t(i)] == MPI_REQUEST_NULL) continue;
+          check_ok(MPI_Test(&requests[std::size_t(i)], &flag, ignored ? MPI_STATUS_IGNORE : &one), what);
+          if (flag) keep(i, one);
+        }
+        break;
+      case End::testall:
+        check_ok(MPI_Testall(n, requests.data(), &flag, ignored ? MPI_STATUSES_IGNORE : all.data()), what);
+        for (int i = 0; flag && i < n; ++i) keep(i, all[std::size_t(i)]);
+        break;
+      case End::testany:
+      case End::waitany:
+        flag = 1;
+        check_ok(by == End::testany ? MPI_Testany(n, requests.data(), &index, &flag, ignored ? MPI_STATUS_IGNORE : &one)
+                                    : MPI_Waitany(n, requests.data(), &index, ignored ? MPI_STATUS_IGNORE : &one),
+                 what);
+        check((index != MPI_UNDEFINED) == bool(flag), what, "the index");
+        if (flag && index != MPI_UNDEFINED) keep(index, one);
+        break;
+      case End::testsome:
+      case End::waitsome: {
+        const auto call = by == End::testsome ? MPI_Testsome : MPI_Waitsome;
+        check_ok(call(n, requests.data(), &some, indices.data(), ignored ? MPI_STATUSES_IGNORE : all.data()), what);
+        for (int k = 0; k < some; ++k) keep(indices[std::size_t(k)], all[std::size_t(k)]);
+        break;
+      }
+      default:
+        check_ok(MPI_Waitall(n, requests.data(), ignored ? MPI_STATUSES_IGNORE : all.data()), what);
+        for (int i = 0; i < n; ++i) keep(i, all[std::size_t(i)]);
+    }
+}
+
+/// Messages that are completed by every call, with and without statuses.
+void every_completing_call() {
+  Two two("every completing call");
+  std::array<Memory::Taken, 3> from;
+  for (auto& buffer : from) buffer = Memory::take(kind_of(true), Two::n, false);
+  Word sent = 20;
+  for (const auto by :
+       {End::test, End::testall, End::testany, End::waitany, End::testsome, End::waitsome, End::waitall})
+    for (int round = 0; round < 6; ++round) {
+      std::vector<MPI_Request> requests;
+      for (int k = 0; two.receives && k < 3; ++k) requests.push_back(two.begin(k));
+      two.quiet();
+      for (int k = 0; two.sends && k < 3; ++k) {
+        auto& buffer = from[std::size_t(k)];
+        write_message(buffer, {Layout::contiguous, Two::n}, sent++);
+        check_ok(MPI_Isend(buffer->memory->data(), Two::n, MPI_INT, 1, Two::tag, two.comm, &requests.emplace_back()),
+                 two.what());
+      }
+      if (requests.empty()) continue;
+      requests.push_back(MPI_REQUEST_NULL);
+      std::array<MPI_Status, 3> statuses;
+      const bool ignored = round % 3 == 2;
+      complete_all(by, requests, statuses, ignored, two.what());
+      for (int k = 0; two.receives && k < 3; ++k) {
+        if (ignored) {
+          statuses[0].MPI_SOURCE = 0;
+          statuses[0].MPI_TAG = Two::tag;
+          MPI_Status_set_elements(&statuses[0], MPI_INT, Two::n);
+        }
+        two.look(k, statuses[ignored ? 0 : std::size_t(k)]);
+      }
+    }
+  for (auto& buffer : from) Memory::give(buffer);
+}
+
 void parts() {
   std::vector<char> attached(8 << 20);
   MPI_Buffer_attach(attached.data(), int(attached.size()));
@@ -1508,6 +1594,7 @@ void parts() {
   too_long();
   freed_communicator();
   persistent_by_turns();
+  every_completing_call();
   void* at;
   int size;
   MPI_Buffer_detach(&at, &size);
