@@ -114,6 +114,19 @@ def test_short_blocks_are_packed_for_another_gpu(passes, flavour, each, tmp_path
     assert packed > 20 if each else packed == 0, sends
 
 
+SHORT_BLOCK_FAULTS = ["cuMemAlloc_v2:12", "cuIpcOpenMemHandle:2", "cuLaunchKernel:320", "kernel:300"]
+
+
+@pytest.mark.parametrize("fault", SHORT_BLOCK_FAULTS)
+def test_faults_where_short_blocks_are_packed(launch, fault):
+    flavour = ["openmpi", "mpich"][SHORT_BLOCK_FAULTS.index(fault) % 2]
+    settings = {"DUNNAGE_SIM_FAIL": f"{fault}:999", "CONTRACT_ERRORS_ARE_FATAL": "1", "CONTRACT_GPU_EACH": "1"}
+    run = launch(
+        flavour, "contract_gpu_halo", ranks=2, mode="dunnage", limit=120, **simulated(flavour, **settings)
+    )
+    assert exact_or_an_error(run), run
+
+
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_paths_are_taken(launch, flavour, tmp_path):
     """Or the tests above would prove nothing: by ticket where GPUs reach each other, and not where
