@@ -292,10 +292,10 @@ class Ours {
     for (int k = 0; users != MPI_STATUSES_IGNORE && k < count; ++k) set_empty(users[k]);
     return settle_listed(count, MPI_SUCCESS, statuses.get(), index);
   }
-  /// Likewise ends request i in a call about several that ends one.
-  int settle_first(int i, MPI_Status* users, StatusOr& status) {
+  /// Likewise ends request i in a call that completes one. `in_array`: the call takes several.
+  int settle_alone(int i, MPI_Status* users, StatusOr& status, bool in_array) {
     users == MPI_STATUS_IGNORE ? ignore_statuses() : set_empty(*users);
-    return settle_one(i, MPI_SUCCESS, requests_[i], *status.get(), true);
+    return settle_one(i, MPI_SUCCESS, requests_[i], *status.get(), in_array);
   }
   /// Open MPI 4.1 tells an error of a persistent receive only in its status, if it is given
   /// statuses. Calls the error handler for a program that gives none. Returns what the MPI would
@@ -426,8 +426,7 @@ int wait(Hook, decltype(NextTable::MPI_Wait) next, MPI_Request* request, MPI_Sta
   operation.finish(without_mpi);
   if (without_mpi) {
     finish_sends();
-    users == MPI_STATUS_IGNORE ? operation.ignore_statuses() : set_empty(*users);
-    return operation.settle_one(0, MPI_SUCCESS, *request, *status.get(), false);
+    return operation.settle_alone(0, users, status, false);
   }
   const int rc = next(request, status.get());
   operation.restore();
@@ -445,9 +444,7 @@ int test(Hook, decltype(NextTable::MPI_Test) next, MPI_Request* request, int* fl
   StatusOr status(users);
   if (without_mpi) {
     *flag = operation.all_ended();
-    if (!*flag) return MPI_SUCCESS;
-    users == MPI_STATUS_IGNORE ? operation.ignore_statuses() : set_empty(*users);
-    return operation.settle_one(0, MPI_SUCCESS, *request, *status.get(), false);
+    return *flag ? operation.settle_alone(0, users, status, false) : MPI_SUCCESS;
   }
   operation.go_on();
   const int rc = next(request, flag, status.get());
@@ -530,7 +527,7 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
   if (!without_mpi) operations.show();
   if (operations.none() || !index) return next(count, requests, index, users);
   StatusOr status(users);
-  if (without_mpi) return operations.settle_first(*index = operations.wait_alone().front(), users, status);
+  if (without_mpi) return operations.settle_alone(*index = operations.wait_alone().front(), users, status, true);
   *index = MPI_UNDEFINED;  // a call that fails may leave it
   int rc = MPI_SUCCESS, found = 0;
   if (!operations.asked([&] {
@@ -568,7 +565,7 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
     const auto ended = operations.test_alone();
     *flag = !ended.empty();
     *index = ended.empty() ? MPI_UNDEFINED : ended.front();
-    return ended.empty() ? MPI_SUCCESS : operations.settle_first(*index, users, status);
+    return ended.empty() ? MPI_SUCCESS : operations.settle_alone(*index, users, status, true);
   }
   operations.go_on();
   *index = MPI_UNDEFINED;  // a call that fails may leave them

@@ -111,12 +111,10 @@ void OutLine::describe_copy(std::uint64_t exchange) {
 
 bool OutLine::announce_packed(std::uint64_t exchange) {
   const base::Range range("pack short blocks for another GPU", buffers_.bytes());
-  process->world->publications.collect();  // copies that have been read
-  bool done = false;
   describe_copy(exchange);
-  guarded([&] { done = copy_to_device(); });
-  if (done) line_.ring(exchange);
-  return packed_ = done;
+  packed_ = copied_to_device();
+  if (packed_) line_.ring(exchange);
+  return packed_;
 }
 
 int OutLine::announce_copy(std::uint64_t exchange) {
@@ -160,12 +158,17 @@ bool OutLine::ended() {
 
 bool OutLine::copy() {
   const base::Range range("copy for a late receiver", buffers_.bytes());
-  process->world->publications.collect();  // copies that have been read
+  if (copied_to_device()) return true;
   bool done = false;
-  if (guarded([&] { done = copy_to_device(); }) == MPI_SUCCESS && done) return true;
   if (line_.taken(exchange_) || static_cast<std::uint64_t>(buffers_.bytes()) > process->settings.ticket_memory)
     return false;
   return guarded([&] { done = copy_to_host(); }) == MPI_SUCCESS && done;
+}
+
+bool OutLine::copied_to_device() {
+  process->world->publications.collect();  // copies that have been read
+  bool done = false;
+  return guarded([&] { done = copy_to_device(); }) == MPI_SUCCESS && done;
 }
 
 bool OutLine::copy_to_device() {

@@ -78,6 +78,8 @@ class OutLine {
   /// Tells the bytes of the data, of which a copy is about to be announced.
   void describe_copy(std::uint64_t exchange);
   bool copy();
+  /// As copy_to_device(), in memory that earlier copies may have left. Does not throw.
+  bool copied_to_device();
   bool copy_to_device();
   bool copy_to_host();
   bool replace(const Published& published, std::int64_t size, bool on_device);

@@ -1498,8 +1498,8 @@ void persistent_by_turns() {
   if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
 }
 
-/// Completes all of some requests, by calls that tell of their ends in different manners. There are
-/// null requests among them. Returns the statuses of the first `receives`, or nothing if `ignored`.
+/// Completes requests by one kind of call. There may be null requests among them. `statuses` gets
+/// those of the first requests, unless the calls are told to ignore them.
 void complete_all(End by, std::vector<MPI_Request> requests, std::span<MPI_Status> statuses, bool ignored,
                   const std::string& what) {
   const int n = int(requests.size());
