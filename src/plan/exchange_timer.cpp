@@ -1,5 +1,7 @@
 #include "plan/exchange_timer.hpp"
 
+#include <algorithm>
+
 namespace dunnage::plan {
 
 namespace {
@@ -11,9 +13,10 @@ const void* this_thread() {
 
 }  // namespace
 
-ExchangeTimer::Turn ExchangeTimer::begin(PackTrial& trial) {
+ExchangeTimer::Turn ExchangeTimer::begin(ExchangeTrial& trial) {
   if (!open()) {
-    const auto turn = trial.next();
+    const auto now = clock_();
+    const auto turn = trial.next(now);
     if (!turn.measured) return {turn.packer, {}};
     const std::lock_guard lock(mutex_);
     if (open()) return {turn.packer, {}};  // another thread was faster
@@ -22,26 +25,28 @@ ExchangeTimer::Turn ExchangeTimer::begin(PackTrial& trial) {
     turn_ = turn;
     thread_ = this_thread();
     messages_ = under_way_ = 1;
-    others_ = 0;
+    others_.clear();
     well_ = in_call_ = true;
     time_ = 0;
-    since_ = clock_();
+    since_ = now;
     open_.store(last_, std::memory_order_relaxed);
     return {turn.packer, Message(*this, last_)};
   }
   const std::lock_guard lock(mutex_);
   if (!open()) return {trial.choice(), {}};  // another thread has ended it
-  if (&trial == trial_ && thread_ == this_thread()) {
-    ++messages_;
-    ++under_way_;
-    return {turn_.packer, Message(*this, last_)};
+  if (thread_ != this_thread()) {
+    if (&trial == trial_) well_ = false;
+    return {trial.choice(), {}};
   }
-  if (&trial == trial_) well_ = false;
-  if (++others_ > most_others) {
+  if (messages_ == most_messages) {
     well_ = false;
     close();
+    return {trial.choice(), {}};
   }
-  return {trial.choice(), {}};
+  if (&trial != trial_ && std::find(others_.begin(), others_.end(), &trial) == others_.end()) others_.push_back(&trial);
+  ++messages_;
+  ++under_way_;
+  return {turn_.packer, Message(*this, last_)};
 }
 
 void ExchangeTimer::call_begins() {
@@ -69,10 +74,11 @@ void ExchangeTimer::ended(std::uint32_t exchange, bool well) {
 /// The mutex is locked.
 void ExchangeTimer::close() {
   open_.store(0, std::memory_order_relaxed);
-  if (well_)
-    trial_->took(turn_, static_cast<double>(time_) / messages_);
-  else
-    trial_->lost(turn_);
+  if (!well_) return trial_->lost(turn_);
+  trial_->took(turn_, clock_(), static_cast<double>(time_) / messages_);
+  if (!trial_->settled()) return;
+  const auto found = trial_->found();
+  for (auto* other : others_) other->follow(found);
 }
 
 }  // namespace dunnage::plan

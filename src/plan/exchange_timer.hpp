@@ -1,17 +1,23 @@
 // Measures nonblocking messages for trials of who packs them.
 //
 // The time of one call tells little about a nonblocking message: its data may move in any call
-// until the message has ended. So an exchange is measured. It lasts from the begin of the first
-// message of one trial until no message of that trial is under way. Its time is the time of all
-// calls that the thread makes meanwhile and that may move messages.
+// until the message has ended. So an exchange is measured. It lasts from the begin of one message
+// until none of its messages is under way. Its time is the time of all calls that the thread makes
+// meanwhile and that may move messages.
+//
+// All messages that the thread begins meanwhile belong to the exchange, sends and receives alike,
+// whichever trial they have. One candidate packs all of them. A mixture may take longer than either
+// candidate: if a sender packs, and its receiver leaves the unpacking to the MPI, the MPI can copy
+// neither in one piece nor piece by piece. What the first message's trial finds, the others follow.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <utility>
+#include <vector>
 
-#include "plan/pack_trial.hpp"
+#include "plan/exchange_trial.hpp"
 
 namespace dunnage::plan {
 
@@ -27,6 +33,8 @@ class ExchangeTimer {
   ExchangeTimer& operator=(const ExchangeTimer&) = delete;
 
   std::int64_t now() const { return clock_(); }
+  /// Whether an exchange is being measured. Costs one load.
+  bool open() const { return open_.load(std::memory_order_relaxed) != 0; }
   /// While nothing is measured. Tests have a clock of their own.
   void use_clock(Clock clock) { clock_ = clock; }
 
@@ -64,8 +72,9 @@ class ExchangeTimer {
     Message message;
   };
   /// Says who packs a message that is about to begin. The caller is in a Call. If no exchange is
-  /// being measured and the trial wants to know more, this message begins an exchange.
-  Turn begin(PackTrial& trial);
+  /// being measured and the trial wants to know more, this message begins an exchange. If one is
+  /// being measured, this message joins it.
+  Turn begin(ExchangeTrial& trial);
 
   /// One call that may move messages, from the constructor to the destructor. Calls may be nested.
   class Call {
@@ -85,11 +94,10 @@ class ExchangeTimer {
   };
 
  private:
-  /// An exchange that has not ended after so many messages of other trials is given up, so that
-  /// others have their turn.
-  static constexpr int most_others = 1 << 16;
+  /// An exchange that has not ended after so many messages is given up, so that others have their
+  /// turn.
+  static constexpr int most_messages = 1 << 16;
 
-  bool open() const { return open_.load(std::memory_order_relaxed) != 0; }
   void call_begins();
   void call_ends();
   void ended(std::uint32_t exchange, bool well);
@@ -99,10 +107,11 @@ class ExchangeTimer {
   std::atomic<std::uint32_t> open_{0};  // the number of the exchange that is measured; 0 if there is none
   std::mutex mutex_;                    // guards everything below
   std::uint32_t last_ = 0;              // the number of the latest exchange
-  PackTrial* trial_ = nullptr;
-  PackTrial::Turn turn_{};
+  ExchangeTrial* trial_ = nullptr;      // of the first message
+  std::vector<ExchangeTrial*> others_;  // of the other messages, each once
+  ExchangeTrial::Turn turn_{};
   const void* thread_ = nullptr;  // identifies the thread that has begun it
-  int messages_ = 0, under_way_ = 0, others_ = 0;
+  int messages_ = 0, under_way_ = 0;
   bool well_ = true;        // the time will tell something
   bool in_call_ = false;    // the thread is in a Call
   std::int64_t since_ = 0;  // when that call began

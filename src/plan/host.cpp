@@ -75,6 +75,18 @@ Prediction predict(const Model& m, const Shape& shape, Operation operation, Peer
   return {engine.time(shape, far), library.time(shape, far)};
 }
 
+bool may_gain_nonblocking(const Model& m, const Shape& shape, Operation operation, Peers peers) {
+  constexpr double own_request = 500;  // nanoseconds: to stage, to keep and to complete it
+  return predict(m, shape, operation, peers).library >= own_request;
+}
+
+bool gains_much(const Model& m, const Shape& shape, Operation operation) {
+  constexpr double call = 1000, byte = 0.15, much = 1.5;  // nanoseconds of a contiguous message, about
+  const auto contiguous = call + byte * static_cast<double>(shape.size);
+  const auto predicted = predict(m, shape, operation);
+  return contiguous + predicted.library > much * (contiguous + predicted.engine);
+}
+
 bool choose_ticket(const Model& m, const Shape& shape) {
   if (shape.size < m.least_ticket) return false;
   if (shape.blocks <= 1) return true;  // the receiver gains, and has asked for a ticket

@@ -111,6 +111,14 @@ bool choose_ticket(const Model& model, const Shape& shape);
 /// no effect.
 Prediction predict(const Model& model, const Shape& shape, Operation operation, Peers peers = Peers::same_host);
 
+/// Returns whether our packing can gain anything in a nonblocking message. It needs a request of
+/// ours, which costs more than the MPI's packing of few blocks.
+bool may_gain_nonblocking(const Model& model, const Shape& shape, Operation operation, Peers peers = Peers::same_host);
+
+/// Returns whether such a message is predicted to gain much, all of its time considered, and not
+/// only what packing costs.
+bool gains_much(const Model& model, const Shape& shape, Operation operation);
+
 /// Returns whether the staging memory of a message of `size` bytes may be one piece
 /// (memory/parcel.hpp).
 constexpr bool contiguous(const Model& model, Operation operation, std::int64_t size) {

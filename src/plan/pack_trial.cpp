@@ -10,9 +10,6 @@ namespace dunnage::plan {
 const TrialRules packing_rules{5, 1.03, true, 30, {{{1, 8}, {2, 2}}}, 2, false};
 /// A message's time depends on the other side, which may be late.
 const TrialRules message_rules{9, 1.03, true, 0, {{{3, 4}, {3, 4}}}, 4, true};
-/// Sends and receives of an exchange have a trial each, one after the other, so each must be short.
-const TrialRules exchange_rules{5, 1.03, true, 0, {{{2, 2}, {3, 1.5}}}, 4, true};
-
 double PackTrial::median(const Candidate& candidate) const {
   auto sorted = candidate.times;
   const auto n = std::min(candidate.taken, rules_.samples);
@@ -28,7 +25,7 @@ double PackTrial::least(const Candidate& candidate) const {
 }
 
 PackTrial::PackTrial(Packer predicted, bool may_stream, const TrialRules& rules, std::uint32_t seed)
-    : rules_(rules), favourite_(rules.favours_library ? Packer::library : predicted), choice_(predicted), order_(seed) {
+    : Chooser(predicted), rules_(rules), favourite_(rules.favours_library ? Packer::library : predicted), order_(seed) {
   candidates_.push_back({predicted});
   for (const auto packer : {Packer::library, Packer::cached, Packer::streamed})
     if (packer != predicted && (packer != Packer::streamed || may_stream)) candidates_.push_back({packer});

@@ -8,24 +8,15 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <random>
 #include <string_view>
 #include <vector>
 
+#include "plan/chooser.hpp"
+
 namespace dunnage::plan {
-
-/// Who does a call. `streamed`: Dunnage, which may store past the caches.
-enum class Packer : std::uint8_t { library, cached, streamed };
-inline constexpr std::size_t packers = 3;
-inline constexpr std::array<std::string_view, packers> packer_text = {"the MPI", "Dunnage",
-                                                                      "Dunnage, stores past the caches"};
-constexpr std::string_view text(Packer packer) { return packer_text[static_cast<std::size_t>(packer)]; }
-
-/// Stands before the name of a call in the report, if exchanges were measured.
-inline constexpr std::string_view nonblocking = "nonblocking ";
 
 /// How a trial judges what it measures.
 struct TrialRules {
@@ -53,18 +44,16 @@ struct TrialRules {
   /// period, and the other side of a message may be trying candidates too.
   bool random;
 };
-/// Of packing calls, of calls that send or receive, and of exchanges (plan/exchange_timer.hpp).
-extern const TrialRules packing_rules, message_rules, exchange_rules;
+/// Of packing calls, and of calls that send or receive.
+extern const TrialRules packing_rules, message_rules;
 
 /// Thread-safe.
-class PackTrial {
+class PackTrial : public Chooser {
  public:
   /// Later measurements may lengthen the calls by this part.
   static constexpr double most_loss = 0.005;
   /// The number of calls between two later measurements is at least this.
   static constexpr int least_pause = 64;
-  /// After so many calls in a row that have told nothing, the trial rests for so many calls.
-  static constexpr int most_lost = 16, rest = 1024;
 
   /// `predicted` does the first call, unless the order is random. `may_stream`: whether `streamed`
   /// is a candidate. `seed`: of the random order.
@@ -75,13 +64,6 @@ class PackTrial {
     bool measured;  // took() must follow
     std::uint8_t trial;
   };
-  /// Whether the MPI does the next call, unmeasured. The call then counts. Costs two loads and a
-  /// store.
-  bool leaves_to_library() { return choice() == Packer::library && pause(); }
-  /// Who is the fastest as far as is known. Does not count as a call.
-  Packer choice() const { return choice_.load(std::memory_order_relaxed); }
-  /// Whether measurements have chosen.
-  bool settled() const { return settled_.load(std::memory_order_relaxed); }
   /// Who does the next call.
   Turn next();
   /// Tells how long the work of a measured call took.
@@ -90,11 +72,6 @@ class PackTrial {
   void lost(Turn turn);
 
   /// What is known so far, for the report.
-  struct Found {
-    Packer choice;
-    bool settled;                             // the trial is over
-    std::array<double, packers> nanoseconds;  // medians; 0 where there is none
-  };
   Found found() const;
 
  private:
@@ -106,12 +83,6 @@ class PackTrial {
     bool out = false;
   };
 
-  bool pause() {
-    const auto left = left_.load(std::memory_order_relaxed);
-    if (left <= 0) return false;
-    left_.store(left - 1, std::memory_order_relaxed);  // two threads may count one call
-    return true;
-  }
   void begin_round();
   bool enough() const;
   double median(const Candidate& candidate) const;
@@ -123,9 +94,6 @@ class PackTrial {
 
   const TrialRules rules_;
   const Packer favourite_;
-  std::atomic<Packer> choice_;
-  std::atomic<bool> settled_{false};
-  std::atomic<std::int32_t> left_{0};  // calls before the next measurement
   mutable std::mutex mutex_;           // guards everything below
   std::vector<Candidate> candidates_;  // the predicted one first
   std::vector<Packer> turns_;          // of this round, the next one last

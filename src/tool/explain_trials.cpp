@@ -9,7 +9,7 @@
 
 #include "base/format.hpp"
 #include "base/machine.hpp"
-#include "plan/pack_trial.hpp"
+#include "plan/exchange_trial.hpp"
 
 namespace dunnage::tool {
 

@@ -10,7 +10,6 @@
 
 namespace {
 
-using dunnage::plan::exchange_rules;
 using dunnage::plan::message_rules;
 using dunnage::plan::Packer;
 using dunnage::plan::packing_rules;
@@ -145,16 +144,15 @@ TEST(PackTrial, ACandidateThatLeftBecauseOfALuckyCallComesBack) {
 constexpr int first_messages = 30;
 
 TEST(PackTrial, TheMpiHasMessagesIfTheGainIsSmall) {
-  for (const auto* rules : {&message_rules, &exchange_rules})
-    for (const auto predicted : {Packer::library, Packer::cached}) {
-      PackTrial trial(predicted, false, *rules);
-      spend(trial, {{Packer::library, 1000}, {Packer::cached, 980}}, first_messages);
-      EXPECT_TRUE(trial.settled());
-      EXPECT_EQ(trial.choice(), Packer::library);
-      PackTrial clear(predicted, false, *rules);
-      spend(clear, {{Packer::library, 1000}, {Packer::cached, 900}}, first_messages);
-      EXPECT_EQ(clear.choice(), Packer::cached);
-    }
+  for (const auto predicted : {Packer::library, Packer::cached}) {
+    PackTrial trial(predicted, false, message_rules);
+    spend(trial, {{Packer::library, 1000}, {Packer::cached, 980}}, first_messages);
+    EXPECT_TRUE(trial.settled());
+    EXPECT_EQ(trial.choice(), Packer::library);
+    PackTrial clear(predicted, false, message_rules);
+    spend(clear, {{Packer::library, 1000}, {Packer::cached, 900}}, first_messages);
+    EXPECT_EQ(clear.choice(), Packer::cached);
+  }
 }
 
 TEST(PackTrial, APeerThatIsLateNowAndThenChangesNothing) {

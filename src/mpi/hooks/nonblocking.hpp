@@ -4,14 +4,20 @@
 
 #include "mpi/copies/staged_call.hpp"
 #include "mpi/hooks/blocking.hpp"
+#include "mpi/message/attach.hpp"
 #include "mpi/message/persistent.hpp"
 
 namespace dunnage::mpi {
 
-/// Nothing of ours in this call, nor behind any request.
-inline bool goes_straight_through_with_request(Hook hook, plan::Operation operation, const void* buffer,
-                                               std::int64_t count, MPI_Datatype type) {
-  return goes_straight_through(hook, operation, buffer, count, type) && process->requests.empty();
+/// Nothing of ours in this call, and nobody measures it.
+inline bool begins_straight_through(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count,
+                                    MPI_Datatype type) {
+  return goes_straight_through(hook, operation, buffer, count, type) && !process->exchanges.open();
+}
+/// After the MPI has begun it. The MPI may have given a handle that was once a request of ours.
+inline int begun_straight_through(int rc, const MPI_Request* request) {
+  if (!process->requests.empty()) forget_request(rc, request);
+  return rc;
 }
 
 template <class Fn, class Count>
@@ -25,9 +31,9 @@ template <class Fn, class Count>
 template <class Fn, class Count>
 int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
           MPI_Request* request) {
-  if (goes_straight_through_with_request(hook, plan::Operation::send, buf, count, datatype) &&
+  if (begins_straight_through(hook, plan::Operation::send, buf, count, datatype) &&
       !channel_counts_send(comm, dest, tag))
-    return next(buf, count, datatype, dest, tag, comm, request);
+    return begun_straight_through(next(buf, count, datatype, dest, tag, comm, request), request);
   return isend_by_way(hook, next, buf, count, datatype, dest, tag, comm, request);
 }
 
@@ -42,9 +48,9 @@ template <class Fn, class Count>
 template <class Fn, class Count>
 int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
              MPI_Request* request) {
-  if (goes_straight_through_with_request(hook, plan::Operation::receive, buf, count, datatype) &&
+  if (begins_straight_through(hook, plan::Operation::receive, buf, count, datatype) &&
       !channel_counts_receive(comm, source, tag))
-    return next(buf, count, datatype, source, tag, comm, request);
+    return begun_straight_through(next(buf, count, datatype, source, tag, comm, request), request);
   return ireceive_by_way(hook, next, buf, count, datatype, source, tag, comm, request, false);
 }
 

@@ -14,13 +14,15 @@ using plan::Reason;
 constexpr std::int64_t most_of_device = 2 * (std::int64_t{std::numeric_limits<int>::max()} - memory::Parcel::gap);
 
 /// Who packs a message of host memory: a trial says it, or the model.
-Reason choose_message(const Variant& variant, Operation operation, const MessageTurn& turn, int peer, MPI_Comm comm) {
+Reason choose_message(Hook hook, const Variant& variant, Operation operation, const MessageTurn& turn, int peer,
+                      MPI_Comm comm) {
+  if (!turn && gains_too_little(hook, operation, variant)) return Reason::no_gain;
   if (!turn) return variant.choice(operation, peers_of(peer, comm));
   return turn.is_librarys() ? Reason::tried : Reason::accelerated;
 }
 
-Reason decide(Operation operation, const MessageTurn& turn, const void* buffer, std::int64_t count, MPI_Datatype type,
-              std::int64_t most, int peer, MPI_Comm comm, Accepted& accepted) {
+Reason decide(Hook hook, Operation operation, const MessageTurn& turn, const void* buffer, std::int64_t count,
+              MPI_Datatype type, std::int64_t most, int peer, MPI_Comm comm, Accepted& accepted) {
   const auto* known = known_type(type);
   const bool message = is_message(operation);
   if (message && process->settings.force != base::Force::never)
@@ -45,7 +47,7 @@ Reason decide(Operation operation, const MessageTurn& turn, const void* buffer, 
   const auto take = [&](const Variant& variant) {
     Reason choice;
     if (message)
-      choice = choose_message(variant, operation, turn, peer, comm);
+      choice = choose_message(hook, variant, operation, turn, peer, comm);
     else if ((accepted.trial = variant.trial(operation)))
       choice = Reason::accelerated;
     else
@@ -72,7 +74,7 @@ Accepted accept(Hook hook, Operation operation, const MessageTurn& turn, const v
   Accepted accepted;
   Reason reason;
   try {
-    reason = decide(operation, turn, buffer, count, type, most, peer, comm, accepted);
+    reason = decide(hook, operation, turn, buffer, count, type, most, peer, comm, accepted);
   } catch (const type::SpecError&) {
     reason = Reason::too_large;
   } catch (const device::Error&) {

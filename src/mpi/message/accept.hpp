@@ -49,9 +49,11 @@ inline bool goes_straight_through(Hook hook, plan::Operation operation, std::int
   if (contiguous) return known->bytes() != 0 || !announcements_possible();
   const auto* variant = known->find(count);
   if (!variant) return false;
+  const bool ticket = for_tickets && variant->ticket;
+  if (!ticket && gains_too_little(hook, operation, *variant)) return true;
   auto* trial = trial_of(hook, operation, *variant);
   if (trial && (!message || tells(hook) != Tells::nothing)) return trial->leaves_to_library();
-  if (for_tickets) return false;
+  if (ticket) return false;
   return trial && trial->settled() ? trial->choice() == plan::Packer::library : variant->declines(operation);
 }
 /// For a message's buffer, which the host must be able to reach.

@@ -56,10 +56,17 @@ constexpr bool has_turns_at_starts(Hook hook) {
   }
 }
 
+/// Whether such a message goes on after its call, or is one of two messages of a call.
+constexpr bool in_exchange(Hook hook) { return tells(hook) == Tells::exchange || has_turns_at_starts(hook); }
+
 /// The trial that says who packs such a message. Null if there is none.
-inline plan::PackTrial* trial_of(Hook hook, plan::Operation operation, const Variant& variant) {
-  const bool exchange = tells(hook) == Tells::exchange || has_turns_at_starts(hook);
-  return exchange ? variant.exchange_trial(operation) : variant.trial(operation);
+inline plan::Chooser* trial_of(Hook hook, plan::Operation operation, const Variant& variant) {
+  if (in_exchange(hook)) return variant.exchange_trial(operation);
+  return variant.trial(operation);
+}
+/// Whether such a message is left to the MPI whatever the model says.
+inline bool gains_too_little(Hook hook, plan::Operation operation, const Variant& variant) {
+  return in_exchange(hook) && variant.leaves_nonblocking[static_cast<std::size_t>(operation)];
 }
 
 /// Of one message. Empty if no trial is about the message: then the model says who packs it.
@@ -68,7 +75,9 @@ class MessageTurn {
   MessageTurn() = default;
   /// It is that packer's turn, and nothing is measured.
   explicit MessageTurn(plan::Packer packer) : packer_(packer) {}
-  /// Asks the trial. `lasts`: what the time of the call will tell.
+  /// Asks the trial of a message that goes on after its call.
+  explicit MessageTurn(plan::ExchangeTrial& trial);
+  /// Asks the trial of any other message. `lasts`: what the time of the call will tell.
   MessageTurn(plan::PackTrial& trial, Tells lasts);
 
   explicit operator bool() const { return packer_.has_value(); }
@@ -105,8 +114,8 @@ MessageTurn turn_of(Hook hook, plan::Operation operation, const void* buffer, st
 
 /// The trial that says at each start who packs a persistent message of host memory. Null without
 /// one.
-plan::PackTrial* trial_at_starts(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count,
-                                 MPI_Datatype type, int peer);
+plan::ExchangeTrial* trial_at_starts(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count,
+                                     MPI_Datatype type, int peer);
 
 /// To be alive in each call that may move messages while an exchange is measured.
 class InExchange {

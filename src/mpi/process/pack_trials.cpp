@@ -15,19 +15,31 @@ using plan::Packer;
 /// Ranks that start together must not try their candidates in one order.
 std::uint32_t seed(std::uint32_t trial) { return trial + 7919 * static_cast<std::uint32_t>(getpid()); }
 
-const plan::TrialRules& rules_of(Operation operation, bool exchanges) {
-  return exchanges ? plan::exchange_rules : plan::is_message(operation) ? plan::message_rules : plan::packing_rules;
-}
-
-std::unique_ptr<plan::PackTrial> trial_of(const plan::Shape& shape, Operation operation, bool exchanges,
-                                          const plan::Model& model, std::uint32_t number) {
+std::unique_ptr<plan::PackTrial> call_trial_of(const plan::Shape& shape, Operation operation, const plan::Model& model,
+                                               std::uint32_t number) {
   const bool message = plan::is_message(operation);
   if (!plan::may_pack(model, shape, operation) || !plan::may_leave(shape, operation)) return nullptr;
   // A message's staging memory has no choice of stores.
   const bool may_stream = shape.streamed && !message;
   const bool accelerated = plan::choose(model, shape, operation) == plan::Reason::accelerated;
   const auto predicted = !accelerated ? Packer::library : may_stream ? Packer::streamed : Packer::cached;
-  return std::make_unique<plan::PackTrial>(predicted, may_stream, rules_of(operation, exchanges), seed(number));
+  const auto& rules = message ? plan::message_rules : plan::packing_rules;
+  return std::make_unique<plan::PackTrial>(predicted, may_stream, rules, seed(number));
+}
+
+/// Only where a gain is predicted: by packing, or because a ticket lets both sides work at a time.
+/// To measure exchanges costs time, and few blocks gain little.
+/// `bytes`: the most that data of that kind have.
+std::unique_ptr<plan::ExchangeTrial> exchange_trial_of(const plan::Shape& shape, Operation operation,
+                                                       const plan::Model& model, std::int64_t bytes) {
+  if (operation != Operation::send && operation != Operation::receive) return nullptr;
+  const bool packs = plan::choose(model, shape, operation) == plan::Reason::accelerated &&
+                     plan::may_gain_nonblocking(model, shape, operation);
+  const bool by_ticket = operation == Operation::send && plan::choose_ticket(model, shape);
+  if (!plan::may_pack(model, shape, operation) || !plan::may_leave(shape, operation) || !(packs || by_ticket))
+    return nullptr;
+  const auto first = plan::gains_much(model, shape, operation) ? Packer::cached : Packer::library;
+  return std::make_unique<plan::ExchangeTrial>(first, bytes);
 }
 
 }  // namespace
@@ -44,9 +56,8 @@ PackTrials::Trials PackTrials::of(const pack::Program& program, bool mixed, bool
     for (std::size_t i = 0; i < plan::operations; ++i) {
       const auto operation = static_cast<Operation>(i);
       if (plan::is_message(operation) && !messages) continue;
-      found->second.calls[i] = trial_of(shape, operation, false, model, ++made_);
-      if (operation == Operation::send || operation == Operation::receive)
-        found->second.exchanges[i] = trial_of(shape, operation, true, model, ++made_);
+      found->second.calls[i] = call_trial_of(shape, operation, model, ++made_);
+      found->second.exchanges[i] = exchange_trial_of(shape, operation, model, found->first.most());
     }
   }
   Trials trials;
@@ -60,14 +71,16 @@ std::vector<PackTrials::Told> PackTrials::told() const {
   const std::lock_guard lock(mutex_);
   std::vector<Told> all;
   for (const auto& [kind, trials] : kinds_)
-    for (const bool exchanges : {false, true})
-      for (std::size_t i = 0; i < plan::operations; ++i) {
-        const auto& trial = exchanges ? trials.exchanges[i] : trials.calls[i];
-        if (!trial) continue;
+    for (std::size_t i = 0; i < plan::operations; ++i) {
+      const auto tell = [&](const auto& trial, bool exchanges) {
+        if (!trial) return;
         const auto found = trial->found();
-        if (std::ranges::all_of(found.nanoseconds, [](double time) { return time == 0; })) continue;
+        if (std::ranges::all_of(found.nanoseconds, [](double time) { return time == 0; })) return;
         all.push_back({kind, static_cast<Operation>(i), exchanges, found});
-      }
+      };
+      tell(trials.calls[i], false);
+      tell(trials.exchanges[i], true);
+    }
   return all;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plan/data_kind.hpp"
+#include "plan/exchange_trial.hpp"
 #include "plan/host.hpp"
 #include "plan/pack_trial.hpp"
 
@@ -22,14 +23,12 @@ namespace dunnage::mpi {
 class PackTrials {
  public:
   /// A trial for each operation; null if there is only one candidate.
-  template <class Pointer>
-  struct ByOperation {
+  struct Trials {
     /// Each call is measured.
-    std::array<Pointer, plan::operations> calls{};
+    std::array<plan::PackTrial*, plan::operations> calls{};
     /// Exchanges are measured (plan/exchange_timer.hpp): for nonblocking messages.
-    std::array<Pointer, plan::operations> exchanges{};
+    std::array<plan::ExchangeTrial*, plan::operations> exchanges{};
   };
-  using Trials = ByOperation<plan::PackTrial*>;
 
   /// Returns the trials of data with that program. All are null if there are too many kinds of
   /// data. `messages`: whether messages are tried. The trials live as long as this object.
@@ -39,13 +38,16 @@ class PackTrials {
     plan::DataKind data;
     plan::Operation operation;
     bool exchanges;  // the times are of a message in an exchange
-    plan::PackTrial::Found found;
+    plan::Chooser::Found found;
   };
   /// What the trials have found that have measured something.
   std::vector<Told> told() const;
 
  private:
-  using Owned = ByOperation<std::unique_ptr<plan::PackTrial>>;
+  struct Owned {
+    std::array<std::unique_ptr<plan::PackTrial>, plan::operations> calls{};
+    std::array<std::unique_ptr<plan::ExchangeTrial>, plan::operations> exchanges{};
+  };
   static constexpr std::size_t most = 1024;
 
   mutable std::mutex mutex_;

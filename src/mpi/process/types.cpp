@@ -164,7 +164,7 @@ void KnownType::set_bytes(std::int64_t bytes) {
 
 Variant KnownType::plan(std::int64_t count) const {
   const auto program = std::make_shared<const pack::Program>(layout_, count);
-  Variant made{count, program, {}, {}, {}, false, variants_.load(std::memory_order_acquire)};
+  Variant made{count, variants_.load(std::memory_order_acquire), false, {}, {}, {}, {}, program};
   const plan::Shape shape{program->size(), program->blocks(), program->stores() == pack::Stores::streamed, mixed_};
   const std::size_t classes = process->several_hosts ? plan::peer_classes : 1;
   for (std::size_t i = 0; i < plan::operations; ++i) {
@@ -173,6 +173,11 @@ Variant KnownType::plan(std::int64_t count) const {
           process->settings.force == base::Force::always
               ? Reason::accelerated
               : plan::choose(process->model, shape, static_cast<plan::Operation>(i), static_cast<plan::Peers>(peers));
+    const auto operation = static_cast<plan::Operation>(i);
+    made.leaves_nonblocking[i] =
+        process->settings.force != base::Force::always && plan::is_message(operation) &&
+        !plan::may_gain_nonblocking(process->model, shape, operation, plan::Peers::same_host) &&
+        (classes == 1 || !plan::may_gain_nonblocking(process->model, shape, operation, plan::Peers::other_host));
     made.declined[i] = std::none_of(made.choices.begin(), made.choices.begin() + static_cast<std::ptrdiff_t>(classes),
                                     [&](const auto& c) { return c[i] == Reason::accelerated; });
   }

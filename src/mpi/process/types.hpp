@@ -19,15 +19,18 @@ struct GpuRecipe;
 
 namespace dunnage::mpi {
 
-/// The plan for one count of one type.
-struct Variant {
+/// The plan for one count of one type. What calls ask for that are left to the MPI stands in the
+/// first cache line.
+struct alignas(64) Variant {
   std::int64_t count;
-  std::shared_ptr<const pack::Program> program;
+  const Variant* next;
+  bool ticket;                                            // whether a message is sent by ticket where that is possible
+  std::array<bool, plan::operations> declined;            // by the model, whoever the peer is
+  std::array<bool, plan::operations> leaves_nonblocking;  // nonblocking messages gain too little
   using Choices = std::array<plan::Reason, plan::operations>;  // by plan::Operation; as DUNNAGE_FORCE has it
   std::array<Choices, plan::peer_classes> choices;             // by plan::Peers
-  std::array<bool, plan::operations> declined;                 // by the model, whoever the peer is
   PackTrials::Trials trials;                                   // by plan::Operation
-  bool ticket;  // whether a message is sent by ticket where that is possible
+  std::shared_ptr<const pack::Program> program;
   plan::Reason choice(plan::Operation operation, plan::Peers peers) const {
     return choices[static_cast<std::size_t>(peers)][static_cast<std::size_t>(operation)];
   }
@@ -35,20 +38,20 @@ struct Variant {
   /// Finds out who packs, in the program's own calls. Null without trials.
   plan::PackTrial* trial(plan::Operation operation) const { return trials.calls[static_cast<std::size_t>(operation)]; }
   /// Finds it out for nonblocking messages, in exchanges.
-  plan::PackTrial* exchange_trial(plan::Operation operation) const {
+  plan::ExchangeTrial* exchange_trial(plan::Operation operation) const {
     return trials.exchanges[static_cast<std::size_t>(operation)];
   }
-  const Variant* next;
 };
 
-/// One known datatype. Immutable but for its list of variants, which only grows.
-class KnownType {
+/// One known datatype. Immutable but for its list of variants, which only grows. What calls ask for
+/// that are left to the MPI stands in the first cache line.
+class alignas(64) KnownType {
   struct GpuVariant;
 
  public:
   /// `mixed`: elements of more than one basic type.
   KnownType(type::Layout layout, plan::Reason reason, bool mixed)
-      : number_(next_number()), layout_(std::move(layout)), reason_(reason), mixed_(mixed), bytes_(layout_.size) {}
+      : reason_(reason), mixed_(mixed), bytes_(layout.size), number_(next_number()), layout_(std::move(layout)) {}
   KnownType(const KnownType&) = delete;
   KnownType& operator=(const KnownType&) = delete;
   ~KnownType();
@@ -84,12 +87,12 @@ class KnownType {
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
   }
 
-  const std::uint64_t number_;
-  type::Layout layout_;
   plan::Reason reason_;
   bool mixed_;
   std::int64_t bytes_;
   mutable std::atomic<const Variant*> variants_{nullptr};
+  const std::uint64_t number_;
+  type::Layout layout_;
   mutable std::atomic<int> variant_count_{0};
   mutable std::atomic<const GpuVariant*> gpu_variants_{nullptr};
   mutable std::atomic<int> gpu_variant_count_{0};

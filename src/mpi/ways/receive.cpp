@@ -189,7 +189,7 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   ~ReceiveRequest() override { drop_parcel(); }
   const memory::Parcel& parcel() const { return parcel_; }
   /// Of a persistent receive into host memory: each start asks who unpacks, we or the MPI.
-  void ask_at_starts(plan::PackTrial& trial, const ReceiveCall& call) {
+  void ask_at_starts(plan::ExchangeTrial& trial, const ReceiveCall& call) {
     trial_ = &trial;
     comm_ = call.comm;
     comm_gone_ = CommGone(call.comm);
@@ -330,7 +330,7 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     if (!trial_) return Start::by_mpi;
     landing_.parcel = nullptr;
     if (comm_gone_()) return Start::by_mpi;
-    MessageTurn turn(*trial_, Tells::exchange);
+    MessageTurn turn(*trial_);
     measure(turn.take_message());
     if (turn.is_librarys()) {
       if (trial_->settled()) drop_parcel();
@@ -378,7 +378,7 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   int sender_;  // to be asked for announcements; the communicator may be gone by then
   Landing landing_;
   // Of a persistent receive of which each start asks who unpacks; else `trial_` is null:
-  plan::PackTrial* trial_ = nullptr;
+  plan::ExchangeTrial* trial_ = nullptr;
   MPI_Comm comm_ = MPI_COMM_NULL;
   CommGone comm_gone_;
   Hook hook_{};
@@ -530,7 +530,56 @@ bool begin_again(const ReceiveCall& call, MPI_Request* request, std::unique_ptr<
 
 }  // namespace
 
+namespace {
+
+/// A receive into host memory that is left to the MPI, and whose message may be an announcement.
+class WatchedReceive : public Request, public base::Recycled<WatchedReceive> {
+ public:
+  WatchedReceive(const ReceiveCall& call, memory::Buffer buffer)
+      : Request(errors_of_comm(call.comm)), buffer_(std::move(buffer)) {}
+  bool receives() const override { return true; }
+
+ protected:
+  int arrive(MPI_Status& status) override {
+    if (!may_be_announcement(told_bytes(status))) return MPI_SUCCESS;
+    auto bytes = received_bytes(status);
+    return redeem({buffer_}, bytes, status, nullptr).value_or(MPI_SUCCESS);
+  }
+
+ private:
+  const memory::Buffer buffer_;
+};
+
+/// What a nonblocking receive needs if the MPI is to do it, and its message may be an announcement.
+/// Null if more is to do. This is the short way: programs that gain nothing by Dunnage shall not
+/// lose.
+std::unique_ptr<Request> watch_only(const ReceiveCall& call) {
+  if (process->attention.load(std::memory_order_relaxed) || process->exchanges.open()) return nullptr;
+  if (call.apart || call.source == MPI_PROC_NULL || !surely_host(call.buffer)) return nullptr;
+  const auto* known = known_type(call.type);
+  std::int64_t bytes = 0;
+  if (!known || __builtin_mul_overflow(call.count, known->bytes(), &bytes) ||
+      bytes < transport::host_lengths.least_size() || channel_counts_receive(call.comm, call.source, call.tag))
+    return nullptr;
+  if (known->reason() == plan::Reason::contiguous)
+    return std::make_unique<WatchedReceive>(call, memory::Buffer::contiguous(call.buffer, bytes));
+  const auto* variant = known->find(call.count);
+  if (!variant) return nullptr;
+  auto* trial = trial_of(call.hook, Operation::receive, *variant);
+  const bool left =
+      trial ? trial->leaves_to_library()
+            : gains_too_little(call.hook, Operation::receive, *variant) || variant->declines(Operation::receive);
+  return left ? std::make_unique<WatchedReceive>(call, memory::Buffer(variant->program, call.buffer)) : nullptr;
+}
+
+}  // namespace
+
 int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request, Begin begin) {
+  if (!persistent)
+    if (auto watched = watch_only(call)) {
+      answer_letters();
+      return watch(begin(call.buffer, call.count, call.type), request, std::move(watched));
+    }
   const InExchange in_exchange;
   progress_orphans();
   answer_letters();
@@ -539,11 +588,12 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
     const Accelerated counted(call.hook, 0);
     return MPI_SUCCESS;
   }
-  // A persistent receive tells channels at each start.
+  // A persistent receive tells channels at each start. Without a driver there will be no channels.
   const bool has_begun = begun != nullptr;
-  auto posting = has_begun                                         ? std::move(begun)
-                 : persistent && !call.apart && channels_allowed() ? Posting::on(call.comm, call.source, call.tag)
-                                                                   : posting_of(call);
+  const bool tells = persistent && !call.apart && channels_allowed() && !device::surely_no_driver();
+  auto posting = has_begun ? std::move(begun)
+                 : tells   ? Posting::on(call.comm, call.source, call.tag)
+                           : posting_of(call);
   if (!persistent && posting && !has_begun && waits_for_channel(*posting, call)) {
     const Accelerated counted(call.hook, 0);
     auto operation = std::make_unique<ReceiveRequest>(call, memory::Buffer(), memory::Parcel(), std::move(posting));

@@ -203,7 +203,7 @@ Staged stage(const SendCall& call, MessageTurn& turn, const std::optional<Outbou
 struct StagedPersistent {
   Accepted accepted;
   memory::Parcel parcel;
-  plan::PackTrial* trial = nullptr;
+  plan::ExchangeTrial* trial = nullptr;
 };
 
 StagedPersistent stage_persistent(const SendCall& call, const std::optional<Outbound>& message) {
@@ -308,7 +308,7 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
   /// Of a persistent send, whose communicator may be freed before the request.
   void watch_comm() { comm_gone_ = CommGone(call_.comm); }
   /// Of a persistent send of host memory: each start asks who packs, we or the MPI.
-  void ask_at_starts(plan::PackTrial* trial) { trial_ = trial; }
+  void ask_at_starts(plan::ExchangeTrial* trial) { trial_ = trial; }
   /// Of a persistent send: channels are to know of it.
   void tell(std::shared_ptr<Streams> streams) { streams_ = std::move(streams); }
 
@@ -383,7 +383,7 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
   /// turn. Else a nonblocking send of our own stands behind the program's request.
   Start begin_by_turn(int& code) {
     if (comm_gone_()) return Start::by_mpi;
-    MessageTurn turn(*trial_, Tells::exchange);
+    MessageTurn turn(*trial_);
     measure(turn.take_message());
     if (turn.is_librarys()) {
       if (trial_->settled()) parcel_ = {};
@@ -441,7 +441,7 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
   std::optional<Outbound> message_;  // of a persistent send that may be announced
   const memory::Buffer buffer_;
   memory::Parcel parcel_;
-  plan::PackTrial* trial_ = nullptr;
+  plan::ExchangeTrial* trial_ = nullptr;
   CommGone comm_gone_;
   std::unique_ptr<Sending> sending_;
   int moved_ = MPI_SUCCESS;

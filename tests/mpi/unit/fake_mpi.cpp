@@ -724,6 +724,7 @@ const void* last_send_buffer() { return state->last_buffer; }
 const void* last_receive_buffer() { return state->last_receive_buffer; }
 std::int64_t last_send_bytes() { return state->last_bytes; }
 std::int64_t now() { return passed += 100; }
+void pass(std::int64_t nanoseconds) { passed += nanoseconds; }
 bool errors_are_fatal() { return state->handler == MPI_ERRORS_ARE_FATAL; }
 std::vector<int> errors() { return std::exchange(state->errors, {}); }
 std::size_t requests() { return state->operations.size(); }

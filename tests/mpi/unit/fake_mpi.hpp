@@ -37,6 +37,8 @@ void* find(const char* name);
 
 /// A clock in nanoseconds that goes on when it is read, and when a call is slow.
 std::int64_t now();
+/// So many nanoseconds pass.
+void pass(std::int64_t nanoseconds);
 
 /// A message that another rank sends to rank 0.
 void arrive(int source, int tag, const std::string& data, MPI_Comm comm = MPI_COMM_WORLD);

@@ -11,6 +11,9 @@ using Slow = fake::Habits::Slow;
 class Trials : public Hooked {
  protected:
   static constexpr int peer = 1, tag = 7, calls = 30;
+  /// After so many exchanges, which come each 3 ms, a trial is over.
+  static constexpr int exchanges = 300;
+  static void compute() { fake::pass(3'000'000); }
 
   Trials() {
     process->settings.force = base::Force::automatic;
@@ -23,15 +26,19 @@ class Trials : public Hooked {
   /// A datatype of 64 blocks of so many integers. Each test has a length of its own, because trials
   /// outlive tests.
   MPI_Datatype rows(int blocklength) const { return commit(fake::vector(64, blocklength, 2 * blocklength, MPI_INT)); }
+  /// Likewise, of enough blocks for nonblocking messages to be tried.
+  MPI_Datatype many_rows(int blocklength) const {
+    return commit(fake::vector(1024, blocklength, 2 * blocklength, MPI_INT));
+  }
 
   /// Sends again and again. Returns whether the last message was packed by Dunnage.
   template <class Send>
-  bool packs_at_last(MPI_Datatype type, Send&& send) {
-    for (int i = 0; i < calls; ++i) {
+  bool packs_at_last(MPI_Datatype type, Send&& send, int times = calls) {
+    for (int i = 0; i < times; ++i) {
       const Memory data(1, type, static_cast<unsigned>(i) + 1);
       EXPECT_EQ(send(data.data()), MPI_SUCCESS);
       EXPECT_EQ(fake::taken_by(peer), (std::vector<fake::Message>{{tag, data.packed()}}));
-      if (i == calls - 1) return fake::last_send_buffer() != data.data();
+      if (i == times - 1) return fake::last_send_buffer() != data.data();
     }
     return false;
   }
@@ -54,14 +61,14 @@ TEST_F(Trials, AnMpiThatIsSlowWithPackedDataPacksSends) {
 TEST_F(Trials, ShortNonblockingSendsAreTried) {
   for (const auto slow : {Slow::strided, Slow::contiguous}) {
     fake::habits.slow = slow;
-    const auto type = rows(slow == Slow::strided ? 5 : 6);
-    EXPECT_EQ(packs_at_last(type,
-                            [&](const void* data) {
-                              MPI_Request request;
-                              const int rc = mpi.MPI_Isend(data, 1, type, peer, tag, MPI_COMM_WORLD, &request);
-                              return rc == MPI_SUCCESS ? mpi.MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
-                            }),
-              slow == Slow::strided);
+    const auto type = many_rows(slow == Slow::strided ? 1 : 2);
+    const auto send = [&](const void* data) {
+      compute();
+      MPI_Request request;
+      const int rc = mpi.MPI_Isend(data, 1, type, peer, tag, MPI_COMM_WORLD, &request);
+      return rc == MPI_SUCCESS ? mpi.MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+    };
+    EXPECT_EQ(packs_at_last(type, send, exchanges), slow == Slow::strided);
   }
 }
 
@@ -70,9 +77,10 @@ TEST_F(Trials, LongNonblockingSendsAreTriedInExchanges) {
   fake::habits.sends_wait = true;
   for (const auto slow : {Slow::strided, Slow::contiguous}) {
     fake::habits.slow = slow;
-    const auto type = rows(slow == Slow::strided ? 100 : 101);
+    const auto type = many_rows(slow == Slow::strided ? 9 : 10);
     const Memory data(1, type, 1);
-    for (int i = 0; i < calls; ++i) {
+    for (int i = 0; i < exchanges; ++i) {
+      compute();
       MPI_Request requests[2];
       for (auto& request : requests)
         ASSERT_EQ(mpi.MPI_Isend(data.data(), 1, type, peer, tag, MPI_COMM_WORLD, &request), MPI_SUCCESS);
@@ -86,9 +94,10 @@ TEST_F(Trials, LongNonblockingSendsAreTriedInExchanges) {
 TEST_F(Trials, NonblockingReceivesAreTriedInExchanges) {
   for (const auto slow : {Slow::strided, Slow::contiguous}) {
     fake::habits.slow = slow;
-    const auto type = rows(slow == Slow::strided ? 17 : 19);
+    const auto type = many_rows(slow == Slow::strided ? 4 : 5);
     Memory to(1, type, 0);
-    for (int i = 0; i < calls; ++i) {
+    for (int i = 0; i < exchanges; ++i) {
+      compute();
       const auto data = message(to.packed().size(), static_cast<unsigned>(i));
       to.fill(0);
       const auto expected = to.with(data);
@@ -105,10 +114,11 @@ TEST_F(Trials, NonblockingReceivesAreTriedInExchanges) {
 TEST_F(Trials, BothSidesOfASendrecvAreTried) {
   for (const auto slow : {Slow::strided, Slow::contiguous}) {
     fake::habits.slow = slow;
-    const auto type = rows(slow == Slow::strided ? 21 : 23);
+    const auto type = many_rows(slow == Slow::strided ? 21 : 23);
     const Memory data(1, type, 1);
     Memory to(1, type, 0);
-    for (int i = 0; i < 2 * calls; ++i) {
+    for (int i = 0; i < exchanges; ++i) {
+      compute();
       to.fill(0);
       const auto expected = to.with(data.packed());
       fake::arrive(peer, tag, data.packed());
@@ -126,12 +136,13 @@ TEST_F(Trials, BothSidesOfASendrecvAreTried) {
 TEST_F(Trials, StartsOfPersistentRequestsAreTried) {
   for (const auto slow : {Slow::strided, Slow::contiguous}) {
     fake::habits.slow = slow;
-    const auto type = rows(slow == Slow::strided ? 25 : 27);
+    const auto type = many_rows(slow == Slow::strided ? 25 : 27);
     Memory data(1, type, 1), to(1, type, 0);
     MPI_Request requests[2];
     ASSERT_EQ(mpi.MPI_Recv_init(to.data(), 1, type, peer, tag, MPI_COMM_WORLD, &requests[0]), MPI_SUCCESS);
     ASSERT_EQ(mpi.MPI_Send_init(data.data(), 1, type, peer, tag, MPI_COMM_WORLD, &requests[1]), MPI_SUCCESS);
-    for (int i = 0; i < 2 * calls; ++i) {
+    for (int i = 0; i < exchanges; ++i) {
+      compute();
       const auto come = message(to.packed().size(), static_cast<unsigned>(i));
       data.fill(static_cast<unsigned>(i) + 1);
       to.fill(0);
@@ -154,11 +165,12 @@ TEST_F(Trials, StartsOfPersistentRequestsAreTried) {
 /// receive of ours stands in its place.
 TEST_F(Trials, StartedReceivesAreNotTakenForEnded) {
   process->sends_to_self = true;  // from then on calls look
-  const auto type = rows(31);
+  const auto type = many_rows(31);
   Memory to(1, type, 0);
   MPI_Request request;
   ASSERT_EQ(mpi.MPI_Recv_init(to.data(), 1, type, peer, tag, MPI_COMM_WORLD, &request), MPI_SUCCESS);
-  for (int i = 0; i < calls; ++i) {
+  for (int i = 0; i < exchanges; ++i) {
+    compute();
     const auto come = message(to.packed().size(), static_cast<unsigned>(i));
     to.fill(0);
     const auto expected = to.with(come);
@@ -182,11 +194,12 @@ TEST_F(Trials, StartedReceivesAreNotTakenForEnded) {
 
 /// Whoever's turn it is.
 TEST_F(Trials, StartedRequestsAreCancelledAndFreed) {
-  const auto type = rows(29);
+  const auto type = many_rows(29);
   const Memory data(1, type, 1);
   Memory to(1, type, 0);
   fake::habits.sends_wait = true;
-  for (int i = 0; i < calls; ++i) {
+  for (int i = 0; i < exchanges; ++i) {
+    compute();
     MPI_Request receive, send;
     ASSERT_EQ(mpi.MPI_Recv_init(to.data(), 1, type, peer, tag, MPI_COMM_WORLD, &receive), MPI_SUCCESS);
     ASSERT_EQ(mpi.MPI_Send_init(data.data(), 1, type, peer, tag, MPI_COMM_WORLD, &send), MPI_SUCCESS);
@@ -229,6 +242,19 @@ TEST_F(Trials, ReceivesAreTried) {
     }
     EXPECT_EQ(fake::last_receive_buffer() != to.data(), slow == Slow::strided);
   }
+}
+
+/// A request of ours costs more than so few blocks.
+TEST_F(Trials, NonblockingMessagesOfFewBlocksAreLeftToTheMpi) {
+  fake::habits.slow = Slow::strided;
+  const auto type = rows(12);
+  const auto send = [&](const void* data) {
+    compute();
+    MPI_Request request;
+    const int rc = mpi.MPI_Isend(data, 1, type, peer, tag, MPI_COMM_WORLD, &request);
+    return rc == MPI_SUCCESS ? mpi.MPI_Wait(&request, MPI_STATUS_IGNORE) : rc;
+  };
+  EXPECT_FALSE(packs_at_last(type, send, exchanges));
 }
 
 /// MPICH copies packed data of a buffered send once more.

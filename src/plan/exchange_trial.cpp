@@ -1,0 +1,150 @@
+#include "plan/exchange_trial.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace dunnage::plan {
+namespace {
+
+/// Longer than a usual exchange of messages of so many bytes takes, by some factor. A power of two:
+/// ranks whose messages are of nearly one size must take one length.
+std::int64_t slice_for(std::int64_t bytes) {
+  constexpr std::int64_t messages = 4, call = 1000, byte = 1, factor = 8;  // nanoseconds
+  const auto least = factor * messages * (call + byte * std::min(bytes, std::int64_t{1} << 30));
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
+}
+
+/// One bit of a number, as good as random. The last steps of SplitMix64 (Steele, Lea, Flood: Fast
+/// splittable pseudorandom number generators, 2014, figure 13).
+bool random_bit(std::uint64_t number) {
+  number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
+  number = (number ^ (number >> 27)) * 0x94d049bb133111eb;
+  return (number ^ (number >> 31)) & 1;
+}
+
+}  // namespace
+
+ExchangeTrial::ExchangeTrial(Packer first, std::int64_t bytes)
+    : Chooser(first), first_(first), first_slice_(slice_for(bytes)), slice_(first_slice_) {}
+
+double ExchangeTrial::Candidate::median() const {
+  const auto n = std::min(taken, samples);
+  if (n == 0) return 0;
+  auto sorted = times;
+  std::nth_element(sorted.begin(), sorted.begin() + n / 2, sorted.begin() + n);
+  return sorted[static_cast<std::size_t>(n / 2)];
+}
+
+ExchangeTrial::Turn ExchangeTrial::next(std::int64_t now) {
+  const auto unmeasured = [&] { return Turn{choice(), false, 0, now}; };
+  if (pause()) return unmeasured();
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return unmeasured();
+  const bool tries = phase_ == Phase::trying || phase_ == Phase::trying_again;
+  return {tries ? packer_at(now) : choice(), true, trial_, now};
+}
+
+Packer ExchangeTrial::packer_at(std::int64_t now) const {
+  const auto slice = static_cast<std::uint64_t>(now / slice_);
+  return random_bit(slice / 2) == (slice % 2 == 0) ? Packer::library : Packer::cached;
+}
+
+bool ExchangeTrial::counts(std::int64_t begin, std::int64_t end) const {
+  return begin / slice_ == end / slice_ && begin % slice_ >= slice_ / 8;
+}
+
+void ExchangeTrial::take_try(const Turn& turn, std::int64_t now, double time) {
+  if (counts(turn.begin, now)) of(turn.packer).add(time);
+  if (turn.packer != Packer::library) least_of_ours_ = ours_begun_++ == 0 ? time : std::min(least_of_ours_, time);
+  const bool is_hopeless =
+      ours_begun_ >= enough_hopeless && library_.taken >= 2 && least_of_ours_ > hopeless * library_.median();
+  if (is_hopeless || (library_.enough() && ours_.enough())) return choose();
+  // An exchange that is shorter than others of its size has many in a slice.
+  if (++exchanges_ % most_exchanges != 0 || (library_.taken + ours_.taken) * 2 > exchanges_) return;
+  if (++lengths_ > most_lengths) return choose();
+  slice_ *= longer;
+  exchanges_ = ours_begun_ = 0;
+  library_ = ours_ = {};
+}
+
+void ExchangeTrial::choose() {
+  const bool gains = library_.taken > 0 && ours_.taken > 0 && least_gain * ours_.median() < library_.median();
+  if (!gains || phase_ == Phase::trying_again) return settle(gains ? Packer::cached : Packer::library);
+  phase_ = Phase::trying_again;
+  exchanges_ = ours_begun_ = 0;
+  lengths_ = 1;
+  slice_ = first_slice_;
+  library_ = ours_ = {};
+  choice_.store(Packer::cached, std::memory_order_relaxed);
+  left_.store(between_trials, std::memory_order_relaxed);
+}
+
+void ExchangeTrial::settle(Packer choice) {
+  phase_ = Phase::settled;
+  others_ = 0;
+  choice_.store(choice, std::memory_order_relaxed);
+  left_.store(least_pause, std::memory_order_relaxed);
+  settled_.store(true, std::memory_order_relaxed);
+}
+
+void ExchangeTrial::begin_again() {
+  phase_ = Phase::first;
+  exchanges_ = ours_begun_ = lost_ = others_ = 0;
+  lengths_ = 1;
+  slice_ = first_slice_;
+  library_ = ours_ = {};
+  ++trial_;
+  choice_.store(first_, std::memory_order_relaxed);
+  settled_.store(false, std::memory_order_relaxed);
+  left_.store(0, std::memory_order_relaxed);
+}
+
+void ExchangeTrial::took(const Turn& turn, std::int64_t now, double nanoseconds) {
+  const std::lock_guard lock(mutex_);
+  if (turn.trial != trial_) return;
+  lost_ = 0;
+  switch (phase_) {
+    case Phase::first:
+      if (++exchanges_ < (first_ == Packer::library ? first_exchanges : first_if_much)) return;
+      exchanges_ = 0;
+      phase_ = Phase::trying;
+      return;
+    case Phase::trying:
+    case Phase::trying_again: return take_try(turn, now, nanoseconds);
+    case Phase::settled: break;
+  }
+  const auto known = of(choice()).median();
+  const bool another = nanoseconds > otherwise * known || nanoseconds * otherwise < known;
+  others_ = another ? others_ + 1 : 0;
+  if (others_ >= 2) return begin_again();
+  left_.store(least_pause, std::memory_order_relaxed);
+}
+
+void ExchangeTrial::lost(const Turn& turn) {
+  const std::lock_guard lock(mutex_);
+  if (turn.trial != trial_ || ++lost_ < most_lost) return;
+  lost_ = 0;
+  left_.store(rest, std::memory_order_relaxed);
+}
+
+void ExchangeTrial::follow(const Found& other) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ == Phase::settled && !follows_) return;
+  follows_ = true;
+  library_ = ours_ = {};
+  for (const auto packer : {Packer::library, Packer::cached})
+    if (const auto time = other.nanoseconds[static_cast<std::size_t>(packer)]; time > 0) of(packer).add(time);
+  settle(other.choice);
+  left_.store(std::numeric_limits<std::int32_t>::max(), std::memory_order_relaxed);
+}
+
+ExchangeTrial::Found ExchangeTrial::found() const {
+  const std::lock_guard lock(mutex_);
+  Found found{choice(), settled(), {}};
+  found.nanoseconds[static_cast<std::size_t>(Packer::library)] = library_.median();
+  found.nanoseconds[static_cast<std::size_t>(Packer::cached)] = ours_.median();
+  return found;
+}
+
+}  // namespace dunnage::plan

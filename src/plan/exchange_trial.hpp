@@ -1,0 +1,108 @@
+// Finds out who packs nonblocking messages fastest, the MPI or Dunnage, in exchanges that the
+// program makes anyway (plan/exchange_timer.hpp).
+//
+// Both sides of a message must try one candidate at a time. If a sender packs and its receiver
+// leaves the unpacking to the MPI, the message can take longer than with either candidate. The
+// ranks of a host have one clock, so they agree without a message: time is cut into slices, and
+// each slice has a candidate. Of two slices each candidate has one, in an order that looks random,
+// because programs have periods. The length of a slice follows from the size of the data. What
+// begins early in a slice does not count, because the other side may have begun before the slice.
+//
+// If two candidates are close, ranks may still choose differently. So a rank that has chosen
+// Dunnage tries once more, and leaves its messages to the MPI if the gain has gone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+
+#include "plan/chooser.hpp"
+
+namespace dunnage::plan {
+
+/// Stands before the name of a call in the report, if exchanges were measured.
+inline constexpr std::string_view nonblocking = "nonblocking ";
+
+/// Of messages of one kind of data. Thread-safe.
+class ExchangeTrial : public Chooser {
+ public:
+  /// The first exchanges are not measured, because they pay for what later ones do not. If much is
+  /// predicted to be gained, there are more: a short program gains all the same.
+  static constexpr int first_exchanges = 16, first_if_much = 64;
+  /// How often each candidate is measured. The median counts.
+  static constexpr int samples = 5;
+  /// Dunnage must be faster by this factor. Measuring takes time itself, and more of the MPI's
+  /// exchanges than of ours, whose requests Dunnage knows anyway.
+  static constexpr double least_gain = 1.1;
+  /// So many messages lie between the two trials.
+  static constexpr int between_trials = 64;
+  /// Dunnage leaves the trial early if each of its first exchanges, those that do not count
+  /// included, takes so many times as long as the MPI's median.
+  static constexpr double hopeless = 2;
+  static constexpr int enough_hopeless = 4;
+  /// After so many exchanges, if one candidate has too few that count, slices become longer by
+  /// that factor, and after `most_lengths` lengths the trial is over.
+  static constexpr int most_exchanges = 64, longer = 8, most_lengths = 4;
+  /// So many messages later an exchange is measured again. If its time is another by that factor,
+  /// twice, the trial begins again.
+  static constexpr int least_pause = 1024;
+  static constexpr double otherwise = 4;
+
+  /// `first`: does the first exchanges; it is Dunnage if much is predicted to be gained. `bytes`:
+  /// of a message, about. Both sides must say one number.
+  ExchangeTrial(Packer first, std::int64_t bytes);
+
+  /// Who packs the messages of an exchange.
+  struct Turn {
+    Packer packer;
+    bool measured;  // took() or lost() must follow
+    std::uint8_t trial;
+    std::int64_t begin;  // nanoseconds
+  };
+  /// Whose turn a message is that begins now. `now`: nanoseconds of the host's clock.
+  Turn next(std::int64_t now);
+  /// Tells how long the calls of a measured exchange took, which ends now.
+  void took(const Turn& turn, std::int64_t now, double nanoseconds);
+  /// Tells that a measured exchange has told nothing.
+  void lost(const Turn& turn);
+  /// Another trial has found something in exchanges that had messages of this one, too. Unless this
+  /// one has found something itself, it takes that choice, and measures no more.
+  void follow(const Found& other);
+  Found found() const;
+
+ private:
+  enum class Phase : std::uint8_t { first, trying, trying_again, settled };
+  struct Candidate {
+    std::array<double, samples> times{};  // the latest ones
+    int taken = 0;
+    void add(double time) { times[static_cast<std::size_t>(taken++ % samples)] = time; }
+    double median() const;
+    bool enough() const { return taken >= samples; }
+  };
+  Candidate& of(Packer packer) { return packer == Packer::library ? library_ : ours_; }
+  Packer packer_at(std::int64_t now) const;
+  /// Whether an exchange from `begin` to `end` was surely packed by one candidate on all sides.
+  bool counts(std::int64_t begin, std::int64_t end) const;
+  void take_try(const Turn& turn, std::int64_t now, double time);
+  void choose();
+  void settle(Packer choice);
+  void begin_again();
+
+  const Packer first_;
+  mutable std::mutex mutex_;  // guards everything below
+  Phase phase_ = Phase::first;
+  std::uint8_t trial_ = 0;
+  bool follows_ = false;
+  int exchanges_ = 0;               // of this phase
+  int lost_ = 0;                    // in a row
+  int others_ = 0;                  // in a row, whose time was another
+  const std::int64_t first_slice_;  // nanoseconds
+  std::int64_t slice_;              // of this phase
+  int lengths_ = 1;                 // of slices, that were tried in this phase
+  Candidate library_, ours_;
+  int ours_begun_ = 0;        // exchanges of ours in this phase
+  double least_of_ours_ = 0;  // nanoseconds
+};
+
+}  // namespace dunnage::plan

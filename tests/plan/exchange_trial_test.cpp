@@ -1,0 +1,161 @@
+#include "plan/exchange_trial.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <random>
+
+namespace {
+
+using dunnage::plan::ExchangeTrial;
+using dunnage::plan::Packer;
+
+constexpr auto mpi = Packer::library, ours = Packer::cached;
+
+/// Two ranks that exchange messages with each other, again and again. An exchange takes as long as
+/// `time` says, in nanoseconds, for what the two ranks do. Between two exchanges they compute.
+class Pair {
+ public:
+  using Time = std::function<double(Packer, Packer)>;
+  explicit Pair(Packer first = mpi, unsigned seed = 1, std::int64_t bytes = 16 << 10)
+      : trials_{ExchangeTrial(first, bytes), ExchangeTrial(first, bytes)}, random_(seed) {
+    now_ = static_cast<std::int64_t>(random_() % 1'000'000'000);
+  }
+  /// The second rank is late by that much.
+  std::int64_t skew = 0, computes = 30'000;
+  double noise = 0;  // part of the time
+
+  void exchange(int times, const Time& time) {
+    for (int i = 0; i < times; ++i) {
+      std::array<ExchangeTrial::Turn, 2> turns;
+      for (int rank = 0; rank < 2; ++rank) turns[rank] = trials_[rank].next(now_ + rank * skew);
+      const double exact = time(turns[0].packer, turns[1].packer);
+      spent_ += exact;
+      const auto lasts = exact * (1 + noise * std::uniform_real_distribution<>(0, 1)(random_));
+      now_ += static_cast<std::int64_t>(lasts) + skew;
+      for (int rank = 0; rank < 2; ++rank)
+        if (turns[rank].measured) trials_[rank].took(turns[rank], now_, lasts);
+      now_ += computes;
+    }
+  }
+  bool both(Packer packer) const { return trials_[0].choice() == packer && trials_[1].choice() == packer; }
+  bool settled() const { return trials_[0].settled() && trials_[1].settled(); }
+  double spent() const { return spent_; }
+  ExchangeTrial& operator[](int rank) { return trials_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  std::array<ExchangeTrial, 2> trials_;
+  std::mt19937 random_;
+  std::int64_t now_;
+  double spent_ = 0;
+};
+
+Pair::Time times(double both_mpi, double both_ours, double mixed) {
+  return [=](Packer a, Packer b) { return a != b ? mixed : a == mpi ? both_mpi : both_ours; };
+}
+
+TEST(ExchangeTrial, BothRanksFindTheFasterOneThoughMixturesAreSlow) {
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    Pair gains(mpi, seed), loses(ours, seed);
+    for (auto* pair : {&gains, &loses}) {
+      pair->noise = 0.2;
+      pair->skew = 2000;
+    }
+    gains.exchange(600, times(70'000, 50'000, 100'000));
+    EXPECT_TRUE(gains.both(ours)) << seed;
+    loses.exchange(600, times(70'000, 90'000, 110'000));
+    EXPECT_TRUE(loses.both(mpi)) << seed;
+    EXPECT_TRUE(gains.settled() && loses.settled()) << seed;
+  }
+}
+
+/// Where the candidates are close the ranks may disagree, but not for long, and not for Dunnage.
+TEST(ExchangeTrial, CloseCandidatesLeaveTheMessagesToTheMpiInTheEnd) {
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    Pair pair(mpi, seed);
+    pair.noise = 0.3;
+    pair.exchange(3000, times(70'000, 64'000, 110'000));
+    EXPECT_TRUE(pair.both(mpi) || pair.both(ours)) << seed;
+  }
+}
+
+TEST(ExchangeTrial, TheTrialCostsLittle) {
+  Pair pair;
+  pair.exchange(10'000, times(70'000, 90'000, 110'000));
+  EXPECT_LT(pair.spent(), 1.01 * 10'000 * 70'000);
+  Pair bad;  // Dunnage takes ten times as long
+  bad.exchange(10'000, times(70'000, 700'000, 700'000));
+  EXPECT_LT(bad.spent(), 1.05 * 10'000 * 70'000);
+}
+
+TEST(ExchangeTrial, ExchangesOfEachLengthAreTried) {
+  for (const double time : {1e3, 1e4, 1e5, 1e6, 1e7, 1e8}) {
+    for (const bool much : {true, false}) {
+      Pair pair(much ? ours : mpi, 1, static_cast<std::int64_t>(time / 4));
+      pair.computes = static_cast<std::int64_t>(time);
+      pair.exchange(2000, times(2 * time, time, 3 * time));
+      EXPECT_TRUE(pair.settled() && pair.both(ours)) << time;
+    }
+  }
+}
+
+/// Programs have periods. Here two exchanges last as long as a slice.
+TEST(ExchangeTrial, APeriodOfTheProgramChangesNothing) {
+  for (const std::int64_t computes : {1'000'000, 500'000, 2'097'152 - 60'000, 1'048'576 - 60'000}) {
+    Pair pair;
+    pair.computes = computes;
+    pair.exchange(2000, times(70'000, 50'000, 100'000));
+    EXPECT_TRUE(pair.settled() && pair.both(ours)) << computes;
+  }
+}
+
+TEST(ExchangeTrial, ExchangesThatLastLongerThanSlicesGetLongerSlices) {
+  Pair pair(mpi, 1, 1000);
+  pair.exchange(3000, times(7'000'000, 5'000'000, 9'000'000));
+  EXPECT_TRUE(pair.settled() && pair.both(ours));
+}
+
+TEST(ExchangeTrial, UntilSomethingIsKnownThePredictedOneHasTheMessages) {
+  for (const auto first : {mpi, ours}) {
+    Pair pair(first);
+    pair.exchange(ExchangeTrial::first_exchanges, times(70'000, 50'000, 100'000));
+    EXPECT_TRUE(pair.both(first));
+    EXPECT_FALSE(pair.settled());
+  }
+}
+
+TEST(ExchangeTrial, ExchangesThatTakeAnotherTimeLaterAreTriedAgain) {
+  Pair pair;
+  pair.exchange(1000, times(70'000, 50'000, 100'000));
+  ASSERT_TRUE(pair.both(ours));
+  pair.exchange(20 * ExchangeTrial::least_pause, times(70'000, 500'000, 500'000));
+  EXPECT_TRUE(pair.both(mpi));
+}
+
+TEST(ExchangeTrial, ExchangesThatTellNothingAreNotMeasuredForSomeTime) {
+  ExchangeTrial trial(mpi, 16 << 10);
+  for (int i = 0; i < ExchangeTrial::most_lost; ++i) {
+    const auto turn = trial.next(i * 1000);
+    ASSERT_TRUE(turn.measured);
+    trial.lost(turn);
+  }
+  for (int i = 0; i < ExchangeTrial::rest; ++i) EXPECT_FALSE(trial.next(i).measured);
+  EXPECT_TRUE(trial.next(0).measured);
+}
+
+TEST(ExchangeTrial, OthersFollow) {
+  Pair pair;
+  pair.exchange(1000, times(70'000, 50'000, 100'000));
+  ASSERT_TRUE(pair.both(ours));
+  ExchangeTrial other(mpi, 16 << 10);
+  other.follow(pair[0].found());
+  EXPECT_TRUE(other.settled());
+  EXPECT_EQ(other.choice(), ours);
+  EXPECT_FALSE(other.next(0).measured);
+  EXPECT_EQ(other.found().nanoseconds, pair[0].found().nanoseconds);
+  pair[0].follow({mpi, true, {}});  // which knows better
+  EXPECT_EQ(pair[0].choice(), ours);
+}
+
+}  // namespace
