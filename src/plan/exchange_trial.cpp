@@ -26,7 +26,13 @@ bool random_bit(std::uint64_t number) {
 }  // namespace
 
 ExchangeTrial::ExchangeTrial(Packer first, std::int64_t bytes)
-    : Chooser(first), first_(first), first_slice_(slice_for(bytes)), slice_(first_slice_) {}
+    : Chooser(first), first_(first), first_slice_(slice_for(bytes)), slice_(first_slice_) {
+  pause_before_trial();
+}
+
+void ExchangeTrial::pause_before_trial() {
+  left_.store(first_ == Packer::library ? first_messages : first_if_much, std::memory_order_relaxed);
+}
 
 double ExchangeTrial::Candidate::median() const {
   const auto n = std::min(taken, samples);
@@ -41,8 +47,10 @@ ExchangeTrial::Turn ExchangeTrial::next(std::int64_t now) {
   if (pause()) return unmeasured();
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return unmeasured();
-  const bool tries = phase_ == Phase::trying || phase_ == Phase::trying_again;
-  return {tries ? packer_at(now) : choice(), true, trial_, now};
+  if (phase_ == Phase::settled) return {choice(), true, trial_, now};
+  const auto packer = packer_at(now);
+  if (of(packer).enough()) return unmeasured();  // until the other one's slice
+  return {packer, true, trial_, now};
 }
 
 Packer ExchangeTrial::packer_at(std::int64_t now) const {
@@ -89,7 +97,7 @@ void ExchangeTrial::settle(Packer choice) {
 }
 
 void ExchangeTrial::begin_again() {
-  phase_ = Phase::first;
+  phase_ = Phase::trying;
   exchanges_ = ours_begun_ = lost_ = others_ = 0;
   lengths_ = 1;
   slice_ = first_slice_;
@@ -97,7 +105,7 @@ void ExchangeTrial::begin_again() {
   ++trial_;
   choice_.store(first_, std::memory_order_relaxed);
   settled_.store(false, std::memory_order_relaxed);
-  left_.store(0, std::memory_order_relaxed);
+  pause_before_trial();
 }
 
 void ExchangeTrial::took(const Turn& turn, std::int64_t now, double nanoseconds) {
@@ -105,11 +113,6 @@ void ExchangeTrial::took(const Turn& turn, std::int64_t now, double nanoseconds)
   if (turn.trial != trial_) return;
   lost_ = 0;
   switch (phase_) {
-    case Phase::first:
-      if (++exchanges_ < (first_ == Packer::library ? first_exchanges : first_if_much)) return;
-      exchanges_ = 0;
-      phase_ = Phase::trying;
-      return;
     case Phase::trying:
     case Phase::trying_again: return take_try(turn, now, nanoseconds);
     case Phase::settled: break;

@@ -27,10 +27,11 @@ inline constexpr std::string_view nonblocking = "nonblocking ";
 /// Of messages of one kind of data. Thread-safe.
 class ExchangeTrial : public Chooser {
  public:
-  /// The first exchanges are not measured, because they pay for what later ones do not. If much is
-  /// predicted to be gained, there are more: a short program gains all the same.
-  static constexpr int first_exchanges = 16, first_if_much = 64;
-  /// How often each candidate is measured. The median counts.
+  /// So many messages come before the trial, because the first ones pay for what later ones do not.
+  /// If much is predicted to be gained, there are more: a short program gains all the same.
+  static constexpr int first_messages = 64, first_if_much = 256;
+  /// How often each candidate is measured. The median counts. A candidate that has enough does no
+  /// more in its slice.
   static constexpr int samples = 5;
   /// Dunnage must be faster by this factor. Measuring takes time itself, and more of the MPI's
   /// exchanges than of ours, whose requests Dunnage knows anyway.
@@ -72,7 +73,7 @@ class ExchangeTrial : public Chooser {
   Found found() const;
 
  private:
-  enum class Phase : std::uint8_t { first, trying, trying_again, settled };
+  enum class Phase : std::uint8_t { trying, trying_again, settled };
   struct Candidate {
     std::array<double, samples> times{};  // the latest ones
     int taken = 0;
@@ -85,13 +86,14 @@ class ExchangeTrial : public Chooser {
   /// Whether an exchange from `begin` to `end` was surely packed by one candidate on all sides.
   bool counts(std::int64_t begin, std::int64_t end) const;
   void take_try(const Turn& turn, std::int64_t now, double time);
+  void pause_before_trial();
   void choose();
   void settle(Packer choice);
   void begin_again();
 
   const Packer first_;
   mutable std::mutex mutex_;  // guards everything below
-  Phase phase_ = Phase::first;
+  Phase phase_ = Phase::trying;
   std::uint8_t trial_ = 0;
   bool follows_ = false;
   int exchanges_ = 0;               // of this phase

@@ -115,6 +115,7 @@ TEST_F(Exchanges, RestIfTheyTellNothing) {
     }
     return n;
   };
+  EXPECT_EQ(measured(ExchangeTrial::first_messages), 0);
   EXPECT_EQ(measured(ExchangeTrial::most_lost), ExchangeTrial::most_lost);
   EXPECT_EQ(measured(ExchangeTrial::rest), 0);
   EXPECT_EQ(measured(1), 1);
@@ -123,7 +124,7 @@ TEST_F(Exchanges, RestIfTheyTellNothing) {
 /// A receive that stays begun must not keep all other messages from being measured.
 TEST_F(Exchanges, ThatDoNotEndAreGivenUp) {
   std::vector<Message> stays;
-  begin(receives, stays);
+  while (stays.empty() || !stays.back()) begin(receives, stays);
   const auto send_one = [&] {
     std::vector<Message> one;
     begin(sends, one, 10000);

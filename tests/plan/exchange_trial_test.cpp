@@ -119,7 +119,7 @@ TEST(ExchangeTrial, ExchangesThatLastLongerThanSlicesGetLongerSlices) {
 TEST(ExchangeTrial, UntilSomethingIsKnownThePredictedOneHasTheMessages) {
   for (const auto first : {mpi, ours}) {
     Pair pair(first);
-    pair.exchange(ExchangeTrial::first_exchanges, times(70'000, 50'000, 100'000));
+    pair.exchange(ExchangeTrial::first_messages, times(70'000, 50'000, 100'000));
     EXPECT_TRUE(pair.both(first));
     EXPECT_FALSE(pair.settled());
   }
@@ -135,6 +135,7 @@ TEST(ExchangeTrial, ExchangesThatTakeAnotherTimeLaterAreTriedAgain) {
 
 TEST(ExchangeTrial, ExchangesThatTellNothingAreNotMeasuredForSomeTime) {
   ExchangeTrial trial(mpi, 16 << 10);
+  for (int i = 0; i < ExchangeTrial::first_messages; ++i) EXPECT_FALSE(trial.next(i).measured);
   for (int i = 0; i < ExchangeTrial::most_lost; ++i) {
     const auto turn = trial.next(i * 1000);
     ASSERT_TRUE(turn.measured);

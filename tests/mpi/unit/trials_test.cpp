@@ -12,7 +12,7 @@ class Trials : public Hooked {
  protected:
   static constexpr int peer = 1, tag = 7, calls = 30;
   /// After so many exchanges, which come each 3 ms, a trial is over.
-  static constexpr int exchanges = 300;
+  static constexpr int exchanges = 1000;
   static void compute() { fake::pass(3'000'000); }
 
   Trials() {
