@@ -20,13 +20,13 @@ PROGRAM = """
 from mpi4py import MPI
 import numpy
 world = MPI.COMM_WORLD
-column = MPI.DOUBLE.Create_vector(250, 1, 2).Commit()
-field = numpy.arange(500, dtype="d") + world.rank
-other = numpy.zeros(500)
+column = MPI.DOUBLE.Create_vector(480, 1, 2).Commit()
+field = numpy.arange(960, dtype="d") + world.rank
+other = numpy.zeros(960)
 peer = world.rank ^ 1
 requests = [world.Irecv([other, 1, column], peer), world.Isend([field, 1, column], peer)]
 MPI.Request.Waitall(requests)
-assert (other[::2] == numpy.arange(0, 500, 2) + peer).all() and (other[1::2] == 0).all()
+assert (other[::2] == numpy.arange(0, 960, 2) + peer).all() and (other[1::2] == 0).all()
 world.Bcast([other, 1, column], 0)
 """
 

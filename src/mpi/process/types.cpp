@@ -176,6 +176,7 @@ Variant KnownType::plan(std::int64_t count) const {
     const auto operation = static_cast<plan::Operation>(i);
     made.leaves_nonblocking[i] =
         process->settings.force != base::Force::always && plan::is_message(operation) &&
+        plan::may_leave(shape, operation) &&
         !plan::may_gain_nonblocking(process->model, shape, operation, plan::Peers::same_host) &&
         (classes == 1 || !plan::may_gain_nonblocking(process->model, shape, operation, plan::Peers::other_host));
     made.declined[i] = std::none_of(made.choices.begin(), made.choices.begin() + static_cast<std::ptrdiff_t>(classes),
