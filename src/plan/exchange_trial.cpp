@@ -71,19 +71,25 @@ void ExchangeTrial::take_try(const Turn& turn, std::int64_t now, double time) {
   // An exchange that is shorter than others of its size has many in a slice.
   if (++exchanges_ % most_exchanges != 0 || (library_.taken + ours_.taken) * 2 > exchanges_) return;
   if (++lengths_ > most_lengths) return choose();
-  slice_ *= longer;
+  begin_slices(slice_ * longer);
+}
+
+void ExchangeTrial::begin_slices(std::int64_t length) {
+  slice_ = length;
   exchanges_ = ours_begun_ = 0;
   library_ = ours_ = {};
+}
+
+void ExchangeTrial::begin_phase(Phase phase) {
+  phase_ = phase;
+  lengths_ = 1;
+  begin_slices(first_slice_);
 }
 
 void ExchangeTrial::choose() {
   const bool gains = library_.taken > 0 && ours_.taken > 0 && least_gain * ours_.median() < library_.median();
   if (!gains || phase_ == Phase::trying_again) return settle(gains ? Packer::cached : Packer::library);
-  phase_ = Phase::trying_again;
-  exchanges_ = ours_begun_ = 0;
-  lengths_ = 1;
-  slice_ = first_slice_;
-  library_ = ours_ = {};
+  begin_phase(Phase::trying_again);
   choice_.store(Packer::cached, std::memory_order_relaxed);
   left_.store(between_trials, std::memory_order_relaxed);
 }
@@ -97,11 +103,8 @@ void ExchangeTrial::settle(Packer choice) {
 }
 
 void ExchangeTrial::begin_again() {
-  phase_ = Phase::trying;
-  exchanges_ = ours_begun_ = lost_ = others_ = 0;
-  lengths_ = 1;
-  slice_ = first_slice_;
-  library_ = ours_ = {};
+  begin_phase(Phase::trying);
+  lost_ = others_ = 0;
   ++trial_;
   choice_.store(first_, std::memory_order_relaxed);
   settled_.store(false, std::memory_order_relaxed);

@@ -87,6 +87,8 @@ class ExchangeTrial : public Chooser {
   bool counts(std::int64_t begin, std::int64_t end) const;
   void take_try(const Turn& turn, std::int64_t now, double time);
   void pause_before_trial();
+  void begin_slices(std::int64_t length);
+  void begin_phase(Phase phase);
   void choose();
   void settle(Packer choice);
   void begin_again();

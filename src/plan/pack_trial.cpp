@@ -10,6 +10,7 @@ namespace dunnage::plan {
 const TrialRules packing_rules{5, 1.03, true, 30, {{{1, 8}, {2, 2}}}, 2, false};
 /// A message's time depends on the other side, which may be late.
 const TrialRules message_rules{9, 1.03, true, 0, {{{3, 4}, {3, 4}}}, 4, true};
+
 double PackTrial::median(const Candidate& candidate) const {
   auto sorted = candidate.times;
   const auto n = std::min(candidate.taken, rules_.samples);

@@ -70,8 +70,8 @@ TEST(ExchangeTrial, BothRanksFindTheFasterOneThoughMixturesAreSlow) {
   }
 }
 
-/// Where the candidates are close the ranks may disagree, but not for long, and not for Dunnage.
-TEST(ExchangeTrial, CloseCandidatesLeaveTheMessagesToTheMpiInTheEnd) {
+/// Where the candidates are close the ranks may disagree, but not for long.
+TEST(ExchangeTrial, RanksAgreeInTheEndThoughTheCandidatesAreClose) {
   for (unsigned seed = 1; seed <= 100; ++seed) {
     Pair pair(mpi, seed);
     pair.noise = 0.3;

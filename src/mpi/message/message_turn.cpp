@@ -27,29 +27,28 @@ MessageTurn::MessageTurn(plan::PackTrial& trial, Tells lasts) {
 
 namespace {
 
-struct TrialsOfMessage {
-  plan::PackTrial* calls = nullptr;
-  plan::ExchangeTrial* exchanges = nullptr;
-};
-
-TrialsOfMessage find_trials(Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type, int peer) {
-  if (peer == MPI_PROC_NULL || count <= 0) return {};
+/// The trial that `trial_in` finds in the plan of a message. Null if the message has none.
+template <class TrialIn>
+auto find_trial(Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type, int peer,
+                TrialIn trial_in) -> decltype(trial_in(std::declval<const Variant&>())) {
+  if (peer == MPI_PROC_NULL || count <= 0) return nullptr;
   const auto* known = known_type(type);
-  if (!known || known->reason() != plan::Reason::accelerated) return {};
+  if (!known || known->reason() != plan::Reason::accelerated) return nullptr;
   // The setting asks for tickets, and a trial might leave them out.
-  if (operation == Operation::send && process->settings.tickets == base::Tickets::always) return {};
+  if (operation == Operation::send && process->settings.tickets == base::Tickets::always) return nullptr;
   try {
-    const auto trials_of = [&](const Variant& variant) {
-      return TrialsOfMessage{variant.trial(operation), variant.exchange_trial(operation)};
-    };
     const auto* variant = known->find(count);
-    const auto trials = variant ? trials_of(*variant) : trials_of(known->plan(count));
-    const bool some = trials.calls || trials.exchanges;
-    return some && !on_device(static_cast<const char*>(buffer) + known->layout().data.offset) ? trials
-                                                                                              : TrialsOfMessage{};
+    auto* trial = variant ? trial_in(*variant) : trial_in(known->plan(count));
+    return trial && !on_device(static_cast<const char*>(buffer) + known->layout().data.offset) ? trial : nullptr;
   } catch (const std::exception&) {
-    return {};  // too large, or no memory: the call finds out again
+    return nullptr;  // too large, or no memory: the call finds out again
   }
+}
+
+plan::ExchangeTrial* find_exchange_trial(Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
+                                         int peer) {
+  return find_trial(operation, buffer, count, type, peer,
+                    [&](const Variant& variant) { return variant.exchange_trial(operation); });
 }
 
 }  // namespace
@@ -57,14 +56,18 @@ TrialsOfMessage find_trials(Operation operation, const void* buffer, std::int64_
 MessageTurn turn_of(Hook hook, Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
                     int peer) {
   if (has_turns_at_starts(hook)) return {};
-  const auto [calls, exchanges] = find_trials(operation, buffer, count, type, peer);
-  if (in_exchange(hook)) return exchanges ? MessageTurn(*exchanges) : MessageTurn();
-  return calls ? MessageTurn(*calls, tells(hook)) : MessageTurn();
+  if (in_exchange(hook)) {
+    auto* trial = find_exchange_trial(operation, buffer, count, type, peer);
+    return trial ? MessageTurn(*trial) : MessageTurn();
+  }
+  auto* trial = find_trial(operation, buffer, count, type, peer,
+                           [&](const Variant& variant) { return variant.trial(operation); });
+  return trial ? MessageTurn(*trial, tells(hook)) : MessageTurn();
 }
 
 plan::ExchangeTrial* trial_at_starts(Hook hook, Operation operation, const void* buffer, std::int64_t count,
                                      MPI_Datatype type, int peer) {
-  return has_turns_at_starts(hook) ? find_trials(operation, buffer, count, type, peer).exchanges : nullptr;
+  return has_turns_at_starts(hook) ? find_exchange_trial(operation, buffer, count, type, peer) : nullptr;
 }
 
 }  // namespace dunnage::mpi

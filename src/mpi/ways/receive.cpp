@@ -577,6 +577,7 @@ std::unique_ptr<Request> watch_only(const ReceiveCall& call) {
 int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request, Begin begin) {
   if (!persistent)
     if (auto watched = watch_only(call)) {
+      see_host_message();
       answer_letters();
       return watch(begin(call.buffer, call.count, call.type), request, std::move(watched));
     }
