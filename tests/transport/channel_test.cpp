@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <random>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -16,8 +17,9 @@ using namespace dunnage::transport::gpu;
 class ChannelTest : public testing::Test {
  protected:
   alignas(64) char memory[channel_size];
-  ChannelSender sender{memory};
-  ChannelReceiver receiver{memory};
+  ChannelBoard board;
+  ChannelSender sender{memory, {}, *board.seat(1).counts};
+  ChannelReceiver receiver{memory, *board.seat(1).counts};
   /// A message whose line is rung later.
   ChannelSender::Sent send() {
     return sender.send([](std::uint64_t, std::uint8_t) { return false; });
@@ -45,12 +47,21 @@ TEST_F(ChannelTest, TheSenderSeesWhetherTheNextReceiveHasBegun) {
 }
 
 TEST_F(ChannelTest, AChannelIsJoinedOrClosed) {
-  EXPECT_TRUE(receiver.join());
+  EXPECT_TRUE(join(*reinterpret_cast<Channel*>(memory)));
   EXPECT_TRUE(sender.close());
   alignas(64) char other[channel_size];
-  ChannelSender closing(other);
+  ChannelSender closing(other, {}, *board.seat(2).counts);
   EXPECT_FALSE(closing.close());
-  EXPECT_FALSE(ChannelReceiver(other).join());
+  EXPECT_FALSE(join(*reinterpret_cast<Channel*>(other)));
+}
+
+TEST_F(ChannelTest, SeatsOfABoardHaveWordsOfTheirOwn) {
+  std::set<const void*> words;
+  for (std::uint32_t i = 0; i < ChannelBoard::seats; ++i) {
+    const auto seat = board.seat(i);
+    words.insert({seat.counts, seat.first_line.taken, seat.first_line.done});
+  }
+  EXPECT_EQ(words.size(), 3 * ChannelBoard::seats);
 }
 
 TEST_F(ChannelTest, AReceiverThatKnowsLessUsesTheMpi) {

@@ -12,12 +12,15 @@ namespace {
 using namespace dunnage::transport::gpu;
 using News = LineReceiver::News;
 
-class LineTest : public testing::Test {
+/// Of lines with their last words elsewhere, too.
+class LineTest : public testing::TestWithParam<bool> {
  protected:
   static constexpr std::size_t edges = 2;
   alignas(64) char memory[line_size(edges)];
-  LineSender sender{memory, edges};
-  LineReceiver receiver{memory, edges};
+  std::atomic<std::uint64_t> taken{0}, done{0};
+  const LineEnd end = GetParam() ? LineEnd{&taken, &done} : LineEnd{};
+  LineSender sender{memory, edges, end};
+  LineReceiver receiver{memory, edges, end};
 
   static GpuSource at(std::int64_t offset) {
     GpuSource source{};
@@ -33,12 +36,15 @@ class LineTest : public testing::Test {
   }
 };
 
-TEST_F(LineTest, AtFirstDataComeAsMessages) {
+INSTANTIATE_TEST_SUITE_P(End, LineTest, testing::Values(false, true),
+                         [](const auto& info) { return info.param ? "elsewhere" : "within"; });
+
+TEST_P(LineTest, AtFirstDataComeAsMessages) {
   EXPECT_FALSE(sender.watched(1));
   EXPECT_EQ(receiver.news(1), News::messages);
 }
 
-TEST_F(LineTest, AReceiverWaitsForWhatItWatches) {
+TEST_P(LineTest, AReceiverWaitsForWhatItWatches) {
   watch_from(2);
   EXPECT_EQ(receiver.news(1), News::messages);
   EXPECT_EQ(receiver.news(2), News::none);
@@ -52,14 +58,14 @@ TEST_F(LineTest, AReceiverWaitsForWhatItWatches) {
   EXPECT_TRUE(sender.read(2));
 }
 
-TEST_F(LineTest, ASenderGoesBackToMessages) {
+TEST_P(LineTest, ASenderGoesBackToMessages) {
   watch_from(1);
   sender.use_messages(1, false);
   EXPECT_EQ(receiver.news(1), News::messages);
   EXPECT_EQ(receiver.news(2), News::messages);
 }
 
-TEST_F(LineTest, ALateReceiverGetsACopy) {
+TEST_P(LineTest, ALateReceiverGetsACopy) {
   watch_from(1);
   announce(1);
   EXPECT_TRUE(sender.replace(1, {64, 5, 16, 1}));
@@ -75,14 +81,14 @@ TEST_F(LineTest, ALateReceiverGetsACopy) {
   EXPECT_TRUE(sender.free());
 }
 
-TEST_F(LineTest, WhatIsBeingReadIsNotReplaced) {
+TEST_P(LineTest, WhatIsBeingReadIsNotReplaced) {
   watch_from(1);
   announce(1);
   EXPECT_FALSE(receiver.take(1));
   EXPECT_FALSE(sender.replace(1, {64, 5, 16, 1}));
 }
 
-TEST_F(LineTest, AReceiverThatIsBehindKnowsEachExchange) {
+TEST_P(LineTest, AReceiverThatIsBehindKnowsEachExchange) {
   watch_from(1);
   announce(1);
   ASSERT_TRUE(sender.replace(1, {}));
@@ -95,7 +101,7 @@ TEST_F(LineTest, AReceiverThatIsBehindKnowsEachExchange) {
 
 /// The sender chooses by chance how each exchange goes. A counter stands for the messages: the
 /// receiver waits for it to reach the number of exchanges that the sender has sent as messages.
-TEST_F(LineTest, BothEndsAlwaysAgree) {
+TEST_P(LineTest, BothEndsAlwaysAgree) {
   constexpr std::uint64_t exchanges = 200000;
   std::atomic<std::uint64_t> sent{0};
   std::vector<char> by_message(exchanges + 1);

@@ -12,30 +12,46 @@ namespace {
 /// a further buffer takes the line that has been idle longest.
 constexpr std::uint8_t buffers_known = 4;
 
-}  // namespace
-
 using transport::gpu::Channel;
 using transport::gpu::line_at;
+using transport::shm::Reading;
 
-std::unique_ptr<InChannel> InChannel::join(const transport::ChannelStamp& stamp, std::uint64_t turn) {
-  auto found = process->world->published(stamp.sender, stamp.begin, stamp.serial, transport::gpu::channel_size);
-  if (!found) return nullptr;
-  auto channel = std::make_unique<InChannel>(stamp.sender, std::move(*found), turn);
-  return channel->channel_.join() ? std::move(channel) : nullptr;
+char* data_of(const Reading& reading) { return const_cast<char*>(reading.data()); }
+Channel& channel_in(const Reading& place) { return *reinterpret_cast<Channel*>(data_of(place)); }
+transport::gpu::ChannelWords words_of(const Channel& channel, const Reading& board) {
+  return reinterpret_cast<transport::gpu::ChannelBoard*>(data_of(board))->seat(channel.seat.number);
 }
 
-InChannel::InChannel(std::uint32_t sender, transport::shm::Reading place, std::uint64_t turn)
+}  // namespace
+
+std::unique_ptr<InChannel> InChannel::join(const transport::ChannelStamp& stamp, std::uint64_t turn) {
+  auto& world = *process->world;
+  auto found = world.published(stamp.sender, stamp.begin, stamp.serial, transport::gpu::channel_size);
+  if (!found || !transport::gpu::join(channel_in(*found))) return nullptr;
+  const auto seat = channel_in(*found).seat;
+  if (seat.number >= transport::gpu::ChannelBoard::seats) return nullptr;
+  auto board = world.published(stamp.sender, seat.begin, seat.serial, sizeof(transport::gpu::ChannelBoard));
+  return board ? std::make_unique<InChannel>(stamp.sender, std::move(*found), std::move(*board), turn) : nullptr;
+}
+
+InChannel::InChannel(std::uint32_t sender, transport::shm::Reading place, transport::shm::Reading board,
+                     std::uint64_t turn)
     : sender_(sender),
       place_(std::make_unique<transport::shm::Reading>(std::move(place))),
-      channel_(const_cast<char*>(place_->data())),
+      board_(std::make_unique<transport::shm::Reading>(std::move(board))),
+      channel_(data_of(*place_), *words_of(channel_in(*place_), *board_).counts),
       since_(turn) {
-  for (std::uint64_t i = 0; i < Channel::depth; ++i)
-    lines_[i] =
-        std::make_unique<InLine>(sender_, std::vector<std::size_t>{0}, line_at(const_cast<char*>(place_->data()), i));
+  for (std::uint64_t i = 0; i < Channel::depth; ++i) {
+    const auto end = i == 0 ? words_of(channel_in(*place_), *board_).first_line : transport::gpu::LineEnd{};
+    lines_[i] = std::make_unique<InLine>(sender_, std::vector<std::size_t>{0}, line_at(data_of(*place_), i), end);
+  }
 }
 
 InChannel::~InChannel() {
-  if (!process->world) (void)place_.release();  // the sender's memory is no longer mapped
+  if (process->world) return;
+  // The sender's memory is no longer mapped.
+  (void)place_.release();
+  (void)board_.release();
 }
 
 void InChannel::got(std::uint64_t turn, std::optional<std::uint64_t> message) {

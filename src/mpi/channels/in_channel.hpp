@@ -30,7 +30,7 @@ class InChannel {
   /// `turn`: of the next receive on the communicator. Returns null if there is no such channel any
   /// more.
   static std::unique_ptr<InChannel> join(const transport::ChannelStamp& stamp, std::uint64_t turn);
-  InChannel(std::uint32_t sender, transport::shm::Reading place, std::uint64_t turn);
+  InChannel(std::uint32_t sender, transport::shm::Reading place, transport::shm::Reading board, std::uint64_t turn);
   InChannel(const InChannel&) = delete;
   InChannel& operator=(const InChannel&) = delete;
   ~InChannel();
@@ -70,7 +70,7 @@ class InChannel {
   InLine& line_of(std::uint64_t message) { return *lines_[channel_.line(message)]; }
 
   const std::uint32_t sender_;
-  std::unique_ptr<transport::shm::Reading> place_;
+  std::unique_ptr<transport::shm::Reading> place_, board_;
   transport::gpu::ChannelReceiver channel_;
   Succession succession_;
   bool learning_ = true;

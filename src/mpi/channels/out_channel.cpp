@@ -20,19 +20,26 @@ constexpr unsigned most_doublings = 5;
 }  // namespace
 
 std::unique_ptr<OutChannel> OutChannel::make(std::uint32_t receiver) {
-  const auto place = process->world->publications.publish(transport::gpu::channel_size, 1, nullptr,
-                                                          transport::shm::Publications::Stay::standing);
-  return place ? std::make_unique<OutChannel>(receiver, *place) : nullptr;
+  auto& publications = process->world->publications;
+  const auto place =
+      publications.publish(transport::gpu::channel_size, 1, nullptr, transport::shm::Publications::Stay::standing);
+  if (!place) return nullptr;
+  auto seat = OutBoard::seat(receiver);
+  if (seat.board) return std::make_unique<OutChannel>(receiver, *place, std::move(seat));
+  publications.withdraw(*place);
+  return nullptr;
 }
 
-OutChannel::OutChannel(std::uint32_t receiver, const OutLine::Published& place)
+OutChannel::OutChannel(std::uint32_t receiver, const OutLine::Published& place, OutBoard::Seat seat)
     : receiver_(receiver),
       to_itself_(static_cast<int>(receiver) == process->rank),
       place_(place),
-      channel_(place.data) {
+      seat_(std::move(seat)),
+      channel_(place.data, seat_.place(), *seat_.words().counts) {
   // All lines must be there before the receiver can look at one.
   for (std::uint64_t i = 0; i < Channel::depth; ++i) {
-    lines_[i] = std::make_unique<OutLine>(receiver_, std::vector<std::size_t>{0}, line_at(place_.data, i));
+    const auto end = i == 0 ? seat_.words().first_line : transport::gpu::LineEnd{};
+    lines_[i] = std::make_unique<OutLine>(receiver_, std::vector<std::size_t>{0}, line_at(place_.data, i), end);
     lines_[i]->watch_always();
   }
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "mpi/channels/out_board.hpp"
 #include "mpi/channels/resting.hpp"
 #include "mpi/channels/succession.hpp"
 #include "mpi/lines/out_line.hpp"
@@ -16,7 +17,7 @@ class OutChannel {
  public:
   /// `receiver`: its rank in MPI_COMM_WORLD. Returns null if there is no memory.
   static std::unique_ptr<OutChannel> make(std::uint32_t receiver);
-  OutChannel(std::uint32_t receiver, const OutLine::Published& place);
+  OutChannel(std::uint32_t receiver, const OutLine::Published& place, OutBoard::Seat seat);
   OutChannel(const OutChannel&) = delete;
   OutChannel& operator=(const OutChannel&) = delete;
   ~OutChannel();
@@ -48,6 +49,7 @@ class OutChannel {
   const std::uint32_t receiver_;
   const bool to_itself_;
   const OutLine::Published place_;
+  const OutBoard::Seat seat_;
   transport::gpu::ChannelSender channel_;
   Succession succession_;
   unsigned left_out_ = 0;  // so many messages are sent without a wait

@@ -16,9 +16,10 @@ class InLine {
  public:
   using News = transport::gpu::LineReceiver::News;
   /// `sender`: its rank in MPI_COMM_WORLD. `edges`: places in the list of receives, in the order in
-  /// which the sender has them. `memory`: the line in the sender's shared memory.
-  InLine(std::uint32_t sender, std::vector<std::size_t> edges, const void* memory)
-      : sender_(sender), edges_(std::move(edges)), line_(const_cast<void*>(memory), edges_.size()) {}
+  /// which the sender has them. `memory`: the line in the sender's shared memory. `end`: of a line
+  /// whose words stand elsewhere.
+  InLine(std::uint32_t sender, std::vector<std::size_t> edges, const void* memory, transport::gpu::LineEnd end = {})
+      : sender_(sender), edges_(std::move(edges)), line_(const_cast<void*>(memory), edges_.size(), end) {}
   InLine(const InLine&) = delete;
   InLine& operator=(const InLine&) = delete;
 

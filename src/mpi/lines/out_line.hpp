@@ -17,9 +17,9 @@ class OutLine {
   using Published = transport::shm::Publications::Published;
   /// `receiver`: its rank in MPI_COMM_WORLD. `edges`: places in the list of sends, in the order in
   /// which the receiver has them. `memory`: line_size() bytes of shared memory, where a line is
-  /// made.
-  OutLine(std::uint32_t receiver, std::vector<std::size_t> edges, void* memory)
-      : receiver_(receiver), edges_(std::move(edges)), line_(memory, edges_.size()) {}
+  /// made. `end`: of a line whose words stand elsewhere.
+  OutLine(std::uint32_t receiver, std::vector<std::size_t> edges, void* memory, transport::gpu::LineEnd end = {})
+      : receiver_(receiver), edges_(std::move(edges)), line_(memory, edges_.size(), end) {}
   OutLine(const OutLine&) = delete;
   OutLine& operator=(const OutLine&) = delete;
 

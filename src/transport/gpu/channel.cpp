@@ -17,10 +17,16 @@ constexpr bool beyond(std::uint32_t a, std::uint32_t b) { return static_cast<std
 
 }  // namespace
 
-ChannelSender::ChannelSender(void* memory) : channel_(new (memory) Channel) {}
+bool join(Channel& channel) {
+  auto use = std::uint32_t{Channel::offered};
+  return channel.use.compare_exchange_strong(use, Channel::joined, std::memory_order_acq_rel);
+}
+
+ChannelSender::ChannelSender(void* memory, const BoardSeat& seat, std::atomic<std::uint64_t>& counts)
+    : channel_(new (memory) Channel{.seat = seat}), counts_(counts) {}
 
 bool ChannelSender::awaited() const {
-  return beyond(begun_of(channel_->counts.load(std::memory_order_relaxed)), static_cast<std::uint32_t>(sent_));
+  return beyond(begun_of(counts_.load(std::memory_order_relaxed)), static_cast<std::uint32_t>(sent_));
 }
 
 void ChannelSender::mark(std::uint8_t line, bool ready) {
@@ -32,15 +38,15 @@ void ChannelSender::mark(std::uint8_t line, bool ready) {
 ChannelSender::Sent ChannelSender::send(base::FunctionRef<bool(std::uint64_t, std::uint8_t)> ready) {
   Sent sent{sent_++, false, false, 0};
   const auto& line = channel_->lines[sent.number % Channel::depth];
-  auto counts = channel_->counts.load(std::memory_order_acquire);
+  auto counts = counts_.load(std::memory_order_acquire);
   do {
     sent.awaited = beyond(begun_of(counts), sent_of(counts));
     if (!sent.awaited) continue;
     sent.line = line;
     sent.rung = ready(sent.number, sent.line);
     mark(sent.line, sent.rung);
-  } while (!channel_->counts.compare_exchange_weak(counts, counts_of(sent_, begun_of(counts)),
-                                                   std::memory_order_acq_rel, std::memory_order_acquire));
+  } while (!counts_.compare_exchange_weak(counts, counts_of(sent_, begun_of(counts)), std::memory_order_acq_rel,
+                                          std::memory_order_acquire));
   if (!sent.awaited || !channel_->taken_back.load(std::memory_order_relaxed)) {
     sent.rung = sent.rung && sent.awaited;
     return sent;
@@ -54,16 +60,11 @@ bool ChannelSender::close() {
   return use == Channel::joined;
 }
 
-bool ChannelReceiver::join() {
-  auto use = std::uint32_t{Channel::offered};
-  return channel_->use.compare_exchange_strong(use, Channel::joined, std::memory_order_acq_rel);
-}
-
 void ChannelReceiver::count(std::uint64_t counted) {
   counted_ = counted;
-  auto counts = channel_->counts.load(std::memory_order_relaxed);
-  while (!channel_->counts.compare_exchange_weak(counts, counts_of(sent_of(counts), counted_),
-                                                 std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  auto counts = counts_.load(std::memory_order_relaxed);
+  while (!counts_.compare_exchange_weak(counts, counts_of(sent_of(counts), counted_), std::memory_order_acq_rel,
+                                        std::memory_order_relaxed)) {
   }
 }
 
@@ -73,9 +74,9 @@ ChannelReceiver::Begun ChannelReceiver::receive(std::uint8_t line) {
   const auto number = counted_++;
   auto& place = channel_->lines[number % Channel::depth];
   if (place != line) place = line;
-  auto counts = channel_->counts.load(std::memory_order_relaxed);
-  while (!channel_->counts.compare_exchange_weak(counts, counts_of(sent_of(counts), counted_),
-                                                 std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  auto counts = counts_.load(std::memory_order_relaxed);
+  while (!counts_.compare_exchange_weak(counts, counts_of(sent_of(counts), counted_), std::memory_order_acq_rel,
+                                        std::memory_order_relaxed)) {
   }
   return {number, !beyond(sent_of(counts), static_cast<std::uint32_t>(number))};
 }
@@ -83,7 +84,7 @@ ChannelReceiver::Begun ChannelReceiver::receive(std::uint8_t line) {
 void ChannelReceiver::received_by_mpi() { count(counted_ + 1); }
 
 ChannelReceiver::News ChannelReceiver::news(std::uint64_t number) const {
-  const auto counts = channel_->counts.load(std::memory_order_acquire);
+  const auto counts = counts_.load(std::memory_order_acquire);
   if (!beyond(sent_of(counts), static_cast<std::uint32_t>(number))) return News::none;
   const bool marked = channel_->ready.load(std::memory_order_relaxed) >> line(number) & 1;
   return marked && number < by_lines_from_ ? News::rung : News::ask_line;
@@ -92,11 +93,11 @@ ChannelReceiver::News ChannelReceiver::news(std::uint64_t number) const {
 bool ChannelReceiver::take_back(std::uint64_t number) {
   channel_->taken_back.store(1, std::memory_order_relaxed);
   const auto left = counted_ - 1;
-  auto counts = channel_->counts.load(std::memory_order_acquire);
+  auto counts = counts_.load(std::memory_order_acquire);
   do {
     if (beyond(sent_of(counts), static_cast<std::uint32_t>(number))) return false;
-  } while (!channel_->counts.compare_exchange_weak(counts, counts_of(sent_of(counts), left), std::memory_order_acq_rel,
-                                                   std::memory_order_acquire));
+  } while (!counts_.compare_exchange_weak(counts, counts_of(sent_of(counts), left), std::memory_order_acq_rel,
+                                          std::memory_order_acquire));
   counted_ = left;
   by_lines_from_ = std::min(by_lines_from_, number);
   return true;

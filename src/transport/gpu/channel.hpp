@@ -30,11 +30,14 @@
 #include <cstdint>
 
 #include "base/function_ref.hpp"
+#include "transport/gpu/channel_board.hpp"
 #include "transport/gpu/line.hpp"
 
 namespace dunnage::transport::gpu {
 
-/// What stands in the sender's shared memory. Behind it come `depth` lines of one edge each.
+/// What stands in the sender's shared memory. Behind it come `depth` lines of one edge each. A
+/// program that uses its buffers in one order again and again changes nothing here: what changes
+/// stands on a board.
 struct Channel {
   /// So many messages of one channel may be under way.
   static constexpr std::uint64_t depth = 32;
@@ -42,7 +45,7 @@ struct Channel {
   /// before.
   enum Use : std::uint32_t { offered, joined, closed };
 
-  std::atomic<std::uint64_t> counts{0};  // low half: messages sent; high half: receives begun
+  BoardSeat seat;  // by the sender
   std::atomic<std::uint32_t> use{offered};
   std::atomic<std::uint32_t> ready{0};       // by the sender: a bit for each line
   std::atomic<std::uint32_t> taken_back{0};  // by the receiver: 1 once a receive may have been taken back
@@ -50,10 +53,12 @@ struct Channel {
   // only when `depth` later receives have begun, so the sender has read it.
   std::uint8_t lines[depth]{};
 };
-inline constexpr std::int64_t channel_head = 64, channel_line = (line_size(1) + 63) / 64 * 64;
+inline constexpr std::int64_t channel_head = 128, channel_line = (line_size(1) + 63) / 64 * 64;
 inline constexpr std::int64_t channel_size = channel_head + static_cast<std::int64_t>(Channel::depth) * channel_line;
 static_assert(sizeof(Channel) <= channel_head);
 
+/// The receiver joins a channel. Returns false if the sender has closed it.
+bool join(Channel& channel);
 /// Where a line stands.
 inline void* line_at(void* channel, std::size_t line) {
   return static_cast<char*>(channel) + channel_head + static_cast<std::int64_t>(line) * channel_line;
@@ -62,8 +67,9 @@ inline void* line_at(void* channel, std::size_t line) {
 /// The sender's end. Not thread-safe.
 class ChannelSender {
  public:
-  /// Makes a channel in memory of channel_size bytes, without its lines.
-  explicit ChannelSender(void* memory);
+  /// Makes a channel in memory of channel_size bytes, without its lines. `counts`: its word on the
+  /// board. Low half: messages sent; high half: receives begun.
+  ChannelSender(void* memory, const BoardSeat& seat, std::atomic<std::uint64_t>& counts);
 
   struct Sent {
     std::uint64_t number;  // of the message
@@ -74,7 +80,7 @@ class ChannelSender {
   /// Whether the receive of the next message has begun.
   bool awaited() const;
   /// What both ranks write for each message.
-  const void* word() const { return &channel_->counts; }
+  const void* word() const { return &counts_; }
   /// Counts a message that is about to be sent. A message that is counted and not sent does no
   /// harm; one that is sent and not counted does. If it is awaited, `ready(number, line)` returns
   /// whether that line tells where its data are. It may be called several times.
@@ -85,16 +91,16 @@ class ChannelSender {
  private:
   void mark(std::uint8_t line, bool ready);
   Channel* channel_;
+  std::atomic<std::uint64_t>& counts_;
   std::uint64_t sent_ = 0;
 };
 
 /// The receiver's end. Not thread-safe.
 class ChannelReceiver {
  public:
-  explicit ChannelReceiver(void* memory) : channel_(static_cast<Channel*>(memory)) {}
+  ChannelReceiver(void* memory, std::atomic<std::uint64_t>& counts)
+      : channel_(static_cast<Channel*>(memory)), counts_(counts) {}
 
-  /// Returns false if the sender has closed it.
-  bool join();
   /// From now on receives are counted: so many have been matched.
   void begin(std::uint64_t matched);
   struct Begun {
@@ -109,7 +115,7 @@ class ChannelReceiver {
   enum class News { none, rung, ask_line };
   News news(std::uint64_t number) const;
   /// news() is about to be called.
-  void prefetch() const { __builtin_prefetch(channel_, 1); }
+  void prefetch() const { __builtin_prefetch(&counts_, 1); }
   /// The line of a receive that has been counted, and has not ended.
   std::uint8_t line(std::uint64_t number) const { return channel_->lines[number % Channel::depth]; }
   /// Counts a receive that has got a message of the MPI.
@@ -122,11 +128,12 @@ class ChannelReceiver {
   /// How many receives have been counted.
   std::uint64_t counted() const { return counted_; }
   /// What both ranks write for each message.
-  const void* word() const { return &channel_->counts; }
+  const void* word() const { return &counts_; }
 
  private:
   void count(std::uint64_t counted);
   Channel* channel_;
+  std::atomic<std::uint64_t>& counts_;
   std::uint64_t counted_ = 0;
   std::uint64_t by_lines_from_ = ~std::uint64_t{0};  // messages from this number on ring lines
 };

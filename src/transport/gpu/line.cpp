@@ -5,7 +5,19 @@
 
 namespace dunnage::transport::gpu {
 
-LineSender::LineSender(void* memory, std::size_t edges) : line_(new (memory) Line), edges_(edges) {}
+namespace {
+
+LineEnd end_of(Line& line, const LineEnd& elsewhere) {
+  return elsewhere.taken ? elsewhere : LineEnd{&line.taken, &line.done};
+}
+
+}  // namespace
+
+LineSender::LineSender(void* memory, std::size_t edges, LineEnd end)
+    : line_(new (memory) Line), end_(end_of(*line_, end)), edges_(edges) {}
+
+LineReceiver::LineReceiver(void* memory, std::size_t edges, LineEnd end)
+    : line_(static_cast<Line*>(memory)), end_(end_of(*line_, end)), edges_(edges) {}
 
 void LineSender::describe(std::uint64_t exchange, std::span<const GpuSource> sources) {
   std::copy(sources.begin(), sources.end(), reinterpret_cast<GpuSource*>(line_ + 1));
@@ -13,10 +25,10 @@ void LineSender::describe(std::uint64_t exchange, std::span<const GpuSource> sou
 }
 
 bool LineSender::replace(std::uint64_t exchange, const Line::Copy& copy) {
-  auto taken = line_->taken.load(std::memory_order_relaxed);
+  auto taken = end_.taken->load(std::memory_order_relaxed);
   if (taken >= 2 * exchange) return false;
   line_->copy = copy;
-  return line_->taken.compare_exchange_strong(taken, 2 * exchange + 1, std::memory_order_acq_rel);
+  return end_.taken->compare_exchange_strong(taken, 2 * exchange + 1, std::memory_order_acq_rel);
 }
 
 LineReceiver::News LineReceiver::news(std::uint64_t exchange) const {
@@ -28,8 +40,8 @@ LineReceiver::News LineReceiver::news(std::uint64_t exchange) const {
 }
 
 std::optional<Line::Copy> LineReceiver::take(std::uint64_t exchange) {
-  auto taken = line_->taken.load(std::memory_order_acquire);
-  if (taken < 2 * exchange && line_->taken.compare_exchange_strong(taken, 2 * exchange, std::memory_order_acq_rel))
+  auto taken = end_.taken->load(std::memory_order_acquire);
+  if (taken < 2 * exchange && end_.taken->compare_exchange_strong(taken, 2 * exchange, std::memory_order_acq_rel))
     return std::nullopt;
   return line_->copy;
 }

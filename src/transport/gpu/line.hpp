@@ -39,6 +39,12 @@ struct Line {
   std::atomic<std::uint64_t> done{0};  // by the receiver: it needs nothing more of this exchange
 };
 
+/// The words of a line that the receiver writes, where they stand elsewhere.
+struct LineEnd {
+  std::atomic<std::uint64_t>* taken = nullptr;
+  std::atomic<std::uint64_t>* done = nullptr;
+};
+
 constexpr std::int64_t line_size(std::size_t edges) {
   return static_cast<std::int64_t>(sizeof(Line) + edges * sizeof(GpuSource));
 }
@@ -46,13 +52,14 @@ constexpr std::int64_t line_size(std::size_t edges) {
 /// The sender's end. Not thread-safe. The exchange is the one that is under way.
 class LineSender {
  public:
-  /// Makes a line in memory of line_size(edges) bytes.
-  LineSender(void* memory, std::size_t edges);
+  /// Makes a line in memory of line_size(edges) bytes. `end`: of a line whose last words stand
+  /// elsewhere.
+  LineSender(void* memory, std::size_t edges, LineEnd end = {});
 
   /// Whether the receiver looks at the line for this exchange.
   bool watched(std::uint64_t exchange) const { return line_->direct_from.load(std::memory_order_relaxed) <= exchange; }
   /// Whether the receiver needs nothing more of what was announced before.
-  bool free() const { return line_->done.load(std::memory_order_acquire) >= rung_; }
+  bool free() const { return end_.done->load(std::memory_order_acquire) >= rung_; }
   /// This exchange goes as messages. `next`: so that the receiver looks at the line for the next.
   void use_messages(std::uint64_t exchange, bool next) {
     line_->direct_from.store(next ? exchange + 1 : Line::never, std::memory_order_release);
@@ -67,16 +74,17 @@ class LineSender {
   /// The receiver has been told by other means.
   void rung(std::uint64_t exchange) { rung_ = exchange; }
   /// Whether the receiver needs the program's memory no more.
-  bool read(std::uint64_t exchange) const { return line_->done.load(std::memory_order_acquire) >= exchange; }
+  bool read(std::uint64_t exchange) const { return end_.done->load(std::memory_order_acquire) >= exchange; }
   /// Whether the receiver has begun to read it.
-  bool taken(std::uint64_t exchange) const { return line_->taken.load(std::memory_order_relaxed) >= 2 * exchange; }
+  bool taken(std::uint64_t exchange) const { return end_.taken->load(std::memory_order_relaxed) >= 2 * exchange; }
   /// The processor is to bring what the receiver has written.
-  void prefetch() const { __builtin_prefetch(&line_->done); }
+  void prefetch() const { __builtin_prefetch(end_.done); }
   /// Offers a copy in place of the program's memory. Returns false if the receiver reads already.
   bool replace(std::uint64_t exchange, const Line::Copy& copy);
 
  private:
   Line* line_;
+  LineEnd end_;
   std::size_t edges_;
   std::uint64_t rung_ = 0;  // the exchange that was announced last
 };
@@ -84,7 +92,7 @@ class LineSender {
 /// The receiver's end. Not thread-safe.
 class LineReceiver {
  public:
-  LineReceiver(void* memory, std::size_t edges) : line_(static_cast<Line*>(memory)), edges_(edges) {}
+  LineReceiver(void* memory, std::size_t edges, LineEnd end = {});
 
   enum class News { none, messages, rung };
   News news(std::uint64_t exchange) const;
@@ -96,12 +104,13 @@ class LineReceiver {
   /// The processor is to bring what the sender has written.
   void prefetch() const { __builtin_prefetch(&line_->rung); }
   /// The processor is to bring what take() changes.
-  void prefetch_taken() const { __builtin_prefetch(&line_->taken, 1); }
+  void prefetch_taken() const { __builtin_prefetch(end_.taken, 1); }
   /// Nothing more of this exchange is needed, and of those before it.
-  void done(std::uint64_t exchange) { line_->done.store(exchange, std::memory_order_release); }
+  void done(std::uint64_t exchange) { end_.done->store(exchange, std::memory_order_release); }
 
  private:
   Line* line_;
+  LineEnd end_;
   std::size_t edges_;
 };
 

@@ -76,10 +76,12 @@ class Publications {
   enum class Stay { until_read, standing };
   std::optional<Published> publish(std::int64_t size, std::uint32_t readers, std::shared_ptr<const void> kept = nullptr,
                                    Stay stay = Stay::until_read);
-  /// The publisher has written all, or will write no more.
-  void end(const Published& published) { at(published.begin).left.fetch_sub(1, std::memory_order_release); }
+  /// The publisher has written all, or will write no more. `unread`: so many readers will not read.
+  void end(const Published& published, std::uint32_t unread = 0) {
+    at(published.begin).left.fetch_sub(1 + unread, std::memory_order_release);
+  }
   /// Ends what has one reader, which will not read it.
-  void withdraw(const Published& published) { at(published.begin).left.fetch_sub(2, std::memory_order_release); }
+  void withdraw(const Published& published) { end(published, 1); }
   /// Takes back what all have read. Returns whether nothing is left that somebody must read.
   bool collect();
   /// Gives up what is left: nobody will read any more.
