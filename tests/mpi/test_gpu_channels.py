@@ -91,7 +91,7 @@ def test_messages_without_messages(passes, flavour, ranks, variant, tmp_path):
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
-@pytest.mark.parametrize("wait", ["all", "test all"])
+@pytest.mark.parametrize("wait", ["all", "some", "any", "test all", "test any"])
 def test_handles_serve_again(launch, flavour, wait):
     """Of 60 exchanges, each with 52 requests, some of which go by the MPI."""
     words = ["--memory", "device", "--cells", 8, "--ghost", 1, "--ways", "^isend$", "--rounds", 1, "--each", 50]

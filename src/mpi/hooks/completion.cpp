@@ -107,6 +107,11 @@ class Ours {
       if (rc == MPI_ERR_IN_STATUS) statuses[i].MPI_ERROR = MPI_SUCCESS;
     }
   }
+  /// Likewise, for a call that tells of some requests only.
+  void show_hidden() {
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+      if (alone(operations_[i])) requests_[i] = handle_of<MPI_Request>(operations_[i]->key);
+  }
   /// Whether the MPI need not be asked about any of the requests. There may be null requests among
   /// them.
   bool without_mpi() const {
@@ -114,9 +119,11 @@ class Ours {
       if (operations_[i] ? !alone(operations_[i]) : requests_[i] != MPI_REQUEST_NULL) return false;
     return !none();
   }
-  /// Likewise, and one of them is under way.
-  bool under_way_without_mpi() const {
-    return without_mpi() && std::any_of(operations_.begin(), operations_.end(), under_way);
+  /// Whether one of the requests is under way that the MPI need not be asked about. Such requests
+  /// are hidden from the MPI.
+  bool some_under_way_alone() const {
+    return std::any_of(operations_.begin(), operations_.end(),
+                       [&](const Request* o) { return under_way(o) && alone(o); });
   }
   /// Among requests that the MPI has been asked about. `before`: as they were then.
   Ours(const Asking& asking, int count, MPI_Request* before) : requests_(before) {
@@ -162,20 +169,31 @@ class Ours {
     let_mpi_progress_after(all);
     return all;
   }
-  /// For a call that only tests, of requests without_mpi(): as go_on().
-  std::vector<int> test_alone() {
-    auto ended = go_on();
-    let_mpi_progress_after(!ended.empty());
-    return ended;
-  }
-  /// Likewise, returns when one has ended.
-  std::vector<int> wait_alone() {
+  /// For a call that completes some requests, of which some_under_way_alone(). Returns the places
+  /// of requests that have ended without the MPI. If there are other requests, ask() asks the MPI
+  /// about those, and returns whether the MPI has completed one, or failed. `asked`: what ask()
+  /// returned last. If the call `waits`, returns when one has ended or `asked`.
+  template <class Ask>
+  std::vector<int> some_ended(bool waits, bool& asked, Ask&& ask) {
+    const bool nobody_to_ask = without_mpi();
+    show_others();
+    asked = false;
     unsigned rounds = 0;
     for (transport::shm::Patience patience;; patience.wait()) {
       auto ended = go_on();
-      if (!ended.empty()) return ended;
+      std::erase_if(ended, [&](int i) { return !alone(operations_[static_cast<std::size_t>(i)]); });
+      if (!nobody_to_ask) {
+        hide();
+        asked = ask();
+        show_hidden();
+      }
+      if (!ended.empty() || asked || !waits) {
+        restore();
+        if (nobody_to_ask && !waits) let_mpi_progress_after(!ended.empty());
+        return ended;
+      }
       progress_others();
-      if (++rounds % polls_between == 0) let_mpi_progress();
+      if (nobody_to_ask && ++rounds % polls_between == 0) let_mpi_progress();
     }
   }
   /// Returns when all operations of several messages have ended. `without_mpi`: the MPI is not
@@ -292,10 +310,33 @@ class Ours {
     for (int k = 0; users != MPI_STATUSES_IGNORE && k < count; ++k) set_empty(users[k]);
     return settle_listed(count, MPI_SUCCESS, statuses.get(), index);
   }
+  /// Ends requests of a call that completes some of them: `count` that the MPI has completed, and
+  /// `ended` without the MPI, which are added to `indices`. `rc`: what the MPI returned.
+  int settle_some(int rc, int count, const std::vector<int>& ended, int* indices, int& outcount, MPI_Status* statuses) {
+    outcount = count;
+    for (const int i : ended) {
+      set_empty(statuses[outcount]);
+      if (rc == MPI_ERR_IN_STATUS) statuses[outcount].MPI_ERROR = MPI_SUCCESS;
+      indices[outcount++] = i;
+    }
+    return settle_listed(outcount, rc, statuses, [&](int k) { return indices[k]; });
+  }
   /// Likewise ends request i in a call that completes one. `in_array`: the call takes several.
   int settle_alone(int i, MPI_Status* users, StatusOr& status, bool in_array) {
     users == MPI_STATUS_IGNORE ? ignore_statuses() : set_empty(*users);
     return settle_one(i, MPI_SUCCESS, requests_[i], *status.get(), in_array);
+  }
+  /// Ends one request of a call that completes any, of which some_under_way_alone(). ask() is as
+  /// above, and sets `index` and `rc`. Returns what the call is to return. If the call does not
+  /// wait, and none has ended, `index` is MPI_UNDEFINED.
+  template <class Ask>
+  int settle_any(bool waits, int* index, MPI_Status* users, StatusOr& status, int& rc, Ask&& ask) {
+    *index = MPI_UNDEFINED;  // a call that fails may leave it
+    bool asked = false;
+    const auto ended = some_ended(waits, asked, ask);
+    if (asked) return *index >= 0 ? settle_one(*index, rc, requests_[*index], *status.get(), true) : rc;
+    *index = ended.empty() ? MPI_UNDEFINED : ended.front();
+    return ended.empty() ? MPI_SUCCESS : settle_alone(*index, users, status, true);
   }
   /// Open MPI 4.1 tells an error of a persistent receive only in its status, if it is given
   /// statuses. Calls the error handler for a program that gives none. Returns what the MPI would
@@ -522,19 +563,18 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
   if (nothing_of_ours()) return looked_at(next(count, requests, index, users));
   const InExchange call;
   Ours operations(count, requests, Ours::First::nothing);
-  const bool without_mpi = index && operations.under_way_without_mpi();
   finish_sends();
-  if (!without_mpi) operations.show();
-  if (operations.none() || !index) return next(count, requests, index, users);
   StatusOr status(users);
-  if (without_mpi) return operations.settle_alone(*index = operations.wait_alone().front(), users, status, true);
-  *index = MPI_UNDEFINED;  // a call that fails may leave it
   int rc = MPI_SUCCESS, found = 0;
-  if (!operations.asked([&] {
-        rc = process->own.Testany(count, requests, index, &found, status.get());
-        return rc != MPI_SUCCESS || found;
-      }))
-    rc = next(count, requests, index, status.get());
+  const auto ask = [&] {
+    rc = process->own.Testany(count, requests, index, &found, status.get());
+    return rc != MPI_SUCCESS || (found && *index != MPI_UNDEFINED);
+  };
+  if (index && operations.some_under_way_alone()) return operations.settle_any(true, index, users, status, rc, ask);
+  operations.show();
+  if (operations.none() || !index) return next(count, requests, index, users);
+  *index = MPI_UNDEFINED;  // a call that fails may leave it
+  if (!operations.asked([&] { return ask() || found; })) rc = next(count, requests, index, status.get());
   operations.restore();
   return *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get(), true) : rc;
 }
@@ -556,17 +596,19 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
     return operation.none() ? rc : operation.settle_one(0, rc, requests[*index], *status.get(), true);
   }
   Ours operations(count, requests, Ours::First::nothing);
-  const bool without_mpi = index && flag && operations.under_way_without_mpi();
   finish_sends();
-  if (!without_mpi) operations.show();
-  if (operations.none() || !index || !flag) return next(count, requests, index, flag, users);
   StatusOr status(users);
-  if (without_mpi) {
-    const auto ended = operations.test_alone();
-    *flag = !ended.empty();
-    *index = ended.empty() ? MPI_UNDEFINED : ended.front();
-    return ended.empty() ? MPI_SUCCESS : operations.settle_alone(*index, users, status, true);
+  if (index && flag && operations.some_under_way_alone()) {
+    int rc = MPI_SUCCESS;
+    const int result = operations.settle_any(false, index, users, status, rc, [&] {
+      rc = next(count, requests, index, flag, status.get());
+      return rc != MPI_SUCCESS || (*flag && *index != MPI_UNDEFINED);
+    });
+    *flag = *index != MPI_UNDEFINED;
+    return result;
   }
+  operations.show();
+  if (operations.none() || !index || !flag) return next(count, requests, index, flag, users);
   operations.go_on();
   *index = MPI_UNDEFINED;  // a call that fails may leave them
   *flag = 0;
@@ -599,23 +641,25 @@ int complete_some(Next next, bool waits, int incount, MPI_Request* requests, int
     return operations.none() ? rc : operations.settle_listed(*outcount, rc, statuses.get(), [](int k) { return k; });
   }
   Ours operations(incount, requests, Ours::First::nothing);
-  const bool without_mpi = outcount && indices && operations.under_way_without_mpi();
   finish_sends();
-  if (!without_mpi) operations.show();
-  if (operations.none() || !outcount || !indices) return next(incount, requests, outcount, indices, users);
   StatusesOr statuses(incount, users);
-  if (without_mpi) {
-    const auto ended = waits ? operations.wait_alone() : operations.test_alone();
-    std::copy(ended.begin(), ended.end(), indices);
-    *outcount = static_cast<int>(ended.size());
-    return operations.settle_alone(*outcount, users, statuses, [&](int k) { return indices[k]; });
-  }
-  *outcount = MPI_UNDEFINED;  // a call that fails may leave it
   int rc = MPI_SUCCESS;
   const auto ask = [&] {
+    *outcount = MPI_UNDEFINED;  // a call that fails may leave it
     rc = process->own.Testsome(incount, requests, outcount, indices, statuses.get());
     return rc != MPI_SUCCESS || *outcount != 0;
   };
+  if (outcount && indices && operations.some_under_way_alone()) {
+    bool asked = false;
+    const auto ended =
+        operations.some_ended(waits, asked, [&] { return ask() && (rc != MPI_SUCCESS || *outcount != MPI_UNDEFINED); });
+    if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) return rc;
+    if (!asked && users == MPI_STATUSES_IGNORE) operations.ignore_statuses();
+    return operations.settle_some(rc, asked ? *outcount : 0, ended, indices, *outcount, statuses.get());
+  }
+  operations.show();
+  if (operations.none() || !outcount || !indices) return next(incount, requests, outcount, indices, users);
+  *outcount = MPI_UNDEFINED;  // a call that fails may leave it
   if (!waits) operations.go_on();
   if (!waits || !operations.asked(ask)) rc = next(incount, requests, outcount, indices, statuses.get());
   operations.restore();
