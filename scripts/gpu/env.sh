@@ -65,9 +65,9 @@ begin_with_build() { # COMMAND
   describe_machine "$1" > "$out/machine.txt"
 }
 
-# Runs a benchmark of the folder mpi/openmpi with Dunnage and a setting, LAUNCHES times on each
-# number of RANKS. If BEFORE names another libdunnage.so, that one takes turns. begin_with_build
-# comes first. Writes NAME.jsonl to `out`.
+# Runs a benchmark of the folder mpi/MPI (default: openmpi), started by MPIRUN, with Dunnage and a
+# setting, LAUNCHES times on each number of RANKS. If BEFORE names another libdunnage.so, that one
+# takes turns. begin_with_build comes first. Writes NAME.jsonl to `out`.
 launch_in_turns() { # NAME PROGRAM SETTING OPTIONS...
   local name=$1 program=$2 setting=$3 launch ranks library which
   shift 3
@@ -76,8 +76,8 @@ launch_in_turns() { # NAME PROGRAM SETTING OPTIONS...
     for ranks in ${RANKS:-1 2}; do
       for library in "$build/lib/libdunnage.so" ${BEFORE:+"$BEFORE"}; do
         [ "$library" = "${BEFORE:-}" ] && which=before || which=now
-        mpirun --oversubscribe -n "$ranks" env LD_PRELOAD="$library" "$setting" \
-          "$build/mpi/openmpi/$program" --memory device "$@" |
+        ${MPIRUN:-mpirun --oversubscribe} -n "$ranks" env LD_PRELOAD="$library" "$setting" \
+          "$build/mpi/${MPI:-openmpi}/$program" --memory device "$@" |
           sed "s/^{/{\"library\":\"$which\",\"launch\":$launch,/" >> "$out/$name.jsonl"
       done
     done

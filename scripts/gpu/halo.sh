@@ -2,7 +2,8 @@
 # scripts/gpu/halo.sh [OPTIONS OF bench_halo]: exchanges of ghost cells on a machine with a GPU,
 # with Dunnage, and, if BEFORE names another libdunnage.so, with that one in turns. Uses a build in
 # build/, or BUILD. RANKS: the numbers of ranks (default: "1 2"). Neighbour collectives are
-# Dunnage's (DUNNAGE_NEIGHBOURS=on).
+# Dunnage's (DUNNAGE_NEIGHBOURS=on). MPI, MPIRUN: another MPI, as MPI=mpich5 MPIRUN=mpirun.mpich5
+# for a bundle.
 #
 # Writes halo.jsonl, halo.txt and machine.txt to $OUT (default: build/results).
 set -euo pipefail
