@@ -21,13 +21,15 @@ arguments=(-DPython3_EXECUTABLE="$venv/bin/python")
 unity=OFF
 if [ "$target" = demo ] || [ -n "${CI:-}" ]; then unity=ON; fi
 arguments+=(-DDUNNAGE_UNITY=$unity)
+# CI compiles everything anew, which takes longer than running it.
+arguments+=(-DDUNNAGE_QUICK_TESTS="$([ -n "${CI:-}" ] && echo ON || echo OFF)")
 if [ "$target" = demo ]; then
   arguments+=(-DDUNNAGE_TESTS=OFF -DDUNNAGE_BENCH=OFF)
 else
   arguments+=(-DDUNNAGE_TESTS=ON -DDUNNAGE_BENCH="$([ "$preset" = default ] && echo ON || echo OFF)")
 fi
-# CI has no GPU: kernels for two architectures show that they compile.
-[ -z "${CI:-}" ] || arguments+=("-DDUNNAGE_CUDA_ARCHITECTURES=75;90")
+# CI has no GPU: kernels for the oldest architecture show that they compile.
+[ -z "${CI:-}" ] || arguments+=(-DDUNNAGE_CUDA_ARCHITECTURES=75)
 [ -z "${TEST_ALL_MPIS:-}" ] || arguments+=(-DDUNNAGE_ALL_CONTRACTS=ON)
 
 # CMake itself configures again when its files change; other arguments it would not notice.
