@@ -104,6 +104,23 @@ def test_handles_serve_again(launch, flavour, wait):
     assert len(made) == 2 and max(made) < 200, made
 
 
+@pytest.mark.parametrize("way", ["isend", "persistent"])
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich", "mpich5"])
+def test_a_rank_alone_needs_no_messages(launch, flavour, way, tmp_path):
+    """Of 50 exchanges with 26 messages to itself most go by channels, in one launch each."""
+    report = tmp_path / "report.json"
+    words = ["--memory", "device", "--cells", 8, "--ghost", 1, "--ways", f"^{way}$", "--rounds", 1, "--each", 50]
+    preloaded = [BUILD / "lib" / "libdunnage.so", BUILD / "tests" / "libkernels_on_host.so"]
+    settings = simulated(flavour, LD_PRELOAD=":".join(map(str, preloaded)), DUNNAGE_REPORT=str(report))
+    done = launch(flavour, "bench_halo", *words, ranks=1, mode="dunnage", **settings)
+    assert done.code == 0, done
+    told = json.loads(report.read_text())
+    sends = told["calls"]["MPI_Isend" if way == "isend" else "MPI_Send_init"]["device memory"]
+    without = sum(n for how, n in sends.items() if how.startswith("direct, without a message"))
+    assert without > 0.9 * sum(sends.values()), sends
+    assert told["device work"]["groups"] < 100, told["device work"]
+
+
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_the_same_traffic_by_the_mpi_alone(passes, flavour):
     passes(flavour, "contract_gpu_channels", limit=200, CONTRACT_HOST_MEMORY="1")

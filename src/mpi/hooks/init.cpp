@@ -26,7 +26,7 @@ void take_announcements() {
 /// And messages of other ranks of this host.
 void take_announcements_of(std::unique_ptr<transport::peers::World> world, std::uint32_t ranks) {
   if (!world) return;
-  process->several_hosts = !transport::peers::alone_on_host(ranks);
+  process->several_hosts = ranks > 1 && !transport::peers::alone_on_host(ranks);
   process->world = std::move(world);
   if (process->brief) process->world->take_brief();
 }
@@ -76,7 +76,10 @@ void join() {
     const bool blind = !device::driver() && device::driver_without_kernels();
     if (announces(blind)) take_announcements();
     process->alone = ranks == 1;
-    if (process->alone) return make_private_world(private_world_wants());
+    if (process->alone) {
+      if (process->brief) take_announcements_of(join_host(self, all), all);
+      return make_private_world(private_world_wants());
+    }
     const auto told = meet(self, all, blind);
     process->everyone = told.has_value();
     if (Broadcast::possible()) share(told, ranks);

@@ -43,13 +43,6 @@ std::uint64_t reach_key() {
   return job ? base::hash(std::to_string(*job) + ' ' + std::to_string(host) + ' ' + std::to_string(geteuid())) : 0;
 }
 
-std::unique_ptr<transport::peers::World> join_host(std::uint32_t rank, std::uint32_t ranks) {
-  const auto job = transport::peers::job();
-  return job ? transport::peers::World::join({*job, rank, ranks}, process->settings.ticket_memory,
-                                             process->settings.staging_pool)
-             : nullptr;
-}
-
 transport::Member member(const Introduced& self, bool blind) {
   transport::Member member{transport::peers::world_key(self.ranks), self.rank, self.ranks, what_must_be_alike(blind)};
   member.wants = private_world_wants() | (foreign_gpus() ? wants_foreign_gpus : 0);
@@ -64,6 +57,14 @@ transport::Member member(const Introduced& self, bool blind) {
 }
 
 }  // namespace
+
+std::unique_ptr<transport::peers::World> join_host(std::uint32_t rank, std::uint32_t ranks) {
+  // Nobody looks for the memory of a rank alone, which may have no launcher.
+  const auto job = ranks > 1 ? transport::peers::job() : static_cast<std::uint64_t>(getpid());
+  return job ? transport::peers::World::join({*job, rank, ranks}, process->settings.ticket_memory,
+                                             process->settings.staging_pool)
+             : nullptr;
+}
 
 bool announces(bool blind) {
   return !blind && process->settings.force != base::Force::never && process->settings.tickets != base::Tickets::off;

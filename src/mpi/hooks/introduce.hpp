@@ -19,6 +19,10 @@ struct Introduced {
 /// Among what ranks tell the roster that they want: this one uses GPUs that Dunnage does not know.
 inline constexpr std::uint64_t wants_foreign_gpus = 256;
 
+/// The shared memory of this process, and how it finds that of the job's other ranks. A rank alone
+/// has channels to itself there. Null if there is none.
+std::unique_ptr<transport::peers::World> join_host(std::uint32_t rank, std::uint32_t ranks);
+
 /// Before MPI_Init: does it by what the launcher says, if there is a roster. The answer then most
 /// often comes while the MPI starts, and no rank waits for another one.
 std::optional<Introduced> introduce_early();
