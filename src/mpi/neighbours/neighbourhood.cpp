@@ -66,8 +66,7 @@ bool distributed_graph(MPI_Comm comm, Neighbourhood& hood) {
 }
 
 bool read_topology(MPI_Comm comm, Neighbourhood& hood) {
-  int kind = MPI_UNDEFINED;
-  if (process->own.Topo_test(comm, &kind) != MPI_SUCCESS) return false;
+  const int kind = topology(comm);
   return kind == MPI_CART         ? cartesian(comm, hood)
          : kind == MPI_GRAPH      ? graph(comm, hood)
          : kind == MPI_DIST_GRAPH ? distributed_graph(comm, hood)

@@ -79,10 +79,40 @@ int peers_at_root(int root, MPI_Comm comm) {
   return process->own.Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root ? peers(comm) : 0;
 }
 
-Neighbours neighbours(MPI_Comm comm) {
-  int kind = MPI_UNDEFINED, n = 0, rank = 0, weighted = 0;
-  Neighbours found{0, 0};
+#ifdef OPEN_MPI
+namespace {
+
+/// Whether the MPI finds neighbours of a distributed graph there. No error handler is called.
+bool has_distributed_graph(MPI_Comm comm) {
+  const auto& own = process->own;
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (own.Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) return false;
+  own.Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  int in = 0, out = 0, weighted = 0;
+  const bool found = own.Dist_graph_neighbors_count(comm, &in, &out, &weighted) == MPI_SUCCESS;
+  own.Comm_set_errhandler(comm, handler);
+  own.Errhandler_free(&handler);
+  return found;
+}
+
+}  // namespace
+#endif
+
+int topology(MPI_Comm comm) {
+  int kind = MPI_UNDEFINED;
   process->own.Topo_test(comm, &kind);
+#ifdef OPEN_MPI
+  // Open MPI 5 takes a distributed graph that was made from a Cartesian communicator for a
+  // Cartesian one, and its MPI_Cartdim_get then ends the program.
+  if (kind == MPI_CART && has_distributed_graph(comm)) return MPI_DIST_GRAPH;
+#endif
+  return kind;
+}
+
+Neighbours neighbours(MPI_Comm comm) {
+  const int kind = topology(comm);
+  int n = 0, rank = 0, weighted = 0;
+  Neighbours found{0, 0};
   if (kind == MPI_CART && process->own.Cartdim_get(comm, &n) == MPI_SUCCESS) return {2 * n, 2 * n};
   if (kind == MPI_DIST_GRAPH) process->own.Dist_graph_neighbors_count(comm, &found.in, &found.out, &weighted);
   if (kind == MPI_GRAPH && process->own.Comm_rank(comm, &rank) == MPI_SUCCESS &&

@@ -25,6 +25,8 @@ int members(MPI_Comm comm);
 struct Neighbours {
   int in, out;
 };
+/// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH or MPI_UNDEFINED.
+int topology(MPI_Comm comm);
 /// How many neighbours this process has on a communicator with a topology.
 Neighbours neighbours(MPI_Comm comm);
 

@@ -193,9 +193,12 @@ void star() {
     for (int rank = 1; rank < n; ++rank) targets.push_back(rank);
   else
     sources.push_back(0);
-  MPI_Comm comm;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, int(sources.size()), sources.data(), MPI_UNWEIGHTED,
-                                 int(targets.size()), targets.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+  // Of a graph that was made from a Cartesian communicator, Open MPI 5 says that it is Cartesian.
+  const int periodic = 0;
+  MPI_Comm grid, comm;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &n, &periodic, 0, &grid);
+  MPI_Dist_graph_create_adjacent(grid, int(sources.size()), sources.data(), MPI_UNWEIGHTED, int(targets.size()),
+                                 targets.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
   for (int round = 0; round < 3; ++round) {
     const int out = 100 + round;
     int in = -1;
@@ -203,6 +206,7 @@ void star() {
     check_equal(in, me == 0 ? -1 : out, "star, data");
   }
   MPI_Comm_free(&comm);
+  MPI_Comm_free(&grid);
 }
 
 CONTRACT_PROGRAM(neighbours) {
