@@ -79,4 +79,5 @@ def environment():
     for launcher in ("OMPI", "PRTE"):  # containers, mostly
         env[f"{launcher}_ALLOW_RUN_AS_ROOT"] = env[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     env["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] = "1"  # MPICH 5: yields while it waits
+    env["DUNNAGE_WAIT"] = "yield"  # tests run beside each other
     return env

@@ -36,6 +36,18 @@ TEST_F(Launched, ByHydra) {
   EXPECT_EQ(rank_told()->ranks, 2u);
 }
 
+TEST_F(Launched, HowManyRanksAreHere) {
+  EXPECT_FALSE(ranks_on_host());
+  EXPECT_FALSE(alone_on_host(1));
+  for (const char* name : {"PMI_LOCAL_SIZE", "MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"}) {
+    setenv(name, "3", 1);
+    EXPECT_EQ(ranks_on_host(), 3u) << name;
+    EXPECT_TRUE(alone_on_host(3));
+    EXPECT_FALSE(alone_on_host(4));
+    unsetenv(name);
+  }
+}
+
 TEST_F(Launched, WhatIsNoRankIsNotBelieved) {
   setenv("PMI_SIZE", "2", 1);
   for (const char* rank : {"2", "-1", "", "1x", "99999999999"}) {

@@ -3,12 +3,14 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/machine.hpp"
 #include "device/driver.hpp"
 #include "mpi/broadcast/ibcast.hpp"
 #include "mpi/hooks/introduce.hpp"
 #include "mpi/process/private_world.hpp"
 #include "mpi/process/types.hpp"
 #include "transport/peers/job.hpp"
+#include "transport/shm/patience.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -29,6 +31,16 @@ void take_announcements_of(std::unique_ptr<transport::peers::World> world, std::
   process->several_hosts = ranks > 1 && !transport::peers::alone_on_host(ranks);
   process->world = std::move(world);
   if (process->brief) process->world->take_brief();
+}
+
+/// Whether ranks of this host that wait should leave their cores to others. `ranks`: of the job,
+/// which stand for those of this host if the launcher does not tell.
+bool crowded(std::uint32_t ranks) {
+  using base::Wait;
+  const auto how = process->settings.wait;
+  if (how != Wait::automatic) return how == Wait::yield;
+  const auto here = transport::peers::ranks_on_host().value_or(ranks);
+  return static_cast<int>(here) > base::this_machine().cores;
 }
 
 /// Spawned processes have no roster of their own.
@@ -75,6 +87,7 @@ void join() {
     // into.
     const bool blind = !device::driver() && device::driver_without_kernels();
     if (announces(blind)) take_announcements();
+    transport::shm::Patience::set_crowded(crowded(all));
     process->alone = ranks == 1;
     if (process->alone) {
       if (process->brief) take_announcements_of(join_host(self, all), all);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/machine.hpp"
 #include "mpi/message/copy_within.hpp"
 #include "mpi/message/device_landing.hpp"
 #include "mpi/message/progress.hpp"
@@ -33,16 +32,9 @@ constexpr std::int64_t blocking_ring = 8 * ring_piece;
 /// for all rings of an operation.
 constexpr std::int64_t most_persistent = 64 << 20;
 
-/// How many ranks are on this host. If there are several hosts, a guess.
-int ranks_here(MPI_Comm comm) {
-  return process->world && !process->several_hosts ? static_cast<int>(process->world->peers.self().ranks)
-                                                   : members(comm);
-}
-
-/// With fewer cores than ranks a neighbour may need this core to go on. If there are enough cores,
-/// this rank keeps its core for some milliseconds, as ranks do that wait in an MPI: a core that is
-/// given up comes back after a time slice if other programs run.
-constexpr int spins_if_crowded = 20, spins = 50000;
+/// If there are enough cores, this rank keeps its core for some milliseconds, as ranks do that wait
+/// in an MPI: a core that is given up comes back after a time slice if other programs run.
+constexpr int spins = 50000;
 
 /// Bytes of a ring for the data along some edges of a persistent operation.
 std::int64_t persistent_ring(const Edges& edges, const std::vector<std::size_t>& places) {
@@ -66,13 +58,12 @@ struct Rings::Parts {
   std::vector<Place> all;
 };
 
-Rings::Rings(Hook hook, const Neighbourhood& hood, MPI_Comm comm, int tags)
+Rings::Rings(Hook hook, const Neighbourhood& hood, int tags)
     : hook_(hook), orphaned_(hood.orphaned), messages_(hood.beside_rings, tags) {
   for (const auto& loop : hood.loops) {
     own_targets_.push_back(loop.target);
     own_sources_.push_back(loop.source);
   }
-  crowded_ = ranks_here(comm) > base::this_machine().cores;
 }
 
 Rings::~Rings() {
@@ -108,7 +99,7 @@ std::unique_ptr<Rings> Rings::connect(Hook hook, Neighbourhood& hood, MPI_Comm c
     own.Comm_rank(comm, &parts.self);
     parts.targets = by_peer(hood.targets, parts.self);
     parts.sources = by_peer(hood.sources, parts.self);
-    rings.reset(new Rings(hook, hood, comm, tags));
+    rings.reset(new Rings(hook, hood, tags));
     parts.own.well = possible(hood, comm) && rings->publish(parts, comm, persistent);
   });
   constexpr int size = sizeof(Parts::Place);
@@ -254,7 +245,7 @@ void Rings::move() {
 }
 
 int Rings::wait() {
-  transport::shm::Patience patience(crowded_ ? spins_if_crowded : spins);
+  transport::shm::Patience patience(spins);
   for (int round = 1; !test(); ++round, patience.wait()) {
     if (round % polls_between == 0) {
       let_mpi_progress();

@@ -42,7 +42,7 @@ class Rings final : public ExchangeWay {
   using Published = transport::shm::Publications::Published;
   using Reading = transport::shm::Reading;
   struct Parts;  // connect() works on them
-  Rings(Hook hook, const Neighbourhood& hood, MPI_Comm comm, int tags);
+  Rings(Hook hook, const Neighbourhood& hood, int tags);
 
   bool publish(Parts& parts, MPI_Comm comm, const Edges* persistent);
   bool find(Parts& parts, MPI_Comm comm, const Edges* persistent);
@@ -70,7 +70,6 @@ class Rings final : public ExchangeWay {
   std::vector<std::size_t> own_targets_, own_sources_;
   EdgeBuffers own_out_, own_in_;
   int own_taken_ = MPI_SUCCESS;
-  bool crowded_ = false;  // there are more ranks than cores
   std::uint64_t exchange_ = 0;
   bool moved_ = true;
   int code_ = MPI_SUCCESS;
