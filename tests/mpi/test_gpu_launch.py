@@ -7,7 +7,7 @@ from simulated import exact_or_an_error, needs_simulator, simulated
 pytestmark = needs_simulator
 
 PROGRAMS = [("gpu_pack", 1), ("gpu_direct", 2), ("gpu_channels", 2), ("gpu_lines", 3), ("gpu_roots", 3),
-            ("gpu_reductions", 3), ("gpu_windows", 2)]
+            ("gpu_reductions memory", 3), ("gpu_windows", 2)]
 FAULTS = ["cuGraphCreate:2", "cuGraphInstantiate:9", "cuGraphExecKernelNodeSetParams:20", "cuGraphLaunch:25",
           "kernel:30"]
 
@@ -15,8 +15,9 @@ FAULTS = ["cuGraphCreate:2", "cuGraphInstantiate:9", "cuGraphExecKernelNodeSetPa
 @pytest.mark.parametrize("program, ranks", PROGRAMS)
 def test_contracts(passes, program, ranks):
     flavour = ["openmpi", "mpich"][PROGRAMS.index((program, ranks)) % 2]
-    passes(flavour, f"contract_{program}", ranks=ranks, limit=200, DUNNAGE_LAUNCH="graphs", DUNNAGE_COLLECTIVES="on",
-           DUNNAGE_NEIGHBOURS="on")
+    name, *arguments = program.split()
+    settings = {"DUNNAGE_LAUNCH": "graphs", "DUNNAGE_COLLECTIVES": "on", "DUNNAGE_NEIGHBOURS": "on"}
+    passes(flavour, f"contract_{name}", *arguments, ranks=ranks, limit=200, **settings)
 
 
 @pytest.mark.parametrize("fault", FAULTS)

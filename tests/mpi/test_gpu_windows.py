@@ -40,7 +40,6 @@ def test_windows(passes, flavour, ranks, tmp_path):
     [
         ("openmpi", 2, "pool"),
         ("openmpi", 3, "device"),
-        ("openmpi", 4, "mixed"),
         ("mpich", 1, "device"),
         ("mpich", 2, "mixed"),
         ("mpich", 3, "pool"),
