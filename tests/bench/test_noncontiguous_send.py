@@ -127,7 +127,7 @@ def small_experiments(monkeypatch):
 
     def load(path, quick):
         experiment = experiments.load(path, quick)
-        experiment.arguments = SMALL
+        experiment.arguments = SMALL + PATIENT
         return experiment
 
     monkeypatch.setattr("dunnage.bench.__main__.load", load)
