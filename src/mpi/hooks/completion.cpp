@@ -101,11 +101,9 @@ class Ours {
   /// The MPI has been asked, and has returned `rc`. The hidden requests have ended. For the MPI
   /// they were null requests, which have empty statuses.
   void show_hidden(int rc, MPI_Status* statuses) {
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
-      if (!alone(operations_[i])) continue;
-      requests_[i] = handle_of<MPI_Request>(operations_[i]->key);
-      if (rc == MPI_ERR_IN_STATUS) statuses[i].MPI_ERROR = MPI_SUCCESS;
-    }
+    show_hidden();
+    for (std::size_t i = 0; rc == MPI_ERR_IN_STATUS && i < operations_.size(); ++i)
+      if (alone(operations_[i])) statuses[i].MPI_ERROR = MPI_SUCCESS;
   }
   /// Likewise, for a call that tells of some requests only.
   void show_hidden() {
