@@ -37,15 +37,20 @@ TEST_F(Launched, ByHydra) {
 }
 
 TEST_F(Launched, HowManyRanksAreHere) {
-  EXPECT_FALSE(ranks_on_host());
+  EXPECT_FALSE(ranks_on_host(3));
   EXPECT_FALSE(alone_on_host(1));
   for (const char* name : {"PMI_LOCAL_SIZE", "MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"}) {
     setenv(name, "3", 1);
-    EXPECT_EQ(ranks_on_host(), 3u) << name;
+    EXPECT_EQ(ranks_on_host(6), 3u) << name;
     EXPECT_TRUE(alone_on_host(3));
     EXPECT_FALSE(alone_on_host(4));
     unsetenv(name);
   }
+  setenv("SLURM_STEP_NUM_NODES", "2", 1);
+  EXPECT_FALSE(ranks_on_host(6));
+  setenv("SLURM_STEP_NUM_NODES", "1", 1);
+  EXPECT_EQ(ranks_on_host(6), 6u);
+  EXPECT_TRUE(alone_on_host(6));
 }
 
 TEST_F(Launched, WhatIsNoRankIsNotBelieved) {

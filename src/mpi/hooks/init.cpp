@@ -34,13 +34,13 @@ void take_announcements_of(std::unique_ptr<transport::peers::World> world, std::
 }
 
 /// Whether ranks of this host that wait should leave their cores to others. `ranks`: of the job,
-/// which stand for those of this host if the launcher does not tell.
+/// which may be on many hosts, so a launcher that does not tell decides nothing.
 bool crowded(std::uint32_t ranks) {
   using base::Wait;
   const auto how = process->settings.wait;
   if (how != Wait::automatic) return how == Wait::yield;
-  const auto here = transport::peers::ranks_on_host().value_or(ranks);
-  return static_cast<int>(here) > base::this_machine().cores;
+  const auto here = transport::peers::ranks_on_host(ranks);
+  return here && static_cast<int>(*here) > base::this_machine().cores;
 }
 
 /// Spawned processes have no roster of their own.

@@ -101,15 +101,14 @@ std::optional<RankTold> rank_told() {
   return std::nullopt;
 }
 
-std::optional<std::uint32_t> ranks_on_host() {
+std::optional<std::uint32_t> ranks_on_host(std::uint32_t ranks) {
+  if (variable("SLURM_STEP_NUM_NODES") == "1") return ranks;
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"})
     if (const auto local = variable(name); !local.empty())
       return static_cast<std::uint32_t>(std::strtoul(local.c_str(), nullptr, 10));
   return std::nullopt;
 }
 
-bool alone_on_host(std::uint32_t ranks) {
-  return variable("SLURM_STEP_NUM_NODES") == "1" || ranks_on_host().value_or(0) >= ranks;
-}
+bool alone_on_host(std::uint32_t ranks) { return ranks_on_host(ranks).value_or(0) >= ranks; }
 
 }  // namespace dunnage::transport::peers
