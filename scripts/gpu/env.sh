@@ -53,10 +53,14 @@ begin_benchmark() { # BUNDLE COMMAND
   export DUNNAGE_HOME=$bundle PYTHONPATH=$root/python
 }
 
-# What a benchmark of a build (in build/, or BUILD) begins with, where the system has Open MPI:
-# describes the machine in the folder of the results, and sets `build`, `out` and `launches`.
+# What a benchmark of a build (in build/, or BUILD) begins with: describes the machine in the folder
+# of the results, and sets `build`, `out` and `launches`. The programs are those of the folder
+# mpi/MPI (default: openmpi) and are started by MPIRUN (default: that of the system's Open MPI): sets
+# `programs` and `launcher`.
 begin_with_build() { # COMMAND
   build=${BUILD:-$root/build} out=${OUT:-$root/build/results} launches=${LAUNCHES:-5}
+  programs=$build/mpi/${MPI:-openmpi}
+  read -ra launcher <<< "${MPIRUN:-mpirun --oversubscribe}"
   mkdir -p "$out"
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   local driver
@@ -65,9 +69,9 @@ begin_with_build() { # COMMAND
   describe_machine "$1" > "$out/machine.txt"
 }
 
-# Runs a benchmark of the folder mpi/MPI (default: openmpi), started by MPIRUN, with Dunnage and a
-# setting, LAUNCHES times on each number of RANKS. If BEFORE names another libdunnage.so, that one
-# takes turns. begin_with_build comes first. Writes NAME.jsonl to `out`.
+# Runs a benchmark of `programs` with Dunnage and a setting, LAUNCHES times on each number of RANKS.
+# If BEFORE names another libdunnage.so, that one takes turns. begin_with_build comes first. Writes
+# NAME.jsonl to `out`.
 launch_in_turns() { # NAME PROGRAM SETTING OPTIONS...
   local name=$1 program=$2 setting=$3 launch ranks library which
   shift 3
@@ -76,8 +80,8 @@ launch_in_turns() { # NAME PROGRAM SETTING OPTIONS...
     for ranks in ${RANKS:-1 2}; do
       for library in "$build/lib/libdunnage.so" ${BEFORE:+"$BEFORE"}; do
         [ "$library" = "${BEFORE:-}" ] && which=before || which=now
-        ${MPIRUN:-mpirun --oversubscribe} -n "$ranks" env LD_PRELOAD="$library" "$setting" \
-          "$build/mpi/${MPI:-openmpi}/$program" --memory device "$@" |
+        "${launcher[@]}" -n "$ranks" env LD_PRELOAD="$library" "$setting" \
+          "$programs/$program" --memory device "$@" |
           sed "s/^{/{\"library\":\"$which\",\"launch\":$launch,/" >> "$out/$name.jsonl"
       done
     done

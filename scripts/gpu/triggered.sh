@@ -15,8 +15,6 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"
 begin_with_build "$0 $*"
 rounds=${1:-200}
-programs=$build/mpi/${MPI:-openmpi}
-read -ra launcher <<< "${MPIRUN:-mpirun --oversubscribe}"
 gpus=$(nvidia-smi -L 2> /dev/null | wc -l)
 started=no
 stop_mps() { [ $started = no ] || echo quit | nvidia-cuda-mps-control > /dev/null 2>&1 || true; }

@@ -18,8 +18,8 @@ trap 'rm -f "$written"' EXIT
 launch_one() { # NAME LIBRARY OPTIONS...
   local name=$1 library=$2
   shift 2
-  mpirun --oversubscribe -n "$ranks" env LD_PRELOAD="$library" DUNNAGE_REPORT="$written" \
-    "$build/mpi/openmpi/bench_unexpected" --memory device --bytes "$bytes" --blocks "$block" "$@" |
+  "${launcher[@]}" -n "$ranks" env LD_PRELOAD="$library" DUNNAGE_REPORT="$written" \
+    "$programs/bench_unexpected" --memory device --bytes "$bytes" --blocks "$block" "$@" |
     sed "s/^{/{\"library\":\"$name\",\"launch\":$launch,/" >> "$out/unexpected.jsonl"
   printf '{"record":"ways","library":"%s","ranks":%s,"bytes":%s,"block":%s,"report":%s}\n' \
     "$name" "$ranks" "$bytes" "$block" "$(tr -d '\n' < "$written")" >> "$out/unexpected.jsonl"
