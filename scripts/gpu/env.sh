@@ -54,9 +54,8 @@ begin_benchmark() { # BUNDLE COMMAND
 }
 
 # What a benchmark of a build (in build/, or BUILD) begins with: describes the machine in the folder
-# of the results, and sets `build`, `out` and `launches`. The programs are those of the folder
-# mpi/MPI (default: openmpi) and are started by MPIRUN (default: that of the system's Open MPI): sets
-# `programs` and `launcher`.
+# of the results, and sets `build`, `out` and `launches`. Sets `programs` to the folder mpi/MPI
+# (default: openmpi), and `launcher` to MPIRUN (default: that of the system's Open MPI).
 begin_with_build() { # COMMAND
   build=${BUILD:-$root/build} out=${OUT:-$root/build/results} launches=${LAUNCHES:-5}
   programs=$build/mpi/${MPI:-openmpi}

@@ -29,8 +29,8 @@ struct RankTold {
 };
 std::optional<RankTold> rank_told();
 
-/// How many of the `ranks` ranks of MPI_COMM_WORLD are on this host. Returns nothing if the launcher
-/// does not tell.
+/// How many of the `ranks` ranks of MPI_COMM_WORLD are on this host. Returns nothing if the
+/// launcher does not tell.
 std::optional<std::uint32_t> ranks_on_host(std::uint32_t ranks);
 
 /// Whether all ranks of MPI_COMM_WORLD are on this host. Returns false if the launcher does not
