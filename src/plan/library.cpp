@@ -45,6 +45,7 @@ Behaviour open_mpi(int major) {
   b.own_order.empty_struct_member = true;
   b.own_order.large_elements_off_grid = major >= 5;
   b.tells_truncated_length = true;
+  b.takes_graphs_for_cartesian = major >= 5;
   b.frees_types_unseen = true;  // a component of Open MPI may free a type with an internal function
   return b;
 }
@@ -70,7 +71,9 @@ Behaviour intel() {
 }
 
 Behaviour other() {
-  return {.own_order = {true, true, true, true, true, true, true}, .truncates_bytes_into_mixed = true};
+  return {.own_order = {true, true, true, true, true, true, true},
+          .truncates_bytes_into_mixed = true,
+          .takes_graphs_for_cartesian = true};
 }
 
 }  // namespace

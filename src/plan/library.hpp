@@ -56,6 +56,9 @@ struct Behaviour {
   /// If the MPI truncates a message, the status tells how long the message is. Codes of errors are
   /// classes.
   bool tells_truncated_length = false;
+  /// MPI_Topo_test takes a distributed graph that was made from a Cartesian communicator for a
+  /// Cartesian one, and MPI_Cartdim_get of it ends the program.
+  bool takes_graphs_for_cartesian = false;
 };
 
 Behaviour behaviour_of(const Library& library);

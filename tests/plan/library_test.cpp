@@ -32,6 +32,10 @@ TEST(Behaviour, OfTheKnownAndTheUnknown) {
   EXPECT_FALSE(behaviour_of({Kind::open_mpi, 5, 0}).own_order.negative_extent);
   EXPECT_TRUE(behaviour_of({Kind::open_mpi, 5, 0}).own_order.large_elements_off_grid);
   EXPECT_FALSE(behaviour_of({Kind::open_mpi, 4, 1}).own_order.large_elements_off_grid);
+  EXPECT_TRUE(behaviour_of({Kind::open_mpi, 5, 0}).takes_graphs_for_cartesian);
+  EXPECT_FALSE(behaviour_of({Kind::open_mpi, 4, 1}).takes_graphs_for_cartesian);
+  EXPECT_FALSE(behaviour_of({Kind::mpich, 5, 0}).takes_graphs_for_cartesian);
+  EXPECT_TRUE(behaviour_of({Kind::other, 0, 0}).takes_graphs_for_cartesian);
   EXPECT_TRUE(behaviour_of({Kind::open_mpi, 5, 0}).frees_types_unseen);
   EXPECT_FALSE(behaviour_of({Kind::mpich, 5, 0}).frees_types_unseen);
   EXPECT_TRUE(behaviour_of({Kind::mpich, 5, 0}).own_order.negative_extent);

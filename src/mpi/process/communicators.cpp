@@ -79,7 +79,6 @@ int peers_at_root(int root, MPI_Comm comm) {
   return process->own.Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root ? peers(comm) : 0;
 }
 
-#ifdef OPEN_MPI
 namespace {
 
 /// Whether the MPI finds neighbours of a distributed graph there. No error handler is called.
@@ -96,17 +95,12 @@ bool has_distributed_graph(MPI_Comm comm) {
 }
 
 }  // namespace
-#endif
 
 int topology(MPI_Comm comm) {
   int kind = MPI_UNDEFINED;
   process->own.Topo_test(comm, &kind);
-#ifdef OPEN_MPI
-  // Open MPI 5 takes a distributed graph that was made from a Cartesian communicator for a
-  // Cartesian one, and its MPI_Cartdim_get then ends the program.
-  if (kind == MPI_CART && has_distributed_graph(comm)) return MPI_DIST_GRAPH;
-#endif
-  return kind;
+  const bool doubtful = kind == MPI_CART && process->behaviour.takes_graphs_for_cartesian;
+  return doubtful && has_distributed_graph(comm) ? MPI_DIST_GRAPH : kind;
 }
 
 Neighbours neighbours(MPI_Comm comm) {
