@@ -35,7 +35,7 @@ struct Device {
 
 struct Driver {
   std::mutex lock;
-  std::condition_variable changed;  // work was put into a stream or is done, or a stream ended
+  std::condition_variable changed;  // work is done, or blocks of a kernel are free, or a context is destroyed
   bool initialised = false;
   std::atomic<bool> forked{false};  // this process is a child of the one that called cuInit
 

@@ -50,10 +50,9 @@ void launch(GraphExec& graph, const std::shared_ptr<Stream>& stream) {
 
 void retire(GraphExec& graph) {
   for (const auto& stream : graph.branches) {
-    stream->ended = true;
+    stream->end();
     if (const auto context = stream->context.lock(); context && !stream->started) std::erase(context->streams, stream);
   }
-  driver().changed.notify_all();
 }
 
 }  // namespace dunnage::sim

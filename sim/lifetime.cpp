@@ -55,7 +55,7 @@ void destroy(const std::shared_ptr<Context>& context, std::unique_lock<std::mute
     const auto allocation = (at++)->second;
     if (allocation->owner == context->id) release(*allocation);
   }
-  for (const auto& stream : context->streams) stream->ended = true;
+  for (const auto& stream : context->streams) stream->end();
   context->streams.clear();
   context->per_thread.clear();
   d.changed.notify_all();

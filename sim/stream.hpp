@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -33,11 +34,18 @@ struct Stream {
   bool legacy = false;
   bool started = false;  // the stream has a thread
   bool ended = false;    // the thread ends when no work is left
+  // For its thread alone: there is new work, or the stream has ended. If all threads woke for each
+  // piece of work, that would take most of the time.
+  std::condition_variable called;
   std::deque<std::shared_ptr<Work>> queue;
   std::shared_ptr<Work> last;
   std::shared_ptr<Capture> capture;
   std::vector<std::size_t> frontier;  // in a capture: the nodes that the next node follows
 
+  void end() {
+    ended = true;
+    called.notify_all();
+  }
   bool blocking() const { return !legacy && !(flags & CU_STREAM_NON_BLOCKING); }
 };
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <pthread.h>
+#include <sys/prctl.h>
 
 #include "sim/capture.hpp"
 #include "sim/context.hpp"
@@ -39,9 +40,10 @@ void execute(Work& work, Context& context, std::unique_lock<std::mutex>& lock) {
 
 void serve(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Context>& context) {
   auto& d = driver();
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // or each delay would be 50 us longer
   std::unique_lock lock(d.lock);
   for (;;) {
-    d.changed.wait(lock, [&] { return stream->ended || !stream->queue.empty(); });
+    stream->called.wait(lock, [&] { return stream->ended || !stream->queue.empty(); });
     if (stream->queue.empty()) break;
     const auto work = stream->queue.front();
     d.changed.wait(lock, [&] { return all_done(work->after); });
@@ -104,7 +106,7 @@ std::shared_ptr<Work> put(const std::shared_ptr<Stream>& stream, std::function<v
   if (!stream->started) start(stream, context);
   stream->queue.push_back(work);
   stream->last = work;
-  driver().changed.notify_all();
+  stream->called.notify_all();
   return work;
 }
 

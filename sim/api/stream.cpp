@@ -36,9 +36,8 @@ CUresult cuStreamDestroy(CUstream handle) {
     require(stream != nullptr, CUDA_ERROR_INVALID_HANDLE);
     if (stream->capture) abandon(*stream);
     driver().streams.erase(handle);
-    stream->ended = true;
+    stream->end();
     if (const auto context = stream->context.lock(); context && !stream->started) std::erase(context->streams, stream);
-    driver().changed.notify_all();
   });
 }
 
