@@ -24,5 +24,6 @@ def test_contracts(passes, program, ranks):
 def test_faults(launch, fault):
     flavour = ["openmpi", "mpich"][FAULTS.index(fault) % 2]
     settings = {"DUNNAGE_LAUNCH": "graphs", "DUNNAGE_SIM_FAIL": f"{fault}:999", "CONTRACT_ERRORS_ARE_FATAL": "1"}
+    settings["CONTRACT_FEW_LAYOUTS"] = "1"
     run = launch(flavour, "contract_gpu_direct", ranks=2, mode="always", limit=120, **simulated(flavour, **settings))
     assert exact_or_an_error(run), run

@@ -33,6 +33,7 @@ def ranges(launch, tool, folder, flavour, **variables):
         ranks=2,
         mode="dunnage",
         limit=300,
+        CONTRACT_FEW_LAYOUTS="1",
         **simulated(flavour, NVTX_INJECTION64_PATH=str(tool), NVTX_TOOL_OUTPUT=str(out), **variables),
     )
     assert run.finished and run.code == 0 and not run.failures, run

@@ -1,0 +1,34 @@
+"""Which MPIs a test runs with. TEST_ALL_MPIS=1 runs every test with every MPI that it is for.
+
+Without that, one MPI of each ABI family stands for its family where a test looks at Dunnage and not
+at the library. Where only the setting or the fault differs, MPIs take turns.
+"""
+
+import os
+
+from installed import MPIS
+
+ALL = "TEST_ALL_MPIS" in os.environ
+
+
+def family(name):
+    kind = "mpi_abi" if name.startswith("mpi_abi") else MPIS[name].kind if name in MPIS else name
+    return {"impi": "mpich"}.get(kind, kind)
+
+
+def of_each_family(names):
+    """The first of these MPIs in each ABI family: each has a backend of its own."""
+    chosen = {}
+    for name in names:
+        chosen.setdefault(family(name), name)
+    return [name for name in names if ALL or chosen[family(name)] == name]
+
+
+def one(case, cases, names):
+    """Of these MPIs, those that a case runs with: neighbours in the list of cases take turns."""
+    return [name for i, name in enumerate(names) if ALL or i == list(cases).index(case) % len(names)]
+
+
+def in_turns(cases, names):
+    """Pairs of an MPI and a case. Each case has one MPI, the next case the next one."""
+    return [(name, case) for case in cases for name in one(case, cases, names)]
