@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from chosen import ALL
 from installed import MPIS, command
 
 
@@ -182,7 +183,7 @@ def test_every_instruction_set_gives_the_same_bytes(build, flavour, root_environ
     """One that this processor lacks falls back to what it has."""
     run = preloaded(
         build,
-        [build / f"mpi/{flavour}/contracts", "random", 2],
+        [build / f"mpi/{flavour}/contracts", "random", 1],
         root_environment,
         DUNNAGE_SIMD=simd,
         DUNNAGE_FORCE="always",
@@ -241,6 +242,8 @@ def test_a_wildcard_receive_does_not_take_the_report(build, root, flavour, root_
 
 def test_report_waits_for_nobody(build, flavour, root_environment, tmp_path):
     """Only rank 0 is asked for a report; a collective call would wait for ever."""
+    if flavour != "mpich" and not ALL:
+        pytest.skip("rank 0 waits 10 s, and in the same way with every MPI")
     path = tmp_path / "report.json"
     launch = command(MPIS[flavour], 1, {})
     program = [build / f"mpi/{flavour}/halo3d", 16, 2]
