@@ -23,11 +23,15 @@ endif()
 # dunnage_kernel_image(HEADERS...): kernels.cu of this folder, which includes these headers, as the
 # image that image.S puts into the program.
 function(dunnage_kernel_image)
+  set(code -gencode arch=compute_90,code=sm_90)
+  if(DUNNAGE_QUICK_TESTS)  # the oldest shows that they compile
+    set(code -gencode arch=compute_75,code=sm_75)
+  endif()
   set(image "${CMAKE_CURRENT_BINARY_DIR}/kernels.fatbin")
   add_custom_command(
     OUTPUT "${image}"
     COMMAND "${DUNNAGE_NVCC}" -std=c++17 -O3 -fatbin -ccbin "${CMAKE_CXX_COMPILER}" -Werror all-warnings
-            -gencode arch=compute_90,code=sm_90 -gencode arch=compute_75,code=compute_75
+            ${code} -gencode arch=compute_75,code=compute_75
             "-I${PROJECT_SOURCE_DIR}/include" "${CMAKE_CURRENT_SOURCE_DIR}/kernels.cu" -o "${image}"
     DEPENDS kernels.cu ${ARGN} VERBATIM)
   set_property(SOURCE image.S PROPERTY OBJECT_DEPENDS "${image}")
