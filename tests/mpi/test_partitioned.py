@@ -9,10 +9,10 @@ import json
 
 import pytest
 
-from installed import MPIS
+from installed import BUILD, MPIS
 from test_bcast import roster
 from test_contract import SOME_RANKS
-from simulated import SIM, exact_or_an_error, simulated, ways
+from simulated import SIM, exact_or_an_error, simulated, ways, without_messages
 
 OURS = {"DUNNAGE_PARTITIONED": "on", "CONTRACT_OUR_PARTITIONS": "1"}
 # Open MPI 4 has no such calls. Where Intel MPI stands in for the standard's ABI, programs that
@@ -44,6 +44,24 @@ def test_device_memory(launch, flavour, tmp_path):
     run = launch(flavour, "contract_gpu_partitions", SECONDS, 3, ranks=2, mode="dunnage", **settings)
     assert run.finished and run.code == 0 and not run.failures, run
     assert ways(report).get("direct", 0) > 10, ways(report)
+    found = json.loads(report.read_text())["calls"]["MPI_Psend_init"]["device memory"]
+    assert without_messages(found) > 10, found
+
+
+@pytest.mark.skipif(not SIM.exists(), reason="built without CUDA's header")
+@pytest.mark.parametrize("flavour", ["mpich", "mpich5"])
+def test_exchanges_that_repeat_need_no_messages(launch, flavour, tmp_path):
+    """Of 50 exchanges with 26 messages most go by channels, and in one launch each."""
+    report = tmp_path / "report.json"
+    words = ["--memory", "device", "--cells", 8, "--ghost", 1, "--ways", "^partitioned$", "--rounds", 1, "--each", 50]
+    preloaded = [BUILD / "lib" / "libdunnage.so", BUILD / "tests" / "libkernels_on_host.so"]
+    settings = simulated(flavour, **OURS, LD_PRELOAD=":".join(map(str, preloaded)), DUNNAGE_REPORT=str(report))
+    done = launch(flavour, "bench_halo", *words, ranks=2, mode="dunnage", **settings)
+    assert done.code == 0, done
+    sends = json.loads(report.read_text())["calls"]["MPI_Psend_init"]["device memory"]
+    assert without_messages(sends) > 0.8 * sum(sends.values()), sends
+    work = json.loads(report.read_text())["device work"]
+    assert work["groups"] < 0.1 * work["messages fetched"], work
 
 
 @pytest.mark.skipif(not SIM.exists(), reason="built without CUDA's header")

@@ -36,6 +36,7 @@ OutChannel::OutChannel(std::uint32_t receiver, const OutLine::Published& place, 
       place_(place),
       seat_(std::move(seat)),
       channel_(place.data, seat_.place(), *seat_.words().counts) {
+  ++alive_;
   // All lines must be there before the receiver can look at one.
   for (std::uint64_t i = 0; i < Channel::depth; ++i) {
     const auto end = i == 0 ? seat_.words().first_line : transport::gpu::LineEnd{};
@@ -45,6 +46,7 @@ OutChannel::OutChannel(std::uint32_t receiver, const OutLine::Published& place, 
 }
 
 OutChannel::~OutChannel() {
+  --alive_;
   // A receiver that has not joined may be about to look at the memory, which therefore stays.
   if (channel_.close() && process->world) process->world->publications.end(place_);
 }

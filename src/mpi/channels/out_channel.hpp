@@ -21,6 +21,8 @@ class OutChannel {
   OutChannel(const OutChannel&) = delete;
   OutChannel& operator=(const OutChannel&) = delete;
   ~OutChannel();
+  /// How many there are.
+  static unsigned alive() { return alive_; }
 
   /// Counts a message that is about to be sent. If it is awaited, `take` has a line take its
   /// buffer, and returns an MPI error code. If the receiver's GPU can read the buffer there, the
@@ -46,6 +48,7 @@ class OutChannel {
   Resting resting;
 
  private:
+  inline static unsigned alive_ = 0;
   const std::uint32_t receiver_;
   const bool to_itself_;
   const OutLine::Published place_;

@@ -10,7 +10,6 @@ namespace {
 
 /// Each takes 8 KiB of shared memory.
 constexpr unsigned most_channels = 4096;
-unsigned channels_made = 0;
 bool some_unseen = false;
 
 /// The communicator that was looked for last. Most programs use one communicator again and again,
@@ -69,12 +68,11 @@ bool has_channel_from(MPI_Comm comm, int source, int tag) {
 
 OutChannel* Streams::learn(int dest, int tag, std::uint32_t receiver, const device::Place& memory) {
   auto& out = out_[key(dest, tag)];
-  if (++out.messages < 2 || channels_made >= most_channels || !channels_possible()) return nullptr;
+  if (++out.messages < 2 || OutChannel::alive() >= most_channels || !channels_possible()) return nullptr;
   out.messages = 0;
   if (!device::export_of(*device::driver(), memory, process->rank)) return nullptr;
   out.channel = OutChannel::make(receiver);
   if (!out.channel) return nullptr;
-  ++channels_made;
   process->channels.store(true, std::memory_order_relaxed);
   return out.channel.get();
 }

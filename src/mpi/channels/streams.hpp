@@ -50,6 +50,10 @@ class Streams {
     const auto found = in_.find(key(source, tag));
     return found == in_.end() ? nullptr : found->second.get();
   }
+  /// The messages to that rank with that tag, or from it, have ended, and what comes later is
+  /// another stream.
+  void forget_to(int dest, int tag) { out_.erase(key(dest, tag)); }
+  void forget_from(int source, int tag) { in_.erase(key(source, tag)); }
   /// Whether there is a channel from any rank.
   bool receives() const { return !in_.empty(); }
   /// A message has told of a channel. Returns null if it is not there any more.

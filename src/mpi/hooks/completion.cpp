@@ -148,6 +148,7 @@ class Ours {
   /// Moves operations of several messages on. Returns the places of those that have ended.
   std::vector<int> go_on() {
     std::vector<int> ended;
+    fetch_parts();
     FetchBatch batch(FetchBatch::Outer::join);
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       batch.about(static_cast<int>(i));
@@ -355,7 +356,8 @@ class Ours {
     if (!gpu_announcements()) return;
     std::vector<int> waiting;
     for (std::size_t i = 0; i < operations_.size(); ++i)
-      if (const auto* o = operations_[i]; o && o->receives() && o->active && !o->delivered) {
+      if (const auto* o = operations_[i];
+          o && o->active && (o->receives() ? !o->delivered : o->several() && o->has_parts())) {
         waiting.push_back(static_cast<int>(i));
         o->prefetch();
       }
@@ -363,7 +365,10 @@ class Ours {
     FetchBatch batch(FetchBatch::Outer::join);
     const auto there = [&](std::size_t k) {
       const int i = waiting[k];
-      if (!deliver_if_there(*(*this)[i], requests_[i], batch, i)) return false;
+      auto& operation = *(*this)[i];
+      if (operation.receives() ? !deliver_if_there(operation, requests_[i], batch, i)
+                               : !operation.fetch_parts(batch, i))
+        return false;
       waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(k));
       return true;
     };
@@ -408,6 +413,17 @@ class Ours {
   /// call has completed what the program asks for, and need not come again.
   static void let_mpi_progress_after(bool done) {
     if (!done || calls_without_mpi.fetch_add(1, std::memory_order_relaxed) % calls_between == 0) let_mpi_progress();
+  }
+
+  /// What has come of different operations goes together.
+  void fetch_parts() {
+    const auto has_parts = [](const Request* o) { return under_way(o) && o->has_parts(); };
+    if (std::none_of(operations_.begin(), operations_.end(), has_parts)) return;
+    FetchBatch batch(FetchBatch::Outer::join);
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+      if (has_parts(operations_[i])) operations_[i]->fetch_parts(batch, static_cast<int>(i));
+    for (const auto& failure : batch.finish())
+      operations_[static_cast<std::size_t>(failure.index)]->failed_later(failure.code);
   }
 
   template <class F>

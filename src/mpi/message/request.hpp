@@ -14,6 +14,8 @@
 
 namespace dunnage::mpi {
 
+class FetchBatch;
+
 /// Host memory that the MPI was given in place of the program's buffers. Functions return an MPI
 /// error code and call no handler.
 class Copies {
@@ -70,6 +72,12 @@ class Request {
   /// Moves such an operation on without waiting. Returns whether it has ended, of which the MPI has
   /// then been told. What it fetches goes with the thread's FetchBatch, if there is one.
   virtual bool go_on() { return true; }
+  /// Begins to fetch what has come of such an operation, by a batch and as request `index` of it.
+  /// What is fetched counts as come when the batch has finished. Returns whether nothing more can
+  /// be fetched before go_on().
+  virtual bool fetch_parts(FetchBatch& batch, int index) { return (void)batch, (void)index, true; }
+  /// Whether fetch_parts() has something to do.
+  virtual bool has_parts() const { return false; }
   /// Returns when such an operation has ended and the MPI has been told.
   virtual void finish() {}
   /// Whether finish_alone() may be called in place of finish(), and go_on_alone() in place of
@@ -117,8 +125,8 @@ class Request {
   int complete(MPI_Status& status, bool told = true);
   /// The MPI has ended the request with an error, of which the status tells.
   void abandon(int error, const MPI_Status& status);
-  /// A failure of a fetch that complete() had only begun.
-  void failed_later(int code) { code_ = code; }
+  /// A failure of a fetch that complete() or fetch_parts() had only begun.
+  virtual void failed_later(int code) { code_ = code; }
   /// An error that complete() found before the program asked: the call that ends the request
   /// returns it.
   void keep_error(int code) { kept_error_ = code; }

@@ -4,6 +4,7 @@
 
 #include "mpi/message/buffer.hpp"
 #include "mpi/message/fetch_batch.hpp"
+#include "mpi/message/progress.hpp"
 #include "mpi/process/world_returns_errors.hpp"
 #include "mpi/ways/own_message.hpp"
 
@@ -11,7 +12,13 @@ namespace dunnage::mpi {
 
 PartitionedReceive::~PartitionedReceive() {
   end_looking_after();
+  if (sender_) forget_channels();
   if (name_) forget_introduction(*name_);
+}
+
+void PartitionedReceive::forget_channels() {
+  const auto pieces = static_cast<int>(sender_->pieces.count());
+  end_own_receives({sender_->name.source, sender_->first_tag, pieces, private_world()});
 }
 
 void PartitionedReceive::expect_from(int source, Origin& origin) {
@@ -21,7 +28,7 @@ void PartitionedReceive::expect_from(int source, Origin& origin) {
 int PartitionedReceive::restart() {
   begun_ = false;
   waiting_.clear();
-  if (!to_nobody() && know_sender()) begin_receives();
+  if (!to_nobody()) begun();
   return MPI_SUCCESS;
 }
 
@@ -30,11 +37,17 @@ bool PartitionedReceive::know_sender() {
   sender_ = introduction_of(*name_);
   if (!sender_) return false;
   name_.reset();
+  forget_channels();
   const auto& pieces = sender_->pieces;
   const auto element = partition_bytes() == 0 ? 0 : partition_bytes() / call().count;
   in_place_ = pieces.total() == room() && (element == 0 || pieces.bytes % element == 0);
   arrivals_ = plan::Arrivals(pieces, call().partitions, partition_bytes());
   return true;
+}
+
+bool PartitionedReceive::begun() {
+  if (!begun_ && know_sender()) begin_receives();
+  return begun_;
 }
 
 void PartitionedReceive::begin_receives() {
@@ -51,15 +64,10 @@ void PartitionedReceive::begin_receives() {
 
 int PartitionedReceive::begin_receive(std::int64_t piece) {
   const auto [begin, end] = sender_->pieces.bytes_of(piece);
-  ReceiveCall message{call().hook,
-                      nullptr,
-                      end - begin,
-                      MPI_PACKED,
-                      sender_->name.source,
-                      sender_->first_tag + static_cast<int>(piece),
-                      private_world(),
-                      most_elements(false),
-                      true};
+  ReceiveCall message{call().hook,          nullptr,
+                      end - begin,          MPI_PACKED,
+                      sender_->name.source, sender_->first_tag + static_cast<int>(piece),
+                      private_world(),      most_elements(false)};
   if (!in_place_) {
     message.buffer = packed_.data() + begin;
   } else if (begin == end) {
@@ -75,23 +83,46 @@ int PartitionedReceive::begin_receive(std::int64_t piece) {
   return begin_own_receive(message, &waiting_.back().second);
 }
 
+namespace {
+
+/// Begins to fetch the message of a receive if it is there. Returns whether it may have ended.
+bool fetch_one(MPI_Request request, FetchBatch& batch, int index) {
+  auto* const receive = process->requests.find(key_of(request));
+  return !receive || receive->delivered || deliver_if_there(*receive, request, batch, index);
+}
+
+}  // namespace
+
+bool PartitionedReceive::fetch(FetchBatch& batch, int index) {
+  if (to_nobody()) return true;
+  if (!begun()) return false;
+  bool all = true;
+  for (const auto& [piece, request] : waiting_) all &= fetch_one(request, batch, index);
+  return all;
+}
+
 template <class F>
 void PartitionedReceive::look(F&& wanted) {
-  std::vector<std::int64_t> come;
   FetchBatch batch;
+  std::vector<std::int64_t> there, come;
+  for (const auto& [piece, request] : waiting_)
+    if (wanted(piece) && fetch_one(request, batch, 0)) there.push_back(piece);
+  for (const auto& failure : batch.finish()) note(failure.code);
+  auto next = there.begin();  // pieces have one order in both lists
   std::erase_if(waiting_, [&](auto& one) {
     auto& [piece, request] = one;
-    if (!wanted(piece) || !message_ended(request)) return false;
+    if (next == there.end() || *next != piece) return false;
+    ++next;
+    if (!message_ended(request)) return false;
     come.push_back(piece);
     return true;
   });
-  for (const auto& failure : batch.finish()) note(failure.code);
   for (const auto piece : come)
     arrivals_.come(piece, [&](std::int64_t partition) { note(in_place_ ? MPI_SUCCESS : deliver(partition)); });
 }
 
 int PartitionedReceive::deliver(std::int64_t partition) {
-  if (code() != MPI_SUCCESS && code() != MPI_ERR_TRUNCATE) return MPI_SUCCESS;  // the bytes may not be there
+  if (failure() != MPI_SUCCESS) return MPI_SUCCESS;  // the bytes may not be there
   return guarded([&] {
     const auto bytes = partition_bytes();
     const auto place = buffer_of(element(partition * call().count), call().count, call().type);
@@ -101,8 +132,7 @@ int PartitionedReceive::deliver(std::int64_t partition) {
 
 bool PartitionedReceive::move_on() {
   if (to_nobody()) return true;
-  if (!begun_ && !know_sender()) return false;
-  if (!begun_) begin_receives();
+  if (!begun()) return false;
   look([](std::int64_t) { return true; });
   return arrivals_.all();
 }
@@ -110,8 +140,7 @@ bool PartitionedReceive::move_on() {
 bool PartitionedReceive::arrived(std::int64_t partition) {
   const Step step(*this);
   if (ended() || to_nobody()) return true;
-  if (!begun_ && !know_sender()) return false;
-  if (!begun_) begin_receives();
+  if (!begun()) return false;
   const auto [begin, end] = arrivals_.pieces_of(partition);
   const WorldReturnsErrors guard;
   look([begin = begin, end = end](std::int64_t piece) { return begin <= piece && piece < end; });

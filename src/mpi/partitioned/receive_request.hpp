@@ -22,14 +22,24 @@ class PartitionedReceive : public PartitionedRequest {
   void expect_from(int source, Origin& origin);
   /// Whether a partition that exists is there. Lets the operation go on. Thread-safe.
   bool arrived(std::int64_t partition);
+  /// An MPI error code, if data may not be where they should: a partition that has arrived may be
+  /// wrong.
+  int failure() const { return code() == MPI_ERR_TRUNCATE ? MPI_SUCCESS : code(); }
+  bool has_parts() const override { return true; }
 
  protected:
   int restart() override;
+  bool fetch(FetchBatch& batch, int index) override;
   bool move_on() override;
   int arrive(MPI_Status& status) override;
 
  private:
   bool know_sender();
+  /// The sender's tags may have served another message before, or will serve one.
+  void forget_channels();
+  /// Begins the receives of pieces, if that has not been done and the sender is known. Returns
+  /// whether they have begun.
+  bool begun();
   void begin_receives();
   int begin_receive(std::int64_t piece);
   /// Looks at receives of pieces. f(i) says for the i-th of those that have not come whether to.

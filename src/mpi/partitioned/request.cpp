@@ -85,6 +85,14 @@ bool PartitionedRequest::go_on() {
   return true;
 }
 
+bool PartitionedRequest::fetch_parts(FetchBatch& batch, int index) {
+  // Another thread may ask for a partition, and must not take one for complete that is on its way.
+  if (under_way_in_thread || !one_thread_at_a_time()) return true;
+  const Step step(*this);
+  const WorldReturnsErrors guard;
+  return ended_ || fetch(batch, index);
+}
+
 void PartitionedRequest::finish() {
   const WorldReturnsErrors guard;  // once for all rounds
   constexpr int spins = 100;       // a look at messages takes a microsecond

@@ -35,6 +35,8 @@ class PartitionedRequest : public Request {
   bool tells_status() const final { return true; }
   bool cancel() final { return true; }  // MPI lets nobody cancel it, so it succeeds
   bool go_on() final;
+  bool fetch_parts(FetchBatch& batch, int index) final;
+  void failed_later(int code) final { note(code); }
   void finish() final;
   void show() final;
   bool shown() const final { return shown_; }
@@ -64,6 +66,8 @@ class PartitionedRequest : public Request {
   // In a Step:
   /// Begins a start, which go_on() then moves. Returns an MPI error code.
   virtual int restart() = 0;
+  /// As fetch_parts().
+  virtual bool fetch(FetchBatch& batch, int index) { return (void)batch, (void)index, true; }
   /// Goes a step. Returns whether everything has ended.
   virtual bool move_on() = 0;
   bool ended() const { return ended_; }

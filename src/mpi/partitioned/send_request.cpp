@@ -25,6 +25,10 @@ PartitionedSend::PartitionedSend(const PartitionedCall& call, std::shared_ptr<co
       partitions_(static_cast<std::size_t>(call.partitions)),
       all_(to_nobody() ? 0 : static_cast<std::size_t>(pieces_.count())) {}
 
+PartitionedSend::~PartitionedSend() {
+  if (tags_) end_own_sends({dest_, tags_.first(), static_cast<int>(pieces_.count()), private_world()});
+}
+
 int PartitionedSend::introduce_to(int dest, Origin& origin) {
   if (!all_.empty() && !tags_) return MPI_ERR_OTHER;
   if (pieces_.together * call().count > most_elements(false)) return MPI_ERR_COUNT;
@@ -68,8 +72,7 @@ int PartitionedSend::send(std::int64_t number) {
                          dest_,
                          tags_.first() + static_cast<int>(number),
                          private_world(),
-                         most_elements(false),
-                         true};
+                         most_elements(false)};
   int code = MPI_SUCCESS;
   // The receiver may have started before it knew of this message, and wait for something else now.
   // MPI lets it, so this send must not wait for the receiver. Later starts meet receives that have

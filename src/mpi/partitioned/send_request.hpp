@@ -13,6 +13,7 @@ class PartitionedSend : public PartitionedRequest {
  public:
   /// `dest`: the receiver's rank in MPI_COMM_WORLD.
   PartitionedSend(const PartitionedCall& call, std::shared_ptr<const KeptType> type, const Origin& origin, int dest);
+  ~PartitionedSend() override;
 
   /// Tells the receiver of the message, whose number is the next one to it. To be called once.
   /// Returns an MPI error code.

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "mpi/channels/streams.hpp"
+
 namespace dunnage::mpi {
 namespace {
 
@@ -40,6 +42,16 @@ int init_own_send(const SendCall& call, MPI_Request* request) {
   return init_send(call, request, [&](const void* buffer, std::int64_t count, MPI_Datatype type) {
     return by_count(own.Send_init_c, own.Send_init, buffer, count, type, call.dest, call.tag, call.comm, request);
   });
+}
+
+void end_own_sends(const TagsOfPeer& tags) {
+  if (const auto streams = Streams::of(tags.comm, false))
+    for (int i = 0; i < tags.count; ++i) streams->forget_to(tags.peer, tags.first + i);
+}
+
+void end_own_receives(const TagsOfPeer& tags) {
+  if (const auto streams = Streams::of(tags.comm, false))
+    for (int i = 0; i < tags.count; ++i) streams->forget_from(tags.peer, tags.first + i);
 }
 
 int init_own_receive(const ReceiveCall& call, MPI_Request* request) {

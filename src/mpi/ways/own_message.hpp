@@ -17,4 +17,13 @@ int begin_own_receive(const ReceiveCall& call, MPI_Request* request);
 int init_own_send(const SendCall& call, MPI_Request* request);
 int init_own_receive(const ReceiveCall& call, MPI_Request* request);
 
+// All messages with these tags to a rank, or from it, have ended. Later ones belong to another
+// stream, so that channels of these tags serve nobody.
+struct TagsOfPeer {
+  int peer, first, count;
+  MPI_Comm comm;
+};
+void end_own_sends(const TagsOfPeer& tags);
+void end_own_receives(const TagsOfPeer& tags);
+
 }  // namespace dunnage::mpi

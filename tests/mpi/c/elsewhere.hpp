@@ -5,6 +5,9 @@
 
 #include "typemap.hpp"
 
+// Makes buffers in one kind of device memory, or ends that.
+inline bool in_device_alone = false;
+
 #ifdef CONTRACT_GPU
 #include <optional>
 
@@ -20,7 +23,7 @@ class Elsewhere {
     static unsigned turn = unsigned(contract().rank);
     static constexpr Kind turns[] = {Kind::device, Kind::managed, Kind::device,       Kind::host,
                                      Kind::pool,   Kind::device,  Kind::other_device, Kind::pinned};
-    const Kind kind = host ? Kind::host : turns[turn++ % std::size(turns)];
+    const Kind kind = host ? Kind::host : in_device_alone ? Kind::device : turns[turn++ % std::size(turns)];
     memory_.emplace(kind == Kind::other_device && devices().count < 2 ? Kind::device : kind, model_.size());
   }
   void written() { memory_->write(model_.data()); }

@@ -167,7 +167,7 @@ void random_round(const std::vector<MPI_Comm>& comms, unsigned long seed, long r
       if (m.send) Type unneeded(std::move(m.send->type));
       if (m.receive) Type unneeded(std::move(m.receive->type));
     }
-  const int starts = pick(random, 0, 3), one_by_one = pick(random, 0, 1), look = pick(random, 0, 1);
+  const int starts = pick(random, 0, 5), one_by_one = pick(random, 0, 1), look = pick(random, 0, 1);
   const int how = pick(random, 0, 7);
   for (int start = 0; start < starts; ++start) {
     std::vector<MPI_Request> requests;
@@ -388,6 +388,42 @@ void in_order_of_initialisation(const Pair& p) {
   }
 }
 
+// Messages that repeat themselves, between two device buffers by channels. Their requests are freed
+// and made again, so that tags of channels serve first starts too.
+void again_and_again(const Pair& p) {
+  const std::string what = "messages that come again";
+  contract().section(what);
+  constexpr int messages = 3, parts = 2;
+  for (int made = 0; made < 6; ++made) {
+    in_device_alone = made < 5;  // the last receives meet channels with memory of all kinds
+    std::vector<std::unique_ptr<Side>> sides;
+    std::vector<MPI_Request> requests;
+    for (int i = 0; i < messages; ++i) {
+      sides.push_back(std::make_unique<Side>(signatures()[0], i + p.sends, parts, 1, 500));
+      check_ok(sides.back()->init(p.sends, p.peer, 10 + i, MPI_COMM_WORLD), what);
+      requests.push_back(sides.back()->request);
+    }
+    // The receiver hears of the sender before its first start, or perhaps not.
+    if (made % 2) p.sends ? give_token(p.peer) : take_token(p.peer);
+    for (int start = 0; start < 8; ++start) {
+      const bool receives_first = start % 4 != 3;
+      const auto stream = [&](int i) { return data(p.sends ? p.rank : p.peer, i, start, sides[i]->buffer.size()); };
+      for (int i = 0; i < messages; ++i) p.sends ? sides[i]->buffer.put(stream(i)) : sides[i]->buffer.poison();
+      if (p.sends && receives_first) take_token(p.peer);
+      check_ok(MPI_Startall(messages, requests.data()), what);
+      if (p.receives && receives_first) give_token(p.peer);
+      for (int i = 0; p.sends && i < messages; ++i) check_ok(MPI_Pready_range(0, parts - 1, requests[i]), what);
+      if (made == 2 && p.receives)
+        for (int i = messages - 1; i >= 0; --i) check_ok(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), what);
+      else
+        check_ok(MPI_Waitall(messages, requests.data(), MPI_STATUSES_IGNORE), what);
+      for (int i = 0; p.receives && i < messages; ++i) sides[i]->buffer.expect(stream(i), what);
+    }
+    for (auto& request : requests) check_ok(MPI_Request_free(&request), what);
+  }
+  in_device_alone = false;
+}
+
 // --- nothing to send, nobody to send to, errors --------------------------------------------------
 
 void nothing(const Pair& p) {
@@ -527,6 +563,7 @@ void run(double seconds, unsigned long seed, long only) {
   if (only < 0 && p.active) {
     in_order_of_initialisation(p);
     apart_from_others(p);
+    again_and_again(p);
     nothing(p);
     receiver_elsewhere(p, 60000);
     receiver_elsewhere(p, 10);
