@@ -31,7 +31,11 @@ class Kernels {
     return kernels;
   }
   bool there() const { return trips_ && computes_; }
-  void trips(Trips plan) const { launch(trips_, 1, 1024, &plan); }
+  /// Threads for 16 bytes each: a barrier of many threads takes longer than a short message.
+  void trips(Trips plan, long bytes) const {
+    const long warps = std::clamp<long>((bytes + 511) / 512, 1, 32);
+    launch(trips_, 1, static_cast<unsigned>(32 * warps), &plan);
+  }
   void compute(Overlap plan, unsigned blocks) const { launch(computes_, blocks, 256, &plan); }
   /// Whether no kernel said that its exchange is broken.
   bool sound() const {
@@ -99,7 +103,8 @@ void trips_by_kernel(const Legs& legs, const Shape& shape, int rounds) {
   if (!out.usable || !in.usable) return skip("kernel", out.why);
   const Partitioned &sends = alone || rank == 0 ? out : in, &receives = alone || rank == 0 ? in : out;
   measure(legs, shape, "kernel", out.why, rounds, legs_each, [&] {
-    kernels.trips({sends.device, alone ? sends.device : receives.device, rank == 0, legs_each, kernels.broken()});
+    kernels.trips({sends.device, alone ? sends.device : receives.device, rank == 0, legs_each, kernels.broken()},
+                  long{shape.blocks} * shape.block);
     BENCH_CU(cuStreamSynchronize, stream);
   });
   if (!kernels.sound()) all_right = false;

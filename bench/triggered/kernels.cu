@@ -12,17 +12,16 @@ extern "C" __global__ void __launch_bounds__(1024) round_trips(triggered::Trips 
     }
   } else {
     // What the other rank does not wait for is done while a message is on its way.
+    int started = 0;
     dng_start_block(t.in);
     dng_start_block(t.out);
     for (int trip = t.count / 2; trip-- > 0;) {
       if (!t.first) broken |= dng_wait_block(t.in);
       broken |= dng_pready_block(t.out, 0, 0);
-      if (!t.first && trip > 0) dng_start_block(t.in);
+      if (!t.first ? trip > 0 : started++ > 0) dng_start_block(t.in);
       broken |= dng_wait_block(t.out);
       if (trip > 0) dng_start_block(t.out);
-      if (!t.first) continue;
-      broken |= dng_wait_block(t.in);
-      if (trip > 0) dng_start_block(t.in);
+      if (t.first) broken |= dng_wait_block(t.in);
     }
   }
   if (broken) *t.broken = 1;
