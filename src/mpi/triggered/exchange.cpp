@@ -109,7 +109,13 @@ void Exchange::write_and_wait(CUstream stream, const std::vector<std::uintptr_t>
 void Exchange::put_ready(CUstream stream) {
   packs.put(*gpu, stream);
   ++epoch_;
-  if (how == TriggerWay::kernels) return pack::gpu::put(*gpu, stream, tell_ready);
+  if (how == TriggerWay::kernels) {
+    // A launch in a graph takes a microsecond. The device's number is needed in pull() first, if
+    // nobody is told of the start, and no kernel sends a partition.
+    advances_later_ = tell_ready.puts == 0 && messages && !table_on_device;
+    if (!advances_later_) pack::gpu::put(*gpu, stream, tell_ready);
+    return;
+  }
   try {
     write_and_wait(stream, ready_targets, 0, 0);
   } catch (...) {
@@ -121,13 +127,15 @@ void Exchange::put_ready(CUstream stream) {
 void Exchange::pull(CUstream stream, bool finish) {
   pulled_ = true;
   if (how == TriggerWay::kernels) {
-    auto after = tell_done;
+    auto before = wait_ready, after = tell_done;
+    before.advance = std::exchange(advances_later_, false);
     if (finish) after.wait = wait_done.wait, after.waits = wait_done.waits;
-    if (auto all = moves.small(wait_ready, after)) {
-      if (all->blocks + wait_ready.waits + after.puts + after.waits > 0) pack::gpu::put(*gpu, stream, *all);
+    if (auto all = moves.small(before, after)) {
+      if (all->blocks + before.advance + before.waits + after.puts + after.waits > 0)
+        pack::gpu::put(*gpu, stream, *all);
       return;
     }
-    if (wait_ready.waits) pack::gpu::put(*gpu, stream, wait_ready);
+    if (before.waits + before.advance > 0) pack::gpu::put(*gpu, stream, before);
     moves.put(*gpu, stream);
     if (after.puts + after.waits > 0) pack::gpu::put(*gpu, stream, after);
     return;

@@ -128,8 +128,9 @@ class Exchange : public Watched {
   Queue* queue_ = nullptr;  // since it was started
   CUstream last_stream_ = nullptr;
   bool used_ = false, pulled_ = false;
-  bool changed_ = false;     // from memory operations to kernels, for ever
-  std::uint64_t epoch_ = 0;  // as the host counts it; graphs and kernels that start an exchange are not in it
+  bool changed_ = false;         // from memory operations to kernels, for ever
+  bool advances_later_ = false;  // pull() makes the device's number that of the exchange that was started
+  std::uint64_t epoch_ = 0;      // as the host counts it; graphs and kernels that start an exchange are not in it
   std::atomic<bool> poisoned_{false};
   std::atomic<int> lost_{-1};  // the rank that was lost first
 };

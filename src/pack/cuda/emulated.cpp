@@ -220,7 +220,7 @@ void exchange_n8(const void* parameter, u64, u32, Translate translate) {
   reach(e.before, translate);
   reach(e.after, translate);
   for (auto& entry : e.moves.entry) reach(entry.from.user, translate), reach(entry.to.user, translate);
-  const auto epoch = *e.before.epoch;
+  const auto epoch = *e.before.epoch += e.before.advance;
   wait_for(e.before, epoch, 0, 1, rest);
   for (u32 block = 0; block < e.blocks; ++block)
     for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_pack>(e.moves, block, thread);

@@ -126,9 +126,10 @@ extern "C" __global__ void __launch_bounds__(32) signal(const __grid_constant__ 
 }
 
 KERNEL exchange_n8(const __grid_constant__ SmallExchange e) {
-  const std::uint64_t epoch = *e.before.epoch;
+  const std::uint64_t epoch = *e.before.epoch + e.before.advance;
   wait_for(e.before, epoch, threadIdx.x, block_threads, NoRest());
   __syncthreads();
+  if (e.before.advance && threadIdx.x == 0) *e.before.epoch = epoch;
   for (u32 block = 0; block < e.blocks; ++block) run_fused<is_pack>(e.moves, block, threadIdx.x);
   __syncthreads();
   tell(e.after, epoch, threadIdx.x, block_threads, OnDevice());
