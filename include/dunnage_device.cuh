@@ -274,15 +274,21 @@ DNG_DEVICE_SHARED_CODE void move_partition(const Move& m, dng_word rank, dng_wor
   }
 }
 
+// All threads of the scope have read the number before.
+template <class Scope>
+DNG_DEVICE_CODE void start_after_fence(const DNG_Device_s& d, dng_word epoch) {
+  if (Scope::rank() == 0) *at(d.epoch) = epoch;
+  for (unsigned i = Scope::rank(); i < d.opens; i += Scope::size()) store_after_fence(at(d.open)[i], epoch);
+}
+
 template <class Scope>
 DNG_DEVICE_CODE void start(DNG_Device device) {
   if (!device) return;
   const DNG_Device_s& d = *at(device);
   const dng_word epoch = load_relaxed(d.epoch) + 1;
-  Scope::sync();  // all have read it
-  if (Scope::rank() == 0) *at(d.epoch) = epoch;
+  Scope::sync();
   if (Scope::rank() < d.opens) fence();
-  for (unsigned i = Scope::rank(); i < d.opens; i += Scope::size()) store_after_fence(at(d.open)[i], epoch);
+  start_after_fence<Scope>(d, epoch);
   Scope::sync();
 }
 
@@ -306,6 +312,32 @@ DNG_DEVICE_CODE int pready(DNG_Device device, int request, int partition) {
     store_after_fence(sent, epoch);
   }
   return 0;
+}
+
+// One fence serves both calls: a second one would wait until the flags of the first are there.
+template <class Scope>
+DNG_DEVICE_CODE int pready_start(DNG_Device device, int request, int partition, DNG_Device next) {
+  if (!device || !next) {
+    const int broken = pready<Scope>(device, request, partition);
+    start<Scope>(next);
+    return broken;
+  }
+  const DNG_Device_s &d = *at(device), &n = *at(next);
+  const dng_request& r = at(d.request)[request];
+  const dng_word epoch = load_relaxed(d.epoch), next_epoch = load_relaxed(n.epoch) + 1;
+  const bool sends = r.kind == dng_send;
+  const Move move = sends ? move_of(r, (unsigned)partition) : Move{};
+  const int broken = Scope::any(sends && Scope::rank() == 0 ? wait_for<ThenWrites>(r.open, epoch, d.patience) : 0);
+  if (sends && !broken) move_partition(move, Scope::rank(), Scope::size());
+  Scope::sync();
+  if (Scope::rank() == 0 || Scope::rank() < n.opens) fence();
+  if (sends && !broken && Scope::rank() == 0) {
+    store_after_fence(r.arrived + (dng_word)partition * dng_slot_stride, epoch);
+    store_after_fence(r.sent + (dng_word)partition * dng_slot_stride, epoch);
+  }
+  start_after_fence<Scope>(n, next_epoch);
+  Scope::sync();
+  return broken;
 }
 
 // The partitions of the sender that have bytes of one of the receiver's, which may be cut
@@ -358,6 +390,19 @@ DNG_DEVICE_CODE int dng_pready_warp(DNG_Device exchange, int request, int partit
 }
 DNG_DEVICE_CODE int dng_pready_block(DNG_Device exchange, int request, int partition) {
   return dng::pready<dng::Block>(exchange, request, partition);
+}
+
+// Sends a partition, and starts another exchange, as dng_pready and dng_start do one after the
+// other. It takes less time than both. Returns 0, or 1 if the first exchange is broken; the other
+// one is started all the same.
+DNG_DEVICE_CODE int dng_pready_start(DNG_Device exchange, int request, int partition, DNG_Device next) {
+  return dng::pready_start<dng::Thread>(exchange, request, partition, next);
+}
+DNG_DEVICE_CODE int dng_pready_start_warp(DNG_Device exchange, int request, int partition, DNG_Device next) {
+  return dng::pready_start<dng::Warp>(exchange, request, partition, next);
+}
+DNG_DEVICE_CODE int dng_pready_start_block(DNG_Device exchange, int request, int partition, DNG_Device next) {
+  return dng::pready_start<dng::Block>(exchange, request, partition, next);
 }
 
 // Whether a partition of a request has arrived, for the calling threads. 1 if the exchange is

@@ -28,9 +28,9 @@ namespace gpu_kernels_contract {
 using triggered_kernels::Plan;
 using triggered_kernels::Region;
 
-template <auto kernel>
+template <auto kernel, class What = Plan>
 void run_on_host(const dunnageSimLaunch* launch) {
-  const auto& plan = *static_cast<const Plan*>(launch->params[0]);
+  const auto& plan = *static_cast<const What*>(launch->params[0]);
   dng_host::run_grid(launch->gridDim[0], launch->blockDim[0], [&] { kernel(plan); });
 }
 
@@ -45,20 +45,23 @@ struct Kernels {
     const auto enter = of_simulator<decltype(&dunnageSimRegisterKernel)>("dunnageSimRegisterKernel");
     dng_host::translate = of_simulator<decltype(&dunnageSimTranslate)>("dunnageSimTranslate");
     if (enter) {
-      static const std::size_t size = sizeof(Plan);
+      static const std::size_t size = sizeof(Plan), size_of_turns = sizeof(triggered_kernels::Turns);
       enter("exchange_rounds", run_on_host<exchange_rounds>, &size, 1);
       enter("send_partitions", run_on_host<send_partitions>, &size, 1);
+      enter("take_turns", run_on_host<take_turns, triggered_kernels::Turns>, &size_of_turns, 1);
     }
     cuda(cuModuleLoadData(&module, triggered_kernels_image), "cuModuleLoadData");
     cuda(cuModuleGetFunction(&rounds, module, "exchange_rounds"), "cuModuleGetFunction");
     cuda(cuModuleGetFunction(&partitions, module, "send_partitions"), "cuModuleGetFunction");
+    cuda(cuModuleGetFunction(&turns, module, "take_turns"), "cuModuleGetFunction");
   }
-  void launch(CUfunction kernel, unsigned blocks, unsigned threads, CUstream stream, Plan plan) const {
+  template <class What>
+  void launch(CUfunction kernel, unsigned blocks, unsigned threads, CUstream stream, What plan) const {
     void* parameters[] = {&plan};
     cuda(cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr), "cuLaunchKernel");
   }
   CUmodule module{};
-  CUfunction rounds{}, partitions{};
+  CUfunction rounds{}, partitions{}, turns{};
 };
 
 /// One side of a message.
@@ -303,6 +306,39 @@ void by_kernels(unsigned seed, int scope, int rounds, const Kernels& kernels, co
   }
 }
 
+/// Two exchanges on a ring. Each partition that is sent starts the other exchange.
+void by_turns(int scope, int ints, int rounds, const Kernels& kernels) {
+  contract().section("two exchanges by turns");
+  const int ranks = contract().ranks, me = contract().rank, left = (me + ranks - 1) % ranks, right = (me + 1) % ranks;
+  const auto bytes = static_cast<std::size_t>(ints) * sizeof(int);
+  std::vector<std::unique_ptr<CudaMemory>> out, in;
+  CudaMemory broken(Kind::device, sizeof(int));
+  triggered_kernels::Turns t{{}, scope, rounds, ints, left, {}, {}, reinterpret_cast<int*>(broken.data()), me};
+  DNG_Exchange exchanges[2];
+  Stream stream;
+  for (int turn = 0; turn < 2; ++turn) {
+    t.out[turn] = reinterpret_cast<int*>(out.emplace_back(std::make_unique<CudaMemory>(Kind::device, bytes))->data());
+    t.in[turn] = reinterpret_cast<int*>(in.emplace_back(std::make_unique<CudaMemory>(Kind::device, bytes))->data());
+    MPI_Request requests[2];
+    MPI_Precv_init(t.in[turn], 1, ints, MPI_INT, left, turn, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+    MPI_Psend_init(t.out[turn], 1, ints, MPI_INT, right, turn, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    check_ok(DNG_Match(2, requests, &exchanges[turn]), "DNG_Match");
+    check_ok(DNG_Exchange_device(exchanges[turn], &t.exchange[turn]), "DNG_Exchange_device");
+  }
+  constexpr unsigned threads[] = {1, 32, 40};
+  for (int launch = 0; launch < 2; ++launch) {
+    const int unknown = -1;
+    broken.write(&unknown);
+    kernels.launch(kernels.turns, 1, threads[scope], stream.handle, t);
+    stream.synchronize();
+    int wrong = -1;
+    std::memcpy(&wrong, broken.read().data(), sizeof wrong);
+    check_equal(wrong, 0, "the values of exchanges that take turns");
+  }
+  for (auto& exchange : exchanges) check_ok(DNG_Exchange_free(&exchange), "DNG_Exchange_free");
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /// The stream starts and waits, and blocks of a kernel send partitions as they compute them.
 void started_by_the_stream(unsigned seed, const Kernels& kernels, const Communicators& comms) {
   contract().section("started by the stream");
@@ -447,6 +483,9 @@ CONTRACT_PROGRAM(gpu_kernels) {
       by_kernels(first + i, triggered_kernels::block, 20, kernels, comms);
       if (i == 1) by_kernels(first + 6, triggered_kernels::thread, 400, kernels, comms);
       if (i == 2) by_kernels(first + 7, triggered_kernels::warp, 4, kernels, comms);
+      if (i == 2)
+        for (const int scope : {triggered_kernels::thread, triggered_kernels::warp, triggered_kernels::block})
+          by_turns(scope, scope == triggered_kernels::thread ? 2 : 300, 7, kernels);
       if (i >= 3) started_by_the_stream(first + 20 + i, kernels, comms);
     }
     for (unsigned i = 0; i < 4; ++i) by_the_stream(first + 30 + i, i < 2, kernels, comms);

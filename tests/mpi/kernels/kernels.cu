@@ -63,6 +63,33 @@ extern "C" __global__ void exchange_rounds(triggered_kernels::Plan p) {
   if (broken) *dng::at(p.broken) = 1;
 }
 
+/// One block, warp or thread: each round sends by one exchange, and starts the other one.
+extern "C" __global__ void take_turns(triggered_kernels::Turns t) {
+  using namespace triggered_kernels;
+  const auto value = [&](int rank, int round, int i) { return (rank * 1024 + round) * 4096 + i; };
+  const int me = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  int broken = 0;
+  if (me == 0) *dng::at(t.broken) = 0;
+  t.scope == thread ? dng_start(t.exchange[0])
+  : t.scope == warp ? dng_start_warp(t.exchange[0])
+                    : dng_start_block(t.exchange[0]);
+  for (int round = 0; round < t.rounds; ++round) {
+    const int turn = round % 2;
+    const DNG_Device now = t.exchange[turn], next = round + 1 < t.rounds ? t.exchange[1 - turn] : nullptr;
+    for (int i = me; i < t.ints; i += threads) dng::at(t.out[turn])[i] = value(t.rank, round, i);
+    broken |= t.scope == thread ? dng_pready_start(now, 1, 0, next)
+              : t.scope == warp ? dng_pready_start_warp(now, 1, 0, next)
+                                : dng_pready_start_block(now, 1, 0, next);
+    broken |= t.scope == thread ? dng_wait(now) : t.scope == warp ? dng_wait_warp(now) : dng_wait_block(now);
+    for (int i = me; i < t.ints; i += threads) {
+      broken |= dng::at(t.in[turn])[i] != value(t.sender, round, i);
+      dng::at(t.in[turn])[i] = poison;
+    }
+    __syncthreads();  // all have read before the next start
+  }
+  if (broken) *dng::at(t.broken) = 1;
+}
+
 /// Any number of blocks, each of which computes and sends some partitions of one round. The stream
 /// has started the exchange, and waits for it.
 extern "C" __global__ void send_partitions(triggered_kernels::Plan p) {

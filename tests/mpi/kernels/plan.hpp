@@ -23,6 +23,16 @@ struct Plan {
   int* broken;  // becomes 1 if a call says so
 };
 
+/// Two exchanges with the neighbours on a ring take turns. Each has a receive and a send of one
+/// partition of `ints` ints.
+struct Turns {
+  DNG_Device exchange[2];
+  int scope, rounds, ints, sender;  // `sender`: the rank from which this one receives
+  int *out[2], *in[2];
+  int* broken;  // becomes 0, or 1 if a call says that the exchange is broken, or a value is wrong
+  int rank;
+};
+
 constexpr int poison = -7;
 
 }  // namespace triggered_kernels
