@@ -33,8 +33,7 @@ class Kernels {
   bool there() const { return trips_ && computes_; }
   /// Threads for 16 bytes each: a barrier of many threads takes longer than a short message.
   void trips(Trips plan, long bytes) const {
-    const long warps = std::clamp<long>((bytes + 511) / 512, 1, 32);
-    launch(trips_, 1, static_cast<unsigned>(32 * warps), &plan);
+    launch(trips_, 1, static_cast<unsigned>(std::clamp((bytes + 15) / 16, 1L, 1024L)), &plan);
   }
   void compute(Overlap plan, unsigned blocks) const { launch(computes_, blocks, 256, &plan); }
   /// Whether no kernel said that its exchange is broken.

@@ -17,8 +17,8 @@ extern "C" __global__ void __launch_bounds__(1024) round_trips(triggered::Trips 
     dng_start_block(t.out);
     for (int trip = t.count / 2; trip-- > 0;) {
       if (!t.first) broken |= dng_wait_block(t.in);
-      const bool start = t.first ? started++ > 0 : trip > 0;
-      broken |= start ? dng_pready_start_block(t.out, 0, 0, t.in) : dng_pready_block(t.out, 0, 0);
+      broken |= dng_pready_block(t.out, 0, 0);
+      if (t.first ? started++ > 0 : trip > 0) dng_start_block(t.in);
       broken |= dng_wait_block(t.out);
       if (trip > 0) dng_start_block(t.out);
       if (t.first) broken |= dng_wait_block(t.in);

@@ -306,7 +306,7 @@ void by_kernels(unsigned seed, int scope, int rounds, const Kernels& kernels, co
   }
 }
 
-/// Two exchanges on a ring. Each partition that is sent starts the other exchange.
+/// Two exchanges on a ring.
 void by_turns(int scope, int ints, int rounds, const Kernels& kernels) {
   contract().section("two exchanges by turns");
   const int ranks = contract().ranks, me = contract().rank, left = (me + ranks - 1) % ranks, right = (me + 1) % ranks;
