@@ -57,7 +57,7 @@ Behaviour mpich(int major) {
   Behaviour b;
   b.own_order.negative_extent = true;
   b.truncates_bytes_into_mixed = major < 5;
-  b.handled_is_success = major >= 5;
+  b.handled_is_success = b.asking_ends_persistent = major >= 5;
   b.single_calls = major >= 5 ? Behaviour::Raises::on_its_own : Behaviour::Raises::on_world;
   b.array_calls = b.mrecv = major >= 5 ? Behaviour::Raises::on_self : Behaviour::Raises::on_world;
   return b;
@@ -67,13 +67,15 @@ Behaviour intel() {
   Behaviour b;
   b.own_order.zero_extent = b.own_order.stride_of_blocklength = b.own_order.cyclic_blocks = true;
   b.single_calls = b.array_calls = b.mrecv = Behaviour::Raises::on_world;
+  b.asking_ends_persistent = true;
   return b;
 }
 
 Behaviour other() {
   return {.own_order = {true, true, true, true, true, true, true},
           .truncates_bytes_into_mixed = true,
-          .takes_graphs_for_cartesian = true};
+          .takes_graphs_for_cartesian = true,
+          .asking_ends_persistent = true};
 }
 
 }  // namespace

@@ -59,6 +59,9 @@ struct Behaviour {
   /// MPI_Topo_test takes a distributed graph that was made from a Cartesian communicator for a
   /// Cartesian one, and MPI_Cartdim_get of it ends the program.
   bool takes_graphs_for_cartesian = false;
+  /// MPI_Request_get_status ends a persistent request that is complete: MPI_Waitany and its kin
+  /// then take it for inactive.
+  bool asking_ends_persistent = false;
 };
 
 Behaviour behaviour_of(const Library& library);

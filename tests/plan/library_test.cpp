@@ -36,6 +36,9 @@ TEST(Behaviour, OfTheKnownAndTheUnknown) {
   EXPECT_FALSE(behaviour_of({Kind::open_mpi, 4, 1}).takes_graphs_for_cartesian);
   EXPECT_FALSE(behaviour_of({Kind::mpich, 5, 0}).takes_graphs_for_cartesian);
   EXPECT_TRUE(behaviour_of({Kind::other, 0, 0}).takes_graphs_for_cartesian);
+  EXPECT_TRUE(behaviour_of({Kind::mpich, 5, 0}).asking_ends_persistent);
+  EXPECT_FALSE(behaviour_of({Kind::mpich, 4, 0}).asking_ends_persistent);
+  EXPECT_FALSE(behaviour_of({Kind::open_mpi, 5, 0}).asking_ends_persistent);
   EXPECT_TRUE(behaviour_of({Kind::open_mpi, 5, 0}).frees_types_unseen);
   EXPECT_FALSE(behaviour_of({Kind::mpich, 5, 0}).frees_types_unseen);
   EXPECT_TRUE(behaviour_of({Kind::mpich, 5, 0}).own_order.negative_extent);

@@ -440,6 +440,7 @@ class Ours {
   bool alone(const Request* o) const {
     if (!o || all_shown_) return false;
     if (!o->persistent) return o->stands_alone();
+    if (o->ended_ahead()) return true;
     return o->inner == MPI_REQUEST_NULL && !o->shown() && (!o->active || o->several());
   }
   void show(std::size_t i) {
@@ -448,7 +449,9 @@ class Ours {
     if (operation->active) operation->show();
     if (operation->inner != MPI_REQUEST_NULL) requests_[i] = operation->inner;
   }
-  static bool under_way(const Request* operation) { return operation && operation->several() && operation->active; }
+  static bool under_way(const Request* operation) {
+    return operation && operation->active && (operation->several() || operation->ended_ahead());
+  }
   /// Whether a FetchBatch may bring data later than complete() returns.
   static bool fetches_later() { return gpu_announcements() || process->sends_to_self.load(std::memory_order_relaxed); }
   /// Delivers receives that this call is not about.
@@ -697,7 +700,7 @@ int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {
   auto* operation = request ? process->requests.find(key_of(*request)) : nullptr;
   // The MPI's own request has not been started. A cancelled send may still succeed, and this one
   // does.
-  return operation && operation->cancel() ? MPI_SUCCESS : next(request);
+  return operation && (operation->ended_ahead() || operation->cancel()) ? MPI_SUCCESS : next(request);
 }
 
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request) {

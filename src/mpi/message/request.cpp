@@ -34,7 +34,7 @@ Request::Start Request::start(int& code) {
 
 void Request::started() {
   active = true;
-  delivered = false;
+  delivered = ended_ahead_ = false;
   code_ = kept_error_ = MPI_SUCCESS;
   if (copies_) copies_->begun(true);
 }
@@ -71,7 +71,12 @@ int Request::complete(MPI_Status& status, bool told) {
 
 Request::News Request::ask(MPI_Request handle, MPI_Status& status) {
   int done = 0;
-  if (const int code = process->own.Request_get_status(handle, &done, &status); code != MPI_SUCCESS) {
+  if (ended_ahead_) return News::complete;
+  const auto& own = process->own;
+  const bool ends = persistent && process->behaviour.asking_ends_persistent;
+  const int code = ends ? own.Test(&handle, &done, &status) : own.Request_get_status(handle, &done, &status);
+  ended_ahead_ = ends && (done || code != MPI_SUCCESS);
+  if (code != MPI_SUCCESS) {
     if (persistent) keep_error(code);  // MPICH 5 and Intel MPI tell it no second time
     return News::failed;
   }

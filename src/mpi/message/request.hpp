@@ -93,6 +93,9 @@ class Request {
   /// The MPI is about to be asked about such an operation: makes `inner`, if the operation has been
   /// started and has none. If the MPI has no memory, the operation ends first.
   virtual void show() {}
+  /// Whether ask() has ended the MPI's persistent request, which the MPI now takes for inactive. So
+  /// the MPI must not be asked about it.
+  bool ended_ahead() const { return ended_ahead_; }
   /// Whether show() has started the MPI's own persistent request, which the MPI must then complete.
   virtual bool shown() const { return false; }
   /// Whether the operation is complete. `handle`: what the MPI knows it by.
@@ -173,7 +176,7 @@ class Request {
 
  private:
   ErrorsOf errors_;
-  bool counted_ = false, resting_ = false;
+  bool counted_ = false, resting_ = false, ended_ahead_ = false;
   std::shared_ptr<Copies> copies_;  // null if the MPI has the program's own buffers
   std::shared_ptr<void> kept_;
   std::unique_ptr<Ending> ending_;
