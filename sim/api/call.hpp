@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <type_traits>
 
 #include "device/cuda_driver_api.h"
 #include "sim/driver.hpp"
@@ -32,12 +33,17 @@ struct Call {
   std::shared_ptr<Context> context;  // the current context, if the function needs one
 };
 
+/// `body` returns nothing, or a code that is no failure, and therefore no exception.
 template <class Body>
 CUresult call(const Entry& entry, Body&& body) noexcept {
   try {
     Call the_call(entry);
-    body(the_call);
-    return CUDA_SUCCESS;
+    if constexpr (std::is_void_v<std::invoke_result_t<Body, Call&>>) {
+      body(the_call);
+      return CUDA_SUCCESS;
+    } else {
+      return body(the_call);
+    }
   } catch (const Error& error) {
     return error.code;
   } catch (const std::bad_alloc&) {

@@ -65,7 +65,7 @@ CUresult cuEventQuery(CUevent handle) {
   return call({"cuEventQuery", Class::other, Needs::context, Captures::forbid}, [&](Call&) {
     const auto event = event_of(handle);
     forbid_captured(*event);
-    require(!event->record || event->record->done, CUDA_ERROR_NOT_READY);
+    return !event->record || event->record->done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });
 }
 

@@ -55,7 +55,7 @@ CUresult cuStreamQuery(CUstream handle) {
   return call({"cuStreamQuery", Class::other, Needs::context, Captures::forbid}, [&](Call& c) {
     const auto stream = stream_of(c.context, handle);
     forbid_while_captured(*stream);
-    require(pending(*stream).empty(), CUDA_ERROR_NOT_READY);
+    return pending(*stream).empty() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
   });
 }
 

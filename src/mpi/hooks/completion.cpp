@@ -198,12 +198,21 @@ class Ours {
   /// Returns when all operations of several messages have ended. `without_mpi`: the MPI is not
   /// asked afterwards.
   void finish(bool without_mpi) {
+    std::optional<WorldReturnsErrors> guard;  // one for all requests of several messages
+    if (some([](const Request& o) { return o.has_parts(); })) guard.emplace();
     for (const auto* operation : operations_)
       if (under_way(operation)) operation->prefetch();
     for (auto* operation : operations_)
       if (under_way(operation))
         alone(operation) && operation->stands_alone() ? operation->finish_alone() : operation->finish();
     if (without_mpi) let_mpi_progress_after(true);
+  }
+  /// A request that the MPI has already completed without telling the program, and takes for
+  /// inactive.
+  std::optional<int> ended_ahead() const {
+    const auto found = std::find_if(operations_.begin(), operations_.end(),
+                                    [](const Request* o) { return o && o->active && o->ended_ahead(); });
+    return found == operations_.end() ? std::nullopt : std::optional(static_cast<int>(found - operations_.begin()));
   }
   /// Calls ask(), which asks the MPI and returns whether it has completed something, while an
   /// operation of several messages is under way and none has ended. Returns whether ask() did.
@@ -591,7 +600,13 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
   operations.show();
   if (operations.none() || !index) return next(count, requests, index, users);
   *index = MPI_UNDEFINED;  // a call that fails may leave it
-  if (!operations.asked([&] { return ask() || found; })) rc = next(count, requests, index, status.get());
+  if (!operations.asked([&] { return ask() || found; })) {
+    if (const auto ahead = operations.ended_ahead()) {
+      operations.restore();
+      return operations.settle_alone(*index = *ahead, users, status, true);
+    }
+    rc = next(count, requests, index, status.get());
+  }
   operations.restore();
   return *index >= 0 && *index < count ? operations.settle_one(*index, rc, requests[*index], *status.get(), true) : rc;
 }
@@ -678,7 +693,13 @@ int complete_some(Next next, bool waits, int incount, MPI_Request* requests, int
   if (operations.none() || !outcount || !indices) return next(incount, requests, outcount, indices, users);
   *outcount = MPI_UNDEFINED;  // a call that fails may leave it
   if (!waits) operations.go_on();
-  if (!waits || !operations.asked(ask)) rc = next(incount, requests, outcount, indices, statuses.get());
+  if (!waits || !operations.asked(ask)) {
+    if (const auto ahead = operations.ended_ahead()) {
+      operations.restore();
+      return operations.settle_some(MPI_SUCCESS, 0, {*ahead}, indices, *outcount, statuses.get());
+    }
+    rc = next(incount, requests, outcount, indices, statuses.get());
+  }
   operations.restore();
   if ((rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) || *outcount == MPI_UNDEFINED) return rc;
   return operations.settle_listed(*outcount, rc, statuses.get(), [&](int k) { return indices[k]; });
@@ -694,6 +715,19 @@ int waitsome(Hook, decltype(NextTable::MPI_Waitsome) next, int incount, MPI_Requ
 int testsome(Hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Request* requests, int* outcount,
              int* indices, MPI_Status* users) {
   return complete_some(next, false, incount, requests, outcount, indices, users);
+}
+
+std::optional<int> end_without_mpi(MPI_Request& request) {
+  auto* const operation = process->requests.find(key_of(request));
+  if (!operation || operation->persistent || !operation->stands_alone() || !operation->go_on_alone())
+    return std::nullopt;
+  device::Looks::forget();
+  MPI_Status unwanted;
+  const int code = operation->complete(unwanted, false);
+  operation->active = false;
+  if (!operation->rest()) delete process->requests.erase(operation->key);
+  request = MPI_REQUEST_NULL;
+  return code;
 }
 
 int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request) {

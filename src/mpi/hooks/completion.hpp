@@ -1,6 +1,8 @@
 // Every call that can complete a request. Straight through where none of the requests is ours.
 #pragma once
 
+#include <optional>
+
 #include "mpi/channels/posting.hpp"
 #include "mpi/message/matched.hpp"
 #include "mpi/message/orphans.hpp"
@@ -22,6 +24,9 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
             MPI_Status* status);
 int testsome(Hook, decltype(NextTable::MPI_Testsome) next, int incount, MPI_Request* requests, int* outcount,
              int* indices, MPI_Status* statuses);
+/// Ends a request of Dunnage's own messages, if it goes by a channel and has ended. Returns an MPI
+/// error code then; calls no handler.
+std::optional<int> end_without_mpi(MPI_Request& request);
 int cancel(Hook, decltype(NextTable::MPI_Cancel) next, MPI_Request* request);
 int request_free(Hook, decltype(NextTable::MPI_Request_free) next, MPI_Request* request);
 int request_get_status(Hook, decltype(NextTable::MPI_Request_get_status) next, MPI_Request request, int* flag,

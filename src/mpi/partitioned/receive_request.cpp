@@ -5,6 +5,7 @@
 #include "mpi/message/buffer.hpp"
 #include "mpi/message/fetch_batch.hpp"
 #include "mpi/message/progress.hpp"
+#include "mpi/process/arrivals.hpp"
 #include "mpi/process/world_returns_errors.hpp"
 #include "mpi/ways/own_message.hpp"
 
@@ -144,7 +145,10 @@ bool PartitionedReceive::arrived(std::int64_t partition) {
   const auto [begin, end] = arrivals_.pieces_of(partition);
   const WorldReturnsErrors guard;
   look([begin = begin, end = end](std::int64_t piece) { return begin <= piece && piece < end; });
-  return arrivals_.has(partition);
+  const bool has = arrivals_.has(partition);
+  // Pieces that come by channels need no call of the MPI, but other ranks may.
+  if (!has && ++looks_in_vain_ % polls_between == 0) let_mpi_progress();
+  return has;
 }
 
 int PartitionedReceive::arrive(MPI_Status& status) {

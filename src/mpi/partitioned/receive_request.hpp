@@ -52,6 +52,7 @@ class PartitionedReceive : public PartitionedRequest {
   std::optional<Introduction> sender_;
   bool in_place_ = false;  // each piece is a number of whole elements of the receiver
   bool begun_ = false;     // the receives, since the start
+  unsigned looks_in_vain_ = 0;
   plan::Arrivals arrivals_;
   memory::Staging packed_;                                     // the stream, unless `in_place_`
   std::vector<std::pair<std::int64_t, MPI_Request>> waiting_;  // pieces that have not come

@@ -112,6 +112,10 @@ void PartitionedRequest::note(int code) {
 
 bool PartitionedRequest::message_ended(MPI_Request& request) {
   if (request == MPI_REQUEST_NULL) return true;  // it could not begin, or nobody waits for it
+  if (const auto code = end_without_mpi(request)) {
+    note(*code);
+    return true;
+  }
   int flag = 0;
   const bool known = process->requests.find(key_of(request));
   const int failed = known ? test(Hook::MPI_Test, process->own.Test, &request, &flag, MPI_STATUS_IGNORE)
