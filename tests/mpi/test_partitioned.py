@@ -40,7 +40,7 @@ def test_threads(launch, flavour):
 @pytest.mark.parametrize("flavour", [name for name in HAVE_THEM if name != "mpi_abi"])
 def test_device_memory(launch, flavour, tmp_path):
     report = tmp_path / "report.json"
-    settings = simulated(flavour, **OURS, DUNNAGE_REPORT=str(report))
+    settings = simulated(flavour, **OURS, DUNNAGE_REPORT=str(report), DUNNAGE_NEIGHBOURS="on")
     run = launch(flavour, "contract_gpu_partitions", SECONDS, 3, ranks=2, mode="dunnage", **settings)
     assert run.finished and run.code == 0 and not run.failures, run
     assert ways(report).get("direct", 0) > 10, ways(report)

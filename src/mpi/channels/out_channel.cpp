@@ -46,9 +46,10 @@ OutChannel::OutChannel(std::uint32_t receiver, const OutLine::Published& place, 
 }
 
 OutChannel::~OutChannel() {
-  --alive_;
   // A receiver that has not joined may be about to look at the memory, which therefore stays.
-  if (channel_.close() && process->world) process->world->publications.end(place_);
+  if (!channel_.close()) return;
+  --alive_;
+  if (process->world) process->world->publications.end(place_);
 }
 
 transport::gpu::ChannelSender::Sent OutChannel::send(base::FunctionRef<int(OutLine&)> take) {

@@ -21,7 +21,7 @@ class OutChannel {
   OutChannel(const OutChannel&) = delete;
   OutChannel& operator=(const OutChannel&) = delete;
   ~OutChannel();
-  /// How many there are.
+  /// How many take shared memory: those that are there, and those that no receiver has joined.
   static unsigned alive() { return alive_; }
 
   /// Counts a message that is about to be sent. If it is awaited, `take` has a line take its

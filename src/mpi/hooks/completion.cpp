@@ -363,10 +363,12 @@ class Ours {
   /// when all have come if data of GPUs may be among them, else at once.
   void receive_as_they_come() {
     if (!gpu_announcements()) return;
+    // The sender of a partitioned message may wait for a collective of this call first.
+    const bool parts = !some([](const Request& o) { return o.active && o.collective(); });
     std::vector<int> waiting;
     for (std::size_t i = 0; i < operations_.size(); ++i)
       if (const auto* o = operations_[i];
-          o && o->active && (o->receives() ? !o->delivered : o->several() && o->has_parts())) {
+          o && o->active && (o->receives() ? !o->delivered : parts && o->several() && o->has_parts())) {
         waiting.push_back(static_cast<int>(i));
         o->prefetch();
       }
@@ -776,6 +778,16 @@ std::vector<MPI_Request> shown(int count, const MPI_Request* requests) {
   return all;
 }
 
+/// The places of requests that are complete, and that the MPI takes for inactive.
+std::vector<int> ended_ahead(int count, const MPI_Request* requests) {
+  std::vector<int> found;
+  for (int i = 0; i < count; ++i) {
+    const auto* operation = process->requests.find(key_of(requests[i]));
+    if (operation && operation->active && operation->ended_ahead()) found.push_back(i);
+  }
+  return found;
+}
+
 /// Complete means usable: the data must be in place though the request lives on. The call that ends
 /// the request tells what went wrong.
 void bring(MPI_Request request, MPI_Status& status) {
@@ -819,6 +831,13 @@ int request_get_status_any(Hook, decltype(NextTable::MPI_Request_get_status_any)
   progress_orphans();
   finish_sends();
   StatusOr status(users);
+  if (const auto ahead = ended_ahead(count, requests); !ahead.empty()) {
+    *flag = 1;
+    *index = ahead.front();
+    set_empty(*status.get());
+    bring(requests[*index], *status.get());
+    return MPI_SUCCESS;
+  }
   const int rc = next(count, shown(count, requests).data(), index, flag, status.get());
   if (rc == MPI_SUCCESS && *flag && *index >= 0 && *index < count) bring(requests[*index], *status.get());
   return rc;
@@ -830,6 +849,15 @@ int request_get_status_some(Hook, decltype(NextTable::MPI_Request_get_status_som
   progress_orphans();
   finish_sends();
   StatusesOr statuses(incount, users);
+  if (const auto ahead = ended_ahead(incount, requests); !ahead.empty()) {
+    std::copy(ahead.begin(), ahead.end(), indices);
+    *outcount = static_cast<int>(ahead.size());
+    for (int k = 0; k < *outcount; ++k) {
+      set_empty(statuses.get()[k]);
+      bring(requests[indices[k]], statuses.get()[k]);
+    }
+    return MPI_SUCCESS;
+  }
   const int rc = next(incount, shown(incount, requests).data(), outcount, indices, statuses.get());
   if (rc == MPI_SUCCESS && *outcount != MPI_UNDEFINED)
     for (int k = 0; k < *outcount; ++k) bring(requests[indices[k]], statuses.get()[k]);

@@ -74,8 +74,10 @@ Request::News Request::ask(MPI_Request handle, MPI_Status& status) {
   if (ended_ahead_) return News::complete;
   const auto& own = process->own;
   const bool ends = persistent && process->behaviour.asking_ends_persistent;
-  const int code = ends ? own.Test(&handle, &done, &status) : own.Request_get_status(handle, &done, &status);
+  const int code = own.Request_get_status(handle, &done, &status);
   ended_ahead_ = ends && (done || code != MPI_SUCCESS);
+  int unused = 0;
+  if (ended_ahead_ && code == MPI_SUCCESS) own.Test(&handle, &unused, MPI_STATUS_IGNORE);  // if it has not ended it
   if (code != MPI_SUCCESS) {
     if (persistent) keep_error(code);  // MPICH 5 and Intel MPI tell it no second time
     return News::failed;

@@ -46,7 +46,7 @@ int look_for(PartitionedRequest& request, std::int64_t partition, int* flag) {
   if (!receive) return raised(request, MPI_ERR_REQUEST);
   if (!receive->has(partition)) return raised(request, MPI_ERR_ARG);
   *flag = receive->arrived(partition);
-  return raised(request, *flag ? receive->failure() : MPI_SUCCESS);
+  return raised(request, *flag && receive->active ? receive->failure() : MPI_SUCCESS);
 }
 
 }  // namespace dunnage::mpi

@@ -1,6 +1,7 @@
 #include "mpi/partitioned/receive_request.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include "mpi/message/buffer.hpp"
 #include "mpi/message/fetch_batch.hpp"
@@ -10,10 +11,26 @@
 #include "mpi/ways/own_message.hpp"
 
 namespace dunnage::mpi {
+namespace {
+
+/// Receives that know their senders. Never destroyed: requests may outlive other statics.
+struct Known {
+  std::mutex mutex;
+  std::vector<PartitionedReceive*> all;
+};
+Known& known_receives() {
+  static auto* all = new Known;
+  return *all;
+}
+
+}  // namespace
 
 PartitionedReceive::~PartitionedReceive() {
   end_looking_after();
-  if (sender_) forget_channels();
+  if (known_ && !tags_passed_on_) forget_channels();
+  auto& known = known_receives();
+  const std::lock_guard lock(known.mutex);
+  std::erase(known.all, this);
   if (name_) forget_introduction(*name_);
 }
 
@@ -33,11 +50,29 @@ int PartitionedReceive::restart() {
   return MPI_SUCCESS;
 }
 
+bool PartitionedReceive::take_tags() {
+  auto& known = known_receives();
+  const std::lock_guard lock(known.mutex);
+  const auto overlaps = [&](const PartitionedReceive* other) {
+    const auto &a = *sender_, &b = *other->sender_;
+    return a.name.source == b.name.source && a.first_tag < b.first_tag + b.pieces.count() &&
+           b.first_tag < a.first_tag + a.pieces.count();
+  };
+  for (const auto* other : known.all)
+    if (overlaps(other) && other->active) return false;
+  for (auto* other : known.all)
+    if (overlaps(other)) other->tags_passed_on_ = true;
+  known.all.push_back(this);
+  return true;
+}
+
 bool PartitionedReceive::know_sender() {
-  if (sender_) return true;
-  sender_ = introduction_of(*name_);
+  if (known_) return true;
+  if (!sender_) sender_ = introduction_of(*name_);
   if (!sender_) return false;
   name_.reset();
+  if (!take_tags()) return false;
+  known_ = true;
   forget_channels();
   const auto& pieces = sender_->pieces;
   const auto element = partition_bytes() == 0 ? 0 : partition_bytes() / call().count;
@@ -88,6 +123,7 @@ namespace {
 
 /// Begins to fetch the message of a receive if it is there. Returns whether it may have ended.
 bool fetch_one(MPI_Request request, FetchBatch& batch, int index) {
+  if (!one_thread_at_a_time()) return true;  // our own thread may look at it too; MPI_Test knows how
   auto* const receive = process->requests.find(key_of(request));
   return !receive || receive->delivered || deliver_if_there(*receive, request, batch, index);
 }
@@ -118,6 +154,7 @@ void PartitionedReceive::look(F&& wanted) {
     come.push_back(piece);
     return true;
   });
+  for (const auto& failure : batch.finish()) note(failure.code);
   for (const auto piece : come)
     arrivals_.come(piece, [&](std::int64_t partition) { note(in_place_ ? MPI_SUCCESS : deliver(partition)); });
 }

@@ -24,7 +24,7 @@ class PartitionedReceive : public PartitionedRequest {
   bool arrived(std::int64_t partition);
   /// An MPI error code, if data may not be where they should: a partition that has arrived may be
   /// wrong.
-  int failure() const { return code() == MPI_ERR_TRUNCATE ? MPI_SUCCESS : code(); }
+  int failure() const { return failed_; }
   bool has_parts() const override { return true; }
 
  protected:
@@ -35,6 +35,9 @@ class PartitionedReceive : public PartitionedRequest {
 
  private:
   bool know_sender();
+  /// Takes the sender's tags over from earlier receives. Returns false if such a receive is still
+  /// under way: its sender has completed, and has given back the tags.
+  bool take_tags();
   /// The sender's tags may have served another message before, or will serve one.
   void forget_channels();
   /// Begins the receives of pieces, if that has not been done and the sender is known. Returns
@@ -50,8 +53,10 @@ class PartitionedReceive : public PartitionedRequest {
 
   std::optional<MessageName> name_;  // until the introduction has come
   std::optional<Introduction> sender_;
-  bool in_place_ = false;  // each piece is a number of whole elements of the receiver
-  bool begun_ = false;     // the receives, since the start
+  bool known_ = false;           // the sender, and the tags are this receive's
+  bool tags_passed_on_ = false;  // to a later receive
+  bool in_place_ = false;        // each piece is a number of whole elements of the receiver
+  bool begun_ = false;           // the receives, since the start
   unsigned looks_in_vain_ = 0;
   plan::Arrivals arrivals_;
   memory::Staging packed_;                                     // the stream, unless `in_place_`

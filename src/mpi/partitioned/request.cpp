@@ -70,6 +70,7 @@ Request::Start PartitionedRequest::begin(int& code) {
   ended_ = false;
   shown_ = false;  // the MPI has completed it since
   code_.store(MPI_SUCCESS, std::memory_order_relaxed);
+  failed_.store(MPI_SUCCESS, std::memory_order_relaxed);
   code = restart();
   return code == MPI_SUCCESS ? Start::done : Start::failed;
 }
@@ -107,7 +108,10 @@ void PartitionedRequest::finish() {
 
 void PartitionedRequest::note(int code) {
   int expected = MPI_SUCCESS;
-  if (code != MPI_SUCCESS) code_.compare_exchange_strong(expected, code, std::memory_order_relaxed);
+  if (code == MPI_SUCCESS) return;
+  code_.compare_exchange_strong(expected, code, std::memory_order_relaxed);
+  expected = MPI_SUCCESS;
+  if (code != MPI_ERR_TRUNCATE) failed_.compare_exchange_strong(expected, code, std::memory_order_relaxed);
 }
 
 bool PartitionedRequest::message_ended(MPI_Request& request) {

@@ -105,6 +105,10 @@ class PartitionedRequest : public Request {
   std::mutex mutex_;
   bool ended_ = true;  // since the start
   std::atomic<int> code_{MPI_SUCCESS};
+
+ protected:
+  /// The first error that is no truncation.
+  std::atomic<int> failed_{MPI_SUCCESS};
 };
 
 }  // namespace dunnage::mpi

@@ -389,7 +389,7 @@ void in_order_of_initialisation(const Pair& p) {
 }
 
 // Messages that repeat themselves, between two device buffers by channels. Their requests are freed
-// and made again, so that tags of channels serve first starts too.
+// and made again.
 void again_and_again(const Pair& p) {
   const std::string what = "messages that come again";
   contract().section(what);
@@ -423,6 +423,48 @@ void again_and_again(const Pair& p) {
   }
   in_device_alone = false;
 }
+
+#if MPI_VERSION >= 4
+// One call completes a collective and a partitioned receive. The sender makes its partitions ready
+// only when the collective has ended, so the call must not wait for them first. All ranks call it.
+void beside_a_collective(const Pair& p) {
+  const std::string what = "a partitioned receive beside a neighbour collective";
+  contract().section(what);
+  MPI_Comm pair = MPI_COMM_NULL, graph = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, p.active ? p.rank / 2 : MPI_UNDEFINED, p.rank, &pair);
+  if (!p.active) return;
+  const int other = 1 - p.rank % 2, bytes = 4 << 20;
+  MPI_Dist_graph_create_adjacent(pair, 1, &other, MPI_UNWEIGHTED, 1, &other, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+  Bytes out(bytes, static_cast<unsigned char>(p.rank)), in(bytes);
+  MPI_Request requests[2];  // the collective, and the partitioned message
+  check_ok(MPI_Neighbor_alltoall_init(out.data(), bytes, MPI_BYTE, in.data(), bytes, MPI_BYTE, graph, MPI_INFO_NULL,
+                                      &requests[0]),
+           what);
+  Side side(signatures()[0], 1 + p.sends, 2, 1, 300);
+  check_ok(side.init(p.sends, p.peer, 11, MPI_COMM_WORLD), what);
+  requests[1] = side.request;
+  for (int start = 0; start < 4; ++start) {
+    const auto stream = data(p.sends ? p.rank : p.peer, 0, start, side.buffer.size());
+    p.sends ? side.buffer.put(stream) : side.buffer.poison();
+    std::fill(in.begin(), in.end(), 0xee);
+    check_ok(MPI_Startall(2, requests), what);
+    if (p.sends) {
+      check_ok(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), what);
+      check_ok(MPI_Pready_range(0, 1, requests[1]), what);
+      check_ok(MPI_Wait(&requests[1], MPI_STATUS_IGNORE), what);
+    } else {
+      check_ok(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), what);
+      side.buffer.expect(stream, what);
+    }
+    check(in == Bytes(bytes, static_cast<unsigned char>(p.peer)), what + ", bytes of the collective");
+  }
+  for (auto& request : requests) check_ok(MPI_Request_free(&request), what);
+  MPI_Comm_free(&graph);
+  MPI_Comm_free(&pair);
+}
+#else
+void beside_a_collective(const Pair&) {}
+#endif
 
 // --- nothing to send, nobody to send to, errors --------------------------------------------------
 
@@ -574,7 +616,7 @@ void run(double seconds, unsigned long seed, long only) {
     }
     if (contract().provided == MPI_THREAD_MULTIPLE) by_threads(p, seed);
   }
-  if (only < 0 && ours()) nobody(), errors();
+  if (only < 0 && ours()) nobody(), errors(), beside_a_collective(p);
   MPI_Barrier(MPI_COMM_WORLD);
   random_messages(seconds, seed, only);
 }
