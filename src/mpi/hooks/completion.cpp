@@ -376,10 +376,7 @@ class Ours {
     FetchBatch batch(FetchBatch::Outer::join);
     const auto there = [&](std::size_t k) {
       const int i = waiting[k];
-      auto& operation = *(*this)[i];
-      if (operation.receives() ? !deliver_if_there(operation, requests_[i], batch, i)
-                               : !operation.fetch_parts(batch, i))
-        return false;
+      if (!deliver_if_there(*(*this)[i], requests_[i], batch, i)) return false;
       waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(k));
       return true;
     };
@@ -605,7 +602,8 @@ int waitany(Hook, decltype(NextTable::MPI_Waitany) next, int count, MPI_Request*
   if (!operations.asked([&] { return ask() || found; })) {
     if (const auto ahead = operations.ended_ahead()) {
       operations.restore();
-      return operations.settle_alone(*index = *ahead, users, status, true);
+      *index = *ahead;
+      return operations.settle_alone(*index, users, status, true);
     }
     rc = next(count, requests, index, status.get());
   }
@@ -781,6 +779,7 @@ std::vector<MPI_Request> shown(int count, const MPI_Request* requests) {
 /// The places of requests that are complete, and that the MPI takes for inactive.
 std::vector<int> ended_ahead(int count, const MPI_Request* requests) {
   std::vector<int> found;
+  if (!process->behaviour.asking_ends_persistent) return found;
   for (int i = 0; i < count; ++i) {
     const auto* operation = process->requests.find(key_of(requests[i]));
     if (operation && operation->active && operation->ended_ahead()) found.push_back(i);

@@ -167,6 +167,7 @@ bool nobody_looks_after() {
 }
 
 bool deliver_if_there(Request& request, MPI_Request handle, FetchBatch& batch, int index) {
+  if (request.has_parts()) return request.fetch_parts(batch, index);
   // The program's persistent request is inactive while one of ours stands in its place.
   if (request.inner != MPI_REQUEST_NULL) handle = request.inner;
   MPI_Status status;

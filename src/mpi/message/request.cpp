@@ -70,14 +70,13 @@ int Request::complete(MPI_Status& status, bool told) {
 }
 
 Request::News Request::ask(MPI_Request handle, MPI_Status& status) {
-  int done = 0;
   if (ended_ahead_) return News::complete;
   const auto& own = process->own;
-  const bool ends = persistent && process->behaviour.asking_ends_persistent;
+  int done = 0;
   const int code = own.Request_get_status(handle, &done, &status);
-  ended_ahead_ = ends && (done || code != MPI_SUCCESS);
-  int unused = 0;
-  if (ended_ahead_ && code == MPI_SUCCESS) own.Test(&handle, &unused, MPI_STATUS_IGNORE);  // if it has not ended it
+  ended_ahead_ = persistent && process->behaviour.asking_ends_persistent && (done || code != MPI_SUCCESS);
+  // An MPI that is not known may not have ended it.
+  if (ended_ahead_ && code == MPI_SUCCESS) own.Test(&handle, &done, MPI_STATUS_IGNORE);
   if (code != MPI_SUCCESS) {
     if (persistent) keep_error(code);  // MPICH 5 and Intel MPI tell it no second time
     return News::failed;

@@ -23,6 +23,13 @@ Known& known_receives() {
   return *all;
 }
 
+/// Begins to fetch the message of a receive if it is there. Returns whether it may have ended.
+bool fetch_one(MPI_Request request, FetchBatch& batch, int index) {
+  if (!one_thread_at_a_time()) return true;  // our own thread may look at it too; MPI_Test knows how
+  auto* const receive = process->requests.find(key_of(request));
+  return !receive || receive->delivered || deliver_if_there(*receive, request, batch, index);
+}
+
 }  // namespace
 
 PartitionedReceive::~PartitionedReceive() {
@@ -46,7 +53,7 @@ void PartitionedReceive::expect_from(int source, Origin& origin) {
 int PartitionedReceive::restart() {
   begun_ = false;
   waiting_.clear();
-  if (!to_nobody()) begun();
+  if (!to_nobody()) begin_if_known();
   return MPI_SUCCESS;
 }
 
@@ -81,7 +88,7 @@ bool PartitionedReceive::know_sender() {
   return true;
 }
 
-bool PartitionedReceive::begun() {
+bool PartitionedReceive::begin_if_known() {
   if (!begun_ && know_sender()) begin_receives();
   return begun_;
 }
@@ -119,20 +126,9 @@ int PartitionedReceive::begin_receive(std::int64_t piece) {
   return begin_own_receive(message, &waiting_.back().second);
 }
 
-namespace {
-
-/// Begins to fetch the message of a receive if it is there. Returns whether it may have ended.
-bool fetch_one(MPI_Request request, FetchBatch& batch, int index) {
-  if (!one_thread_at_a_time()) return true;  // our own thread may look at it too; MPI_Test knows how
-  auto* const receive = process->requests.find(key_of(request));
-  return !receive || receive->delivered || deliver_if_there(*receive, request, batch, index);
-}
-
-}  // namespace
-
 bool PartitionedReceive::fetch(FetchBatch& batch, int index) {
   if (to_nobody()) return true;
-  if (!begun()) return false;
+  if (!begin_if_known()) return false;
   bool all = true;
   for (const auto& [piece, request] : waiting_) all &= fetch_one(request, batch, index);
   return all;
@@ -170,7 +166,7 @@ int PartitionedReceive::deliver(std::int64_t partition) {
 
 bool PartitionedReceive::move_on() {
   if (to_nobody()) return true;
-  if (!begun()) return false;
+  if (!begin_if_known()) return false;
   look([](std::int64_t) { return true; });
   return arrivals_.all();
 }
@@ -178,7 +174,7 @@ bool PartitionedReceive::move_on() {
 bool PartitionedReceive::arrived(std::int64_t partition) {
   const Step step(*this);
   if (ended() || to_nobody()) return true;
-  if (!begun()) return false;
+  if (!begin_if_known()) return false;
   const auto [begin, end] = arrivals_.pieces_of(partition);
   const WorldReturnsErrors guard;
   look([begin = begin, end = end](std::int64_t piece) { return begin <= piece && piece < end; });

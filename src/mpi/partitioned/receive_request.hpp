@@ -22,9 +22,6 @@ class PartitionedReceive : public PartitionedRequest {
   void expect_from(int source, Origin& origin);
   /// Whether a partition that exists is there. Lets the operation go on. Thread-safe.
   bool arrived(std::int64_t partition);
-  /// An MPI error code, if data may not be where they should: a partition that has arrived may be
-  /// wrong.
-  int failure() const { return failed_; }
   bool has_parts() const override { return true; }
 
  protected:
@@ -42,7 +39,7 @@ class PartitionedReceive : public PartitionedRequest {
   void forget_channels();
   /// Begins the receives of pieces, if that has not been done and the sender is known. Returns
   /// whether they have begun.
-  bool begun();
+  bool begin_if_known();
   void begin_receives();
   int begin_receive(std::int64_t piece);
   /// Looks at receives of pieces. f(i) says for the i-th of those that have not come whether to.

@@ -40,6 +40,9 @@ class PartitionedRequest : public Request {
   void finish() final;
   void show() final;
   bool shown() const final { return shown_; }
+  /// An MPI error code, if data may not be where they should: a partition that has arrived may be
+  /// wrong.
+  int failure() const { return failed_.load(std::memory_order_relaxed); }
   /// Whether a partition has this number.
   bool has(std::int64_t partition) const { return partition >= 0 && partition < call_.partitions; }
 
@@ -105,10 +108,7 @@ class PartitionedRequest : public Request {
   std::mutex mutex_;
   bool ended_ = true;  // since the start
   std::atomic<int> code_{MPI_SUCCESS};
-
- protected:
-  /// The first error that is no truncation.
-  std::atomic<int> failed_{MPI_SUCCESS};
+  std::atomic<int> failed_{MPI_SUCCESS};  // the first error that is no truncation
 };
 
 }  // namespace dunnage::mpi

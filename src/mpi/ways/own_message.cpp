@@ -44,6 +44,13 @@ int init_own_send(const SendCall& call, MPI_Request* request) {
   });
 }
 
+int init_own_receive(const ReceiveCall& call, MPI_Request* request) {
+  const auto& own = process->own;
+  return begin_receive(call, true, request, [&](void* buffer, std::int64_t count, MPI_Datatype type) {
+    return by_count(own.Recv_init_c, own.Recv_init, buffer, count, type, call.source, call.tag, call.comm, request);
+  });
+}
+
 void end_own_sends(const TagsOfPeer& tags) {
   if (const auto streams = Streams::of(tags.comm, false))
     for (int i = 0; i < tags.count; ++i) streams->forget_to(tags.peer, tags.first + i);
@@ -52,13 +59,6 @@ void end_own_sends(const TagsOfPeer& tags) {
 void end_own_receives(const TagsOfPeer& tags) {
   if (const auto streams = Streams::of(tags.comm, false))
     for (int i = 0; i < tags.count; ++i) streams->forget_from(tags.peer, tags.first + i);
-}
-
-int init_own_receive(const ReceiveCall& call, MPI_Request* request) {
-  const auto& own = process->own;
-  return begin_receive(call, true, request, [&](void* buffer, std::int64_t count, MPI_Datatype type) {
-    return by_count(own.Recv_init_c, own.Recv_init, buffer, count, type, call.source, call.tag, call.comm, request);
-  });
 }
 
 }  // namespace dunnage::mpi

@@ -5,7 +5,7 @@
 
 #include "typemap.hpp"
 
-// Makes buffers in one kind of device memory, or ends that.
+// While this is true, new buffers are in ordinary device memory.
 inline bool in_device_alone = false;
 
 #ifdef CONTRACT_GPU
