@@ -14,6 +14,7 @@
 #   make differential  look for differences with and without Dunnage for SECONDS (tests/differential/README.md)
 #   make faults      kill, stop and starve COUNT jobs and look what becomes of them (docs/reference/faults.md)
 #   make soak        random traffic for HOURS, with memory looked at (docs/reference/faults.md)
+#   make aarch64     build for aarch64, and run unit tests and contract programs in an emulator
 #   make check       check layers, formatting and the length of lines; compiles nothing
 #   make clean
 #
@@ -23,7 +24,7 @@
 PREFIX ?= /usr/local
 export MPICC
 
-.PHONY: build setup demo test check bench install wheel dist docs site compatibility fuzz differential faults soak clean
+.PHONY: build setup demo test check bench install wheel dist docs site compatibility fuzz differential faults soak aarch64 clean
 
 build: setup
 	scripts/build.sh default
@@ -41,6 +42,10 @@ test: export MPI_WHEELS := $(or $(MPI_WHEELS),yes)
 test: export CUDA_WHEELS := $(or $(CUDA_WHEELS),yes)
 test: setup
 	scripts/test.sh
+
+aarch64: export MPI_WHEELS := $(or $(MPI_WHEELS),yes)
+aarch64: setup
+	scripts/aarch64.sh
 
 check: setup
 	.venv/bin/python scripts/check_layers.py

@@ -109,7 +109,7 @@ bool start(const dunnage_front& front) {
     std::fputs(
         "dunnage: DUNNAGE_NVTX=on, but built without NVTX: install CUDA's header nvtx3/nvToolsExt.h and build again\n",
         stderr);
-  constexpr const char* simd_names[] = {"auto", "scalar", "sse4", "avx2", "avx512"};
+  constexpr const char* simd_names[] = {"auto", "scalar", "sse4", "avx2", "avx512", "neon", "sve"};
   dunnage::pack::limit_simd(simd_names[static_cast<int>(settings.simd)]);
   made->settings.device_piece = std::max<std::uint64_t>(made->settings.device_piece, 4096);
   using dunnage::device::Source;

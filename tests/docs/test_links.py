@@ -76,12 +76,12 @@ def code(text):
 
 def unknown_commands(text):
     makefile = (ROOT / "Makefile").read_text()
-    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    targets = set(re.findall(r"^([a-z0-9]+):", makefile, re.MULTILINE))
     experiments = {Path(name).stem.replace("_", "-") for name in FILES if name.startswith("bench/experiments/")}
     experiments |= {"pack", "halo", "higrad", "unexpected"}  # with --memory: pack_host or pack_device
     main = (ROOT / "src/tool/main.cpp").read_text()
     commands = set(re.findall(r'add_subcommand\("(\w+)"', main))
-    for found in re.finditer(r"(?<![\w/-])make ([a-z]+)", code(text)):
+    for found in re.finditer(r"(?<![\w/-])make ([a-z0-9]+)", code(text)):
         if found[1] not in targets:
             yield found[0]
     for found in re.finditer(r"(?<![\w/.\x22-])dunnage ([a-z]+)(?: ([a-z][a-z-]*))?", code(text)):

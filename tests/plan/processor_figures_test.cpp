@@ -20,7 +20,7 @@ TEST(ProcessorFigures, Kinds) {
   EXPECT_EQ(processor_kind({}), ProcessorKind::other);
 }
 
-TEST(ProcessorFigures, ThisProcessorHasAVendor) { EXPECT_EQ(base::this_processor().vendor.size(), 12u); }
+TEST(ProcessorFigures, ThisProcessorHasAVendor) { EXPECT_FALSE(base::this_processor().vendor.empty()); }
 
 TEST(ProcessorFigures, AnUnknownProcessorDeclinesWhereCandidatesAreClose) {
   // On a Xeon this is predicted to gain a little. Far better predictions are still believed.

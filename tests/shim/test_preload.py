@@ -178,7 +178,7 @@ def test_bad_setting_is_one_clear_line(build, program, root_environment):
     assert all(word in lines[0] for word in ("DUNNAGE_FORCE", "sometimes", "auto", "always", "never"))
 
 
-@pytest.mark.parametrize("simd", ["scalar", "sse4", "avx2", "avx512"])
+@pytest.mark.parametrize("simd", ["scalar", "sse4", "avx2", "avx512", "neon"])
 def test_every_instruction_set_gives_the_same_bytes(build, flavour, root_environment, simd):
     """One that this processor lacks falls back to what it has."""
     run = preloaded(

@@ -4,7 +4,10 @@ import dataclasses
 import json
 import os
 import pathlib
+import shlex
 
+# What runs the programs of another processor; scripts/aarch64.sh sets it.
+EMULATOR = shlex.split(os.environ.get("TEST_EMULATOR", ""))
 BUILD = pathlib.Path(os.environ.get("DUNNAGE_HOME") or pathlib.Path(__file__).resolve().parents[2] / "build")
 
 
@@ -71,7 +74,7 @@ def command(mpi, ranks, variables):
     else:
         for name, value in variables.items():
             words += ["-genv", name, value]
-    return words
+    return words + EMULATOR
 
 
 def environment():

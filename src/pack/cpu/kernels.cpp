@@ -714,7 +714,8 @@ bool limit_simd(std::string_view name) {
   if (name == "scalar") return hwy::DisableTargets(~HWY_BASELINE_TARGETS), true;
   if (name == "sse4") return hwy::DisableTargets(HWY_AVX2 | HWY_AVX3 | HWY_AVX3_DL), true;
   if (name == "avx2") return hwy::DisableTargets(HWY_AVX3 | HWY_AVX3_DL), true;
-  return name == "avx512";
+  if (name == "neon") return hwy::DisableTargets(HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128), true;
+  return name == "avx512" || name == "sve";
 }
 
 }  // namespace dunnage::pack

@@ -80,8 +80,9 @@ struct Kernels {
 /// Returns the kernels for this processor. The first call chooses them. Thread-safe.
 const Kernels& kernels();
 
-/// Limits the instruction set to `name`: auto, scalar, sse4, avx2 or avx512. Returns false if the
-/// name is unknown. Call this before the first call of kernels().
+/// Limits the instruction set to `name`: auto, scalar, sse4, avx2, avx512, neon or sve. Names of
+/// another kind of processor limit nothing. Returns false if the name is unknown. Call this before
+/// the first call of kernels().
 bool limit_simd(std::string_view name);
 
 }  // namespace dunnage::pack

@@ -1,52 +1,21 @@
-// The part of Highway's library that Highway's headers need: which instruction sets this processor
-// has. libhwy.so is not linked, because it measures the clock when it is loaded. That takes 8 ms of
-// processor time in every process, within MPI_Init.
-//
-// The C library has asked the processor already. GCC's __builtin_cpu_supports() asks again in every
-// process, when the library is loaded: in a virtual machine that takes 70 us.
-//
-// The bits are those that hwy::SupportedTargets() of libhwy finds. tests/pack/targets_test.cpp
-// compares them.
-#include <hwy/targets.h>
-#include <sys/platform/x86.h>
+// The part of Highway's library that Highway's headers need. libhwy.so is not linked, because it
+// measures the clock when it is loaded. That takes 8 ms of processor time in every process, within
+// MPI_Init.
+#include "pack/cpu/targets.hpp"
 
 #include <atomic>
 
 namespace hwy {
 namespace {
 
-using Targets = decltype(SupportedTargets());
-
-// Baseline features that all x86-64 processors have are not asked for.
-Targets of_processor() {
-  Targets found = HWY_ENABLED_BASELINE;
-  const bool ssse3 = CPU_FEATURE_ACTIVE(SSSE3);
-  if (ssse3) found |= HWY_SSSE3;
-  const bool sse4 = ssse3 && CPU_FEATURE_ACTIVE(SSE4_1) && CPU_FEATURE_ACTIVE(SSE4_2) && CPU_FEATURE_ACTIVE(AES) &&
-                    CPU_FEATURE_ACTIVE(PCLMULQDQ);
-  if (sse4) found |= HWY_SSE4;
-  // Active AVX features already say that the operating system saves the registers.
-  const bool avx2 = sse4 && CPU_FEATURE_ACTIVE(AVX) && CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(BMI1) &&
-                    CPU_FEATURE_ACTIVE(BMI2) && CPU_FEATURE_ACTIVE(FMA) && CPU_FEATURE_ACTIVE(LZCNT) &&
-                    CPU_FEATURE_ACTIVE(F16C);
-  if (avx2) found |= HWY_AVX2;
-  const bool avx3 = avx2 && CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512VL) &&
-                    CPU_FEATURE_ACTIVE(AVX512DQ) && CPU_FEATURE_ACTIVE(AVX512BW) && CPU_FEATURE_ACTIVE(AVX512CD);
-  if (avx3) found |= HWY_AVX3;
-  const bool avx3_dl = avx3 && CPU_FEATURE_ACTIVE(AVX512_VNNI) && CPU_FEATURE_ACTIVE(VPCLMULQDQ) &&
-                       CPU_FEATURE_ACTIVE(AVX512_VBMI) && CPU_FEATURE_ACTIVE(AVX512_VBMI2) &&
-                       CPU_FEATURE_ACTIVE(VAES) && CPU_FEATURE_ACTIVE(AVX512_VPOPCNTDQ) &&
-                       CPU_FEATURE_ACTIVE(AVX512_BITALG) && CPU_FEATURE_ACTIVE(GFNI);
-  if (avx3_dl) found |= HWY_AVX3_DL;
-  return found;
-}
+using dunnage::pack::Targets;
 
 constinit std::atomic<Targets> disabled{0};
 
 }  // namespace
 
 Targets SupportedTargets() {
-  static const Targets here = of_processor();
+  static const Targets here = dunnage::pack::targets_of_processor();
   const Targets left = here & ~disabled.load(std::memory_order_relaxed);
   return left ? left : HWY_ENABLED_BASELINE;
 }

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <chrono>
 
+#include "base/relax.hpp"
+
 namespace dunnage::transport::shm {
 
 /// Not thread-safe.
@@ -22,7 +24,7 @@ class Patience {
   void wait() {
     turns_ = turns_ < spins_ + 1024 ? turns_ + 1 : spins_;
     if (turns_ < spins_) {
-      __builtin_ia32_pause();
+      base::relax();
       return;
     }
     sched_yield();

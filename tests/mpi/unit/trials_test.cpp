@@ -2,6 +2,7 @@
 // has one right result.
 #include "hooked.hpp"
 #include "mpi/message/progress.hpp"
+#include "plan/host.hpp"
 
 namespace dunnage::mpi::test {
 namespace {
@@ -278,6 +279,7 @@ TEST_F(Trials, CallsThatFailTellNothing) {
 
 TEST_F(Trials, WithoutTrialsTheModelDecides) {
   process->settings.trials = false;
+  process->model = plan::default_model(process->library);  // on whatever processor
   fake::habits.slow = Slow::contiguous;
   EXPECT_TRUE(sends_packed(rows(15)));  // a short message in blocks of 60 bytes
 }

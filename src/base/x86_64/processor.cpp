@@ -1,5 +1,6 @@
 #include "base/processor.hpp"
 
+#include <array>
 #include <cstring>
 
 #include <cpuid.h>
@@ -23,6 +24,21 @@ Processor this_processor() {
   processor.family = bits(8, 4) + (bits(8, 4) == 15 ? bits(20, 8) : 0);
   processor.model = bits(4, 4) + (processor.family == 6 || processor.family >= 15 ? bits(16, 4) << 4 : 0);
   return processor;
+}
+
+std::string processor_name() {
+  constexpr unsigned first = 0x80000002, last = 0x80000004;
+  if (__get_cpuid_max(0x80000000, nullptr) < last) return "unknown";
+  std::array<unsigned, 12> words{};
+  for (unsigned leaf = first; leaf <= last; ++leaf) {
+    unsigned* w = &words[4 * (leaf - first)];
+    __cpuid(leaf, w[0], w[1], w[2], w[3]);
+  }
+  char text[sizeof words + 1] = {};
+  std::memcpy(text, words.data(), sizeof words);
+  std::string name(text);
+  const auto begin = name.find_first_not_of(' '), end = name.find_last_not_of(' ');
+  return begin == name.npos ? "unknown" : name.substr(begin, end + 1 - begin);
 }
 
 }  // namespace dunnage::base
