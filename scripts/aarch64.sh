@@ -87,9 +87,11 @@ build() {
 }
 
 # Programs that wait for each other are slow in an emulator, so one job runs at a time. The emulator
-# cannot read another process's memory, as MPIs like to.
+# cannot read another process's memory, as MPIs like to, and not what Open MPI 5's launcher
+# shares with ranks.
 run_tests() {
   export MPIR_CVAR_CH4_CMA_ENABLE=0 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_smsc=^cma,xpmem
+  export PMIX_MCA_gds=hash
   ctest --test-dir "$folder" -L unit --output-on-failure --no-tests=error --parallel "$(nproc)"
   DUNNAGE_HOME=$folder TEST_EMULATOR="qemu-aarch64-static -cpu max -L $sysroot" \
     "$venv/bin/python" -m pytest -q -p no:cacheprovider tests/mpi/test_contract.py -k "with_dunnage or random_types" "$@"

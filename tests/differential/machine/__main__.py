@@ -28,6 +28,7 @@ class Tally:
     varying: int = 0
     plain_fails: int = 0
     once: int = 0  # scripts that differed once, and not again when they ran alone
+    timing: int = 0  # scripts that differed as the plain MPI differs from itself at other times
     unexplained: int = 0
     explained: collections.Counter = dataclasses.field(default_factory=collections.Counter)
 
@@ -35,8 +36,8 @@ class Tally:
         reasons = "".join(f"\n    {count} statements: {reason}" for reason, count in self.explained.most_common())
         return (
             f"{self.scripts} scripts, {self.statements} statements, {self.unexplained} unexplained differences; "
-            f"differed in a batch and not alone: {self.once}; plain results vary: {self.varying} statements; "
-            f"the plain MPI fails: {self.plain_fails} scripts{reasons}"
+            f"differed in a batch and not alone: {self.once}; by timing, plain too: {self.timing}; "
+            f"plain results vary: {self.varying} statements; the plain MPI fails: {self.plain_fails} scripts{reasons}"
         )
 
 
@@ -54,7 +55,9 @@ def batch(mpi, mode, seeds, scripts, tally, found):
             tally.once += not verdict.differences and not verdict.plain_fails
         tally.explained.update(verdict.explained)
         tally.plain_fails += bool(verdict.plain_fails)
-        if verdict.differences:
+        if verdict.differences and compare.only_at_other_times(mpi, script, verdict.differences):
+            tally.timing += 1
+        elif verdict.differences:
             tally.unexplained += 1
             found(seed, script, verdict.differences[0])
 

@@ -6,6 +6,7 @@ import re
 from . import known, runner
 
 PLAIN_RUNS, OTHER_RUNS = 4, 2  # of a script that differs
+PAUSED_RUNS = 40  # plain, of a script that still differs
 
 
 @dataclasses.dataclass
@@ -88,3 +89,13 @@ def examine_all(mpi, mode, scripts, plain=PLAIN_RUNS, other=OTHER_RUNS):
         all_ = [compare(mpi, script, mine, one) for one in others[i * other : (i + 1) * other]]
         verdicts.append(max(all_, key=lambda verdict: len(verdict.differences)))
     return verdicts
+
+
+def only_at_other_times(mpi, script, differences):
+    """Whether the plain MPI sometimes tells what runs with Dunnage have told, if its ranks rest
+    between statements."""
+    paused = runner.run(mpi, "paused", [script] * PAUSED_RUNS)
+    return all(
+        any(run.lines.get((difference.line, difference.rank)) == difference.other for run in paused)
+        for difference in differences
+    )

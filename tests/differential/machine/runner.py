@@ -38,13 +38,16 @@ def header(script):
 
 
 def variables_of(mpi, mode, device):
-    """The environment of the ranks. "wrong" is a library that the machine must find."""
+    """The environment of the ranks. "paused" is plain, with rests between statements; "wrong" is a
+    library that the machine must find."""
     variables = {}
     if device:
         variables["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(SIM), mpi.libraries]))
         variables["DUNNAGE_SIM_DELAY"] = "20"
     if mode == "plain":
         variables["DIFFERENTIAL_HOST"] = "1"
+    elif mode == "paused":
+        variables.update(DIFFERENTIAL_HOST="1", DIFFERENTIAL_PAUSE="1")
     elif mode == "wrong":
         variables.update(DIFFERENTIAL_HOST="1", LD_PRELOAD=str(BUILD / "mpi" / mpi.programs / "libwrong.so"))
     elif mode.startswith("broken:"):
