@@ -231,7 +231,8 @@ class Ours {
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       auto* operation = operations_[i];
       if (!operation || operation->inner == MPI_REQUEST_NULL || key_of(requests_[i]) == operation->key) continue;
-      operation->inner = requests_[i];
+      const auto asked = std::exchange(operation->inner, requests_[i]);
+      if (requests_[i] == MPI_REQUEST_NULL) operation->gone(asked);
       requests_[i] = handle_of<MPI_Request>(operation->key);
     }
   }

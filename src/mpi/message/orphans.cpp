@@ -39,7 +39,9 @@ void test_orphans() {
     MPI_Status status;
     const bool persistent = orphan.operation->persistent;
     if (orphan.operation->several() && !orphan.operation->go_on()) return false;
+    const auto asked = orphan.request;
     const int rc = process->own.Test(&orphan.request, &done, &status);
+    if (orphan.request == MPI_REQUEST_NULL) orphan.operation->gone(asked);
     if (rc == MPI_SUCCESS && !done) return false;
     if (rc == MPI_SUCCESS) orphan.operation->complete(status);  // there is nobody to tell of an error
     if (persistent && orphan.request != MPI_REQUEST_NULL) process->next.MPI_Request_free(&orphan.request);

@@ -197,6 +197,9 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     hook_ = call.hook;
   }
   bool receives() const override { return true; }
+  void gone(MPI_Request request) override {
+    if (request == stand_in_) stand_in_ = MPI_REQUEST_NULL;
+  }
   /// Channels are to hear of it.
   void tell(std::unique_ptr<Posting> posting) {
     posting_ = posting.get();
@@ -318,7 +321,6 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     if (cancelled_) process->own.Status_set_cancelled(&status, 1);
   }
   void lost(int error, const MPI_Status& status) override {
-    if (inner != MPI_REQUEST_NULL) stands_in_ = false;
     if (waits_ || !may_truncate_tickets()) return;
     give_back_truncated(error, told_bytes(status), of_world_ ? status.MPI_SOURCE : of_ticket_, status.MPI_TAG);
   }
@@ -328,7 +330,6 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   /// receive of our own stands behind the program's request. It must be persistent: some MPIs raise
   /// the errors of such receives on another communicator than those of nonblocking ones.
   Start begin_by_mpi(int& code) {
-    forget_failed_stand_in();
     if (!trial_) return Start::by_mpi;
     landing_.parcel = nullptr;
     if (comm_gone_()) return Start::by_mpi;
@@ -345,7 +346,6 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     if (stand_in_ == MPI_REQUEST_NULL) code = make_stand_in();
     if (code == MPI_SUCCESS) code = process->own.Start(&stand_in_);
     if (code == MPI_SUCCESS) inner = stand_in_;
-    stands_in_ = code == MPI_SUCCESS;
     return Start::done;
   }
   int make_stand_in() {
@@ -353,13 +353,8 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     return process->own.Recv_init(shown.data(), static_cast<int>(shown.count()), shown.type(), source_, tag_, comm_,
                                   &stand_in_);
   }
-  /// Open MPI 4.1 frees all persistent requests of a call that have failed.
-  void forget_failed_stand_in() {
-    if (std::exchange(stands_in_, false)) stand_in_ = MPI_REQUEST_NULL;
-  }
   /// The stand-in is not active.
   void drop_parcel() {
-    forget_failed_stand_in();
     if (stand_in_ != MPI_REQUEST_NULL) process->own.Request_free(&stand_in_);
     parcel_ = {};
   }
@@ -372,7 +367,6 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     return process->behaviour.tells_truncated_length && landing_.capacity() < transport::host_lengths.least_size();
   }
   int arrive_by_mpi(MPI_Status& status) {
-    if (inner != MPI_REQUEST_NULL) stands_in_ = false;
     if (!landing_.parcel && !may_be_announcement(told_bytes(status))) return MPI_SUCCESS;
     auto bytes = received_bytes(status);
     if (const auto code = redeem(landing_, bytes, status, posting_)) return *code;
@@ -392,7 +386,6 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   CommGone comm_gone_;
   Hook hook_{};
   MPI_Request stand_in_ = MPI_REQUEST_NULL;  // receives into the parcel
-  bool stands_in_ = false;                   // its last start has not ended well
   const bool of_world_;                      // on MPI_COMM_WORLD
   const int of_ticket_;                      // the rank there whose tickets may be truncated; -1 if not known
   std::uint64_t keeper_ = 0;                 // of the buffer, from the first start by a channel on
