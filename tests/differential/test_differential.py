@@ -78,6 +78,7 @@ def test_wrong_library_is_found_and_shrunk(any_mpi):
 """
     (difference,) = compare.examine(any_mpi, "wrong", script).differences
     assert difference.line == 6 and "data:wrong" in difference.other
+    assert not compare.only_at_other_times(any_mpi, script, [difference])
     shortest = shrink.shrink(any_mpi, "wrong", script, difference)
     assert len(shortest.splitlines()) == 3 and "mode=" not in shortest.replace("mode=standard", "")
     assert compare.examine(any_mpi, "wrong", shortest).differences

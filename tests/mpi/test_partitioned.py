@@ -49,10 +49,11 @@ def test_device_memory(launch, flavour, tmp_path):
 
 
 @pytest.mark.skipif(not SIM.exists(), reason="built without CUDA's header")
+@pytest.mark.alone
 @pytest.mark.parametrize("flavour", ["mpich", "mpich5"])
 def test_exchanges_that_repeat_need_no_messages(launch, flavour, tmp_path):
-    """Of 50 exchanges with 26 messages most go by channels, and many in one launch. A rank that is
-    kept from running is late, and its messages go otherwise."""
+    """Of 50 exchanges with 26 messages most go by channels, and in one launch each. A rank that is
+    kept from running is late, and its messages go otherwise, so other tests must not run beside."""
     report = tmp_path / "report.json"
     words = ["--memory", "device", "--cells", 8, "--ghost", 1, "--ways", "^partitioned$", "--rounds", 1, "--each", 50]
     preloaded = [BUILD / "lib" / "libdunnage.so", BUILD / "tests" / "libkernels_on_host.so"]
@@ -60,9 +61,9 @@ def test_exchanges_that_repeat_need_no_messages(launch, flavour, tmp_path):
     done = launch(flavour, "bench_halo", *words, ranks=2, mode="dunnage", **settings)
     assert done.code == 0, done
     sends = json.loads(report.read_text())["calls"]["MPI_Psend_init"]["device memory"]
-    assert without_messages(sends) > 0.5 * sum(sends.values()), sends
+    assert without_messages(sends) > 0.8 * sum(sends.values()), sends
     work = json.loads(report.read_text())["device work"]
-    assert work["groups"] < 0.3 * work["messages fetched"], work
+    assert work["groups"] < 0.1 * work["messages fetched"], work
 
 
 @pytest.mark.skipif(not SIM.exists(), reason="built without CUDA's header")

@@ -20,7 +20,13 @@ TEST(ProcessorFigures, Kinds) {
   EXPECT_EQ(processor_kind({}), ProcessorKind::other);
 }
 
-TEST(ProcessorFigures, ThisProcessorHasAVendor) { EXPECT_FALSE(base::this_processor().vendor.empty()); }
+TEST(ProcessorFigures, ThisProcessorHasAVendor) {
+#if defined(__x86_64__)
+  EXPECT_EQ(base::this_processor().vendor.size(), 12u);
+#else
+  EXPECT_EQ(base::this_processor().vendor.size(), std::string_view("implementer 0x41").size());
+#endif
+}
 
 TEST(ProcessorFigures, AnUnknownProcessorDeclinesWhereCandidatesAreClose) {
   // On a Xeon this is predicted to gain a little. Far better predictions are still believed.
