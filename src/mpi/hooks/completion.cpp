@@ -45,6 +45,7 @@ class Before {
   Before& operator=(const Before&) = delete;
   ~Before() { kept = std::move(requests_); }
   MPI_Request* data() { return requests_.data(); }
+  MPI_Request operator[](int i) const { return requests_[static_cast<std::size_t>(i)]; }
   const Asking asking;
 
  private:
@@ -137,6 +138,7 @@ class Ours {
   Ours& operator=(const Ours&) = delete;
   ~Ours() {
     restore();
+    forget_freed();
     watched_.reset();
     const auto was_taken_out = [](const Request& o) { return !o.persistent && !o.stays; };
     if (some(was_taken_out)) process->requests.put_back(operations_, was_taken_out);
@@ -232,11 +234,26 @@ class Ours {
       auto* operation = operations_[i];
       if (!operation || operation->inner == MPI_REQUEST_NULL || key_of(requests_[i]) == operation->key) continue;
       const auto asked = std::exchange(operation->inner, requests_[i]);
-      if (requests_[i] == MPI_REQUEST_NULL) operation->gone(asked);
+      if (requests_[i] == MPI_REQUEST_NULL) {
+        operation->gone(asked);
+        freed_.push_back(static_cast<int>(i));
+      }
       requests_[i] = handle_of<MPI_Request>(operation->key);
     }
   }
   Request* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
+  /// Open MPI frees all requests of a call that have failed, those too of which the call does not
+  /// tell. Nothing of such a receive may reach the program's buffer any more, whose handle may be
+  /// another operation's next.
+  void forget_freed() {
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+      if (operations_[i] && requests_[i] == MPI_REQUEST_NULL) freed_.push_back(static_cast<int>(i));
+    for (const int i : std::exchange(freed_, {})) {
+      MPI_Status unknown{};
+      set_empty(unknown);
+      complete(i, unknown, MPI_ERR_OTHER);
+    }
+  }
 
   /// The program does not want the statuses.
   void ignore_statuses() { told_ = false; }
@@ -473,9 +490,23 @@ class Ours {
   MPI_Request* requests_;
   std::vector<Request*> operations_;
   std::optional<AlsoWatched> watched_;
+  std::vector<int> freed_;  // the MPI has set the request that stood there to null
   bool told_ = true, all_shown_ = false;
   ErrorsOf failed_{};
 };
+
+/// Likewise, after a call about the program's own requests that has returned `rc`, and before what it
+/// tells of is settled. `told(i)`: whether it tells of request i.
+template <class Told>
+void forget_freed(const Before& before, int rc, int count, const MPI_Request* requests, Told&& told) {
+  if (rc == MPI_SUCCESS) return;
+  for (int i = 0; i < count; ++i) {
+    if (requests[i] != MPI_REQUEST_NULL || before[i] == MPI_REQUEST_NULL || told(i)) continue;
+    MPI_Status unknown{};
+    set_empty(unknown);
+    if (const auto operation = before.asking.taken_out(key_of(before[i]))) operation->abandon(MPI_ERR_OTHER, unknown);
+  }
+}
 
 }  // namespace
 
@@ -557,6 +588,7 @@ int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request*
     *flag = 0;  // a call that fails may leave it
     const int rc = next(count, requests, flag, statuses.get());
     if (!*flag && rc != MPI_ERR_IN_STATUS) return rc;
+    forget_freed(before, rc, count, requests, [&](int i) { return statuses.get()[i].MPI_ERROR != MPI_ERR_PENDING; });
     Ours operations(before.asking, count, before.data());
     return operations.none() ? rc : operations.settle_listed(count, rc, statuses.get(), [](int k) { return k; });
   }
@@ -625,6 +657,7 @@ int testany(Hook, decltype(NextTable::MPI_Testany) next, int count, MPI_Request*
     *flag = 0;
     const int rc = next(count, requests, index, flag, status.get());
     if (!*flag || *index < 0 || *index >= count) return rc;
+    forget_freed(before, rc, count, requests, [&](int i) { return i == *index; });
     Ours operation(before.asking, 1, before.data() + *index);
     return operation.none() ? rc : operation.settle_one(0, rc, requests[*index], *status.get(), true);
   }
@@ -670,6 +703,8 @@ int complete_some(Next next, bool waits, int incount, MPI_Request* requests, int
     if ((rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS) || *outcount == MPI_UNDEFINED || *outcount <= 0) return rc;
     std::vector<MPI_Request> ended;
     for (int k = 0; k < *outcount; ++k) ended.push_back(before.data()[indices[k]]);
+    const auto told = [&](int i) { return std::find(indices, indices + *outcount, i) != indices + *outcount; };
+    forget_freed(before, rc, incount, requests, told);
     Ours operations(before.asking, *outcount, ended.data());
     return operations.none() ? rc : operations.settle_listed(*outcount, rc, statuses.get(), [](int k) { return k; });
   }
