@@ -118,6 +118,32 @@ def test_what_is_known_explains_no_more_than_it_says(any_mpi):
         assert known.explains(any_mpi, ["0 recv"], worse, clean)
 
 
+def test_timing_excuses_neither_bytes_nor_errors_nor_handlers():
+    """Only which requests a failing call tells to have ended."""
+    group = ["0 irecv a from=1 wanted=truncate", "0 irecv b from=1 bytes=8", "1 send to=0", "0 waitall a b"]
+    head = "waitall code=in_status handler=world:truncate "
+    plain = head + "a=error:truncate,outside:clean b=from:1,bytes:8,data:line3,rest:clean"
+    pending = head + "a=error:truncate,outside:clean b=error:pending,then:success,data:line3,rest:clean"
+    for mpi in MPIS.values():
+        for one, other in ((plain, pending), (pending, plain)):
+            assert known.explains(mpi, group, one, other)
+        for worse in (
+            pending.replace("line3", "wrong7"),
+            pending.replace("rest:clean", "rest:touched"),
+            pending.replace("world", "dup0"),
+            pending.replace("a=error:truncate,", "a="),
+            pending.replace("code=in_status", "code=success"),
+        ):
+            assert not known.explains(mpi, group, plain, worse), worse
+
+
+def test_what_no_timing_excuses_counts_after_other_scripts_too():
+    crash = compare.Difference(0, -1, "", "finished", "crashed at line 2 send")
+    bytes_ = compare.Difference(2, 0, "0 recv", "recv got=data:line1", "recv got=data:wrong1")
+    assert crash.is_grave and bytes_.is_grave
+    assert not compare.Difference(2, 0, "0 wait", "wait a=untold", "wait a=left").is_grave
+
+
 def test_scripts_are_what_their_seed_says():
     assert scenes.script(7, 2) == scenes.script(7, 2) != scenes.script(8, 2)
     every = " ".join(scenes.script(seed, 3, seed % 4 == 1, seed % 2 == 0) for seed in range(400))

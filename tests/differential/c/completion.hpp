@@ -108,21 +108,34 @@ class Completion {
     }
   }
 
-  /// Ends what a call with an error has left, and tells what that is.
+  /// Ends what a call with an error has left, and tells what that is. What a call tells as complete,
+  /// failed or pending depends on timing, so this tells the end of each request that has none yet:
+  /// the code of a wait for it, and what is in its memory then.
   void finish() {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       Operation& operation = *operations_[i];
       std::string& result = results_[statement_.names[i]];
-      if (requests_[i] != MPI_REQUEST_NULL) {  // a wait for an inactive request returns at once
+      const bool pending = result.rfind("error:pending", 0) == 0, open = result.empty() || pending;
+      if (pending) result = "error:pending";
+      int code = MPI_SUCCESS;
+      const bool left = requests_[i] != MPI_REQUEST_NULL;
+      if (left) {  // a wait for an inactive request returns at once
         if (!operation.persistent) result += result.empty() ? "left" : ",left";
         silent() = true;
-        MPI_Wait(&requests_[i], MPI_STATUS_IGNORE);
+        code = MPI_Wait(&requests_[i], MPI_STATUS_IGNORE);
         silent() = false;
       }
+      if (result.empty()) result = "untold";
+      if (open && left) result += ",then:" + class_name(code);
+      if (open && !operation.sends) result += "," + left_behind(operation);
       if (operation.persistent && requests_[i] == MPI_REQUEST_NULL) result += ",gone";
       operation.request = requests_[i];
     }
-    for (const auto& [name, result] : results_) note(name, result.empty() ? "untold" : result);
+    for (const auto& [name, result] : results_) note(name, result);
+  }
+  std::string left_behind(const Operation& operation) const {
+    if (operation.truncated() || !operation.begun->has("bytes")) return damage(*operation.memory);
+    return contents(senders_, *operation.memory, std::size_t(operation.begun->number("bytes")));
   }
 
   const Senders& senders_;

@@ -42,13 +42,15 @@ class Tally:
 
 
 def batch(mpi, mode, seeds, scripts, tally, found):
-    """Runs the scripts of some seeds. `found`(seed, script, difference) is called for each
-    difference that a script shows when it runs alone."""
+    """Runs the scripts of some seeds. `found`(seed, script, difference, alone) is called for each
+    difference that a script shows when it runs alone, and for crashes, hangs and wrong bytes that
+    it shows after the others only: what those have left behind may be the cause."""
     plains, others = runner.run(mpi, "plain", scripts), runner.run(mpi, mode, scripts)
     for seed, script, plain, other in zip(seeds, scripts, plains, others):
         tally.scripts += 1
         verdict = compare.compare(mpi, script, [plain], other)
         tally.statements += len(plain.lines)
+        grave = [difference for difference in verdict.differences if difference.is_grave]
         if verdict.differences:
             verdict = compare.examine(mpi, mode, script)
             tally.varying += verdict.varying
@@ -59,7 +61,10 @@ def batch(mpi, mode, seeds, scripts, tally, found):
             tally.timing += 1
         elif verdict.differences:
             tally.unexplained += 1
-            found(seed, script, verdict.differences[0])
+            found(seed, script, verdict.differences[0], True)
+        elif grave and not verdict.plain_fails and not verdict.explained:
+            tally.unexplained += 1
+            found(seed, script, grave[0], False)
 
 
 def main():
@@ -86,9 +91,10 @@ def main():
         for name in arguments.mpi:
             mpi = MPIS[name]
 
-            def found(seed, script, difference, mpi=mpi, mode=mode):
-                print(f"\n{mpi.name}, mode {mode}, seed {seed}: {difference}", flush=True)
-                if arguments.no_shrink:
+            def found(seed, script, difference, alone, mpi=mpi, mode=mode, first=seeds[0]):
+                after = "" if alone else f", only after those from {first} on"
+                print(f"\n{mpi.name}, mode {mode}, seed {seed}{after}: {difference}", flush=True)
+                if arguments.no_shrink or not alone:
                     return
                 script = shrink.shrink(mpi, mode, script, difference)
                 print(script, flush=True)

@@ -26,6 +26,11 @@ class Difference:
             return re.sub(r"line \d+|\d+", "", self.other)
         return self.other.split()[0]
 
+    @property
+    def is_grave(self):
+        """Whether no timing can excuse it: a crash, a hang, wrong bytes."""
+        return not self.line or bool(re.search(r"data:wrong|:touched", self.other))
+
     def __str__(self):
         where = f"line {self.line}, rank {self.rank}: {self.statement}" if self.line else "the whole script"
         return f"{where}\n  plain   {self.plain}\n  Dunnage {self.other}"
@@ -56,6 +61,8 @@ def compare(mpi, script, plain_runs, other):
         return Verdict([], [], 0, failed[0])
     texts = statements(script)
     if other.end:
+        if known.past_device_memory(mpi, texts, other.end):
+            return Verdict([], [known.PAST_DEVICE_MEMORY])
         return Verdict([Difference(0, -1, "", "finished", other.end)], [])
     verdict = Verdict([], [])
     for line, rank in sorted(plain_runs[0].lines):

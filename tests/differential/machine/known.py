@@ -11,39 +11,110 @@ def wrong_bytes(mpi, group, plain, found):
     return without[0] == without[1] and found.count("touched") <= plain.count("touched")
 
 
-def told_in_part(mpi, group, plain, found):
-    """MPICH leaves requests behind the first failure pending. With Dunnage they may have ended."""
-    if mpi.is_open_mpi or "error:pending" not in plain and ",left" not in plain:
-        return False
-    pending = re.findall(r"(\w+)=(?:error:pending|\S*,left)", plain)
-    without = [re.sub(rf"\b({'|'.join(pending)})=\S+", "", text) for text in (plain, found)]
-    return without[0] == without[1]
+COMPLETIONS = [verb + which for verb in ("wait", "test") for which in ("", "any", "some", "all")]
+STATUS = re.compile(r"(from|tag|count|elements|bytes):")
 
 
-def ignored_on_mpich(mpi, group, plain, found):
-    """If MPI_Waitall of MPICH is given no statuses, it ends all requests. Dunnage gives it some, so
-    that it leaves those behind the first failure pending."""
-    if mpi.is_open_mpi or not any("status=ignore" in line and " waitall " in line for line in group):
+class Told:
+    """What a statement that completes requests has told."""
+
+    def __init__(self, text):
+        self.verb, *words = text.split()
+        pairs = [word.split("=", 1) for word in words]
+        self.failures = {value for key, value in pairs if key == "code" and value != "success"}
+        self.handlers = {value for key, value in pairs if key == "handler"}
+        self.results = {key: value.split(",") for key, value in pairs if key not in ("code", "handler")}
+
+    def tells_an_error(self):
+        return any(re.match(r"error:(?!pending)", word) for words in self.results.values() for word in words)
+
+
+def beginnings(group):
+    """The lines that begin operations, by the operation's name."""
+    found = (re.search(r" (?:isend|irecv|imrecv|send_init|recv_init) (\w+) ", line) for line in group)
+    return {match.group(1): match.string for match in found if match}
+
+
+def end_of(words, concealed):
+    """How a request ended, whether the call told that or what came after it."""
+    words = [re.sub(r"^then:", "error:", word) for word in words]
+    dropped = {"error:pending", "error:success", "left", "untold", "sent"}
+    if concealed:
+        dropped.add("error:truncate")
+    return {word for word in words if word not in dropped}
+
+
+def ends_alike(mpi, group, plain, found, conceals, told_once=False, gone=False):
+    """Whether each request of a call ended alike, though it may be another one that the call tells
+    to be complete, failed or pending. Bytes, errors and their handlers are compared all the same.
+    `conceals`(line): whether the MPI may tell nothing of an error of the operation that the line
+    begins, and return no code. `told_once`: an error that the call does not tell is told by none.
+    `gone`: the MPI frees what has failed."""
+    one, other = Told(plain), Told(found)
+    lines = beginnings(group)
+    if one.verb != other.verb or one.verb not in COMPLETIONS or one.results.keys() != other.results.keys():
         return False
-    return "code=in_status" in plain and plain == re.sub(r"=left\b", "=untold", found)
+    ignored = any("status=ignore" in line and f" {one.verb} " in line for line in group)
+    short = {name for name in one.results if "wanted=truncate" in lines.get(name, "")}
+    concealed = {name for name in short if conceals(lines[name])}
+    if not short or one.handlers and other.handlers and one.handlers != other.handlers:
+        return False
+    if not concealed:
+        if not one.failures or one.failures != other.failures or one.handlers != other.handlers:
+            return False
+        if one.tells_an_error() and not other.tells_an_error():
+            return False
+    # If Open MPI completes one of several, it frees all that have failed, and tells one of them.
+    frees = mpi.is_open_mpi and one.verb.endswith("any")
+    for name in one.results:
+        # Without statuses nobody is told which has failed.
+        unknown = name in concealed or (name in short and (ignored or frees or told_once))
+        ends = [end_of(told.results[name], unknown) for told in (one, other)]
+        if gone:
+            ends = [end - {"gone"} for end in ends]
+        if any("untold" in told.results[name] or "error:pending" in told.results[name] or "left" in told.results[name]
+               for told in (one, other)):  # fmt: skip
+            ends = [{word for word in end if not STATUS.match(word)} for end in ends]
+        if "outside:touched" in ends[0]:
+            ends = [{word for word in end if not word.startswith("outside:")} for end in ends]
+        if ends[0] != ends[1]:
+            return False
+    return True
+
+
+def by_timing(mpi, group, plain, found):
+    """Which requests a call about several tells to be complete, failed or pending depends on which
+    have ended when the MPI looks at them. So does the number of calls that complete some requests,
+    and with it whether one succeeds beside one that fails."""
+    return ends_alike(mpi, group, plain, found, lambda line: False, told_once=loses_what_it_does_not_tell(mpi))
+
+
+def loses_what_it_does_not_tell(mpi):
+    """If a call of MPICH 5 about several requests fails, a later MPI_Wait for another one that has
+    failed as well returns success."""
+    return mpi.kind == "impi" or (mpi.kind == "mpich" and mpi.major >= 5)
 
 
 def to_itself(mpi, group, plain, found):
     """Open MPI tells no truncation of a contiguous message of a rank to itself."""
     if not mpi.is_open_mpi or "wanted=truncate" not in " ".join(group):
         return False
+    if any(worse in found and worse not in plain for worse in ("data:wrong", "rest:touched")):
+        return False
     return len({line.split()[0] for line in group if " send" in line or " isend" in line or "recv" in line}) == 1
 
 
 def persistent_on_open_mpi_4(mpi, group, plain, found):
-    """Open MPI 4.1 frees persistent requests that have failed, and tells their errors in
-    statuses."""
-    if not mpi.is_open_mpi or mpi.major > 4 or not any("recv_init" in line for line in group):
+    """Open MPI 4.1 frees persistent requests that have failed. MPI_Testall and MPI_Testany return no
+    error then, nor does MPI_Waitall if they fail while it waits: statuses alone tell."""
+    if not mpi.is_open_mpi or mpi.major > 4:
         return False
-    if not any("wanted=truncate" in line for line in group):
+    if not any("recv_init" in line and "wanted=truncate" in line for line in group):
         return False
-    without = [re.sub(r",gone|error:\w+,| (code|handler)=\S+", "", text) for text in (plain, found)]
-    return without[0] == without[1]
+    if plain.split()[0] in ("request_free", "start"):  # of one that is gone
+        return re.sub(r" (code|handler)=\S+", "", plain) == re.sub(r" (code|handler)=\S+", "", found)
+    quiet = plain.split()[0] in ("waitall", "testall", "testany")
+    return ends_alike(mpi, group, plain, found, lambda line: quiet and "recv_init" in line, gone=True)
 
 
 def buffered_on_open_mpi_4(mpi, group, plain, found):
@@ -57,20 +128,25 @@ def buffered_on_open_mpi_4(mpi, group, plain, found):
 
 
 def ignored_on_open_mpi_5(mpi, group, plain, found):
-    """MPI_Waitall of Open MPI 5 returns no error if it is given no statuses."""
+    """MPI_Waitall of Open MPI 5 returns no error if it is given no statuses, and a request fails
+    while it waits."""
     if not mpi.is_open_mpi or mpi.major < 5 or not plain.startswith("waitall"):
         return False
-    return any("status=ignore" in line and " waitall " in line for line in group) and "code=success" in plain
+    if not any("status=ignore" in line and " waitall " in line for line in group):
+        return False
+    return ends_alike(mpi, group, plain, found, lambda line: True)
 
 
 def any_source(mpi, group, plain, found):
-    """Whether MPICH 5 and Intel MPI tell a truncation to a receive from any source, and Intel MPI
-    to one of nothing, depends on which comes first, the message or the receive."""
+    """Whether MPICH 5 and Intel MPI tell a truncation to a receive from any source, and Intel MPI to
+    one of nothing, depends on which comes first, the message or the receive."""
     if mpi.is_open_mpi or (mpi.kind == "mpich" and mpi.major < 5):
         return False
     said = "from=any|count=0 " if mpi.kind == "impi" else "from=any"
     if not any(re.search(said, line) and "wanted=truncate" in line for line in group):
         return False
+    if ends_alike(mpi, group, plain, found, lambda line: bool(re.search(said, line)), told_once=True):
+        return True
     without = [re.sub(r"error:(truncate|in_status),| (code|handler)=\S+", "", text) for text in (plain, found)]
     return without[0] == without[1]
 
@@ -80,7 +156,9 @@ def untold_in_status(mpi, group, plain, found):
     persistent receive that failed, and no status tells it."""
     if mpi.is_open_mpi or not any("recv_init" in line and "wanted=truncate" in line for line in group):
         return False
-    return "code=in_status" in plain and plain == re.sub(r"error:truncate,", "", found)
+    if "code=in_status" not in plain or "code=in_status" not in found or not plain.split()[0].endswith("some"):
+        return False
+    return ends_alike(mpi, group, plain, found, lambda line: "recv_init" in line, told_once=True)
 
 
 def handle_of_a_failed_message(mpi, group, plain, found):
@@ -90,11 +168,22 @@ def handle_of_a_failed_message(mpi, group, plain, found):
     return plain == found.replace("null=1", "null=0")
 
 
+def past_device_memory(mpi, texts, end):
+    """Open MPI writes all of a contiguous message of a rank to itself into a receive that is too
+    short. Dunnage gives it packed data, which are contiguous. Where memory of the device ends, that
+    is a crash."""
+    where = re.match(r"crashed at line (\d+) ", end)
+    if not where:
+        return False
+    group = texts[int(where.group(1))].partition("@")[2]
+    lines = [text for text in texts.values() if group and text.partition("@")[2] == group]
+    return to_itself(mpi, lines, "", "") and any("recv" in text and " in=" in text for text in lines)
+
+
 RULES = {
     "MPICH leaves the handle of a message that was truncated": handle_of_a_failed_message,
     "the MPI's own bytes are wrong": wrong_bytes,
-    "MPICH leaves requests behind a failure pending": told_in_part,
-    "MPICH ends all requests if it is given no statuses": ignored_on_mpich,
+    "which requests of a call have ended depends on timing": by_timing,
     "Open MPI does not tell a truncated message to oneself": to_itself,
     "MPICH 5 and Intel MPI conceal some truncations": any_source,
     "MPICH 5 and Intel MPI tell errors of persistent receives in no status": untold_in_status,
@@ -102,6 +191,7 @@ RULES = {
     "Open MPI 4.1 delivers wrong data of persistent buffered sends": buffered_on_open_mpi_4,
     "Open MPI 5 conceals errors if it is given no statuses": ignored_on_open_mpi_5,
 }
+PAST_DEVICE_MEMORY = "Open MPI writes past a receive of device memory that is too short"
 
 
 def explains(mpi, group, plain, found):
