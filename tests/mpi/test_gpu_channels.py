@@ -63,6 +63,7 @@ def test_persistent_messages_alone_become_direct(launch, flavour, size, tmp_path
     assert sum(pair["bytes"] for pair in told["peers"]) == sends["bytes"], told["peers"]
 
 
+@pytest.mark.all_cores
 @pytest.mark.parametrize(
     "flavour, ranks, variant",
     [

@@ -20,6 +20,7 @@ def through_rings(report):
     return {name: call["through rings"] for name, call in calls_of(report).items() if "through rings" in call}
 
 
+@pytest.mark.all_cores
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_rings(launch, flavour, ranks, tmp_path):

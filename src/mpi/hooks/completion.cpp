@@ -495,8 +495,8 @@ class Ours {
   ErrorsOf failed_{};
 };
 
-/// Likewise, after a call about the program's own requests that has returned `rc`, and before what it
-/// tells of is settled. `told(i)`: whether it tells of request i.
+/// Likewise, after a call about the program's own requests that has returned `rc`, and before what
+/// it tells of is settled. `told(i)`: whether it tells of request i.
 template <class Told>
 void forget_freed(const Before& before, int rc, int count, const MPI_Request* requests, Told&& told) {
   if (rc == MPI_SUCCESS) return;

@@ -105,8 +105,8 @@ def to_itself(mpi, group, plain, found):
 
 
 def persistent_on_open_mpi_4(mpi, group, plain, found):
-    """Open MPI 4.1 frees persistent requests that have failed. MPI_Testall and MPI_Testany return no
-    error then, nor does MPI_Waitall if they fail while it waits: statuses alone tell."""
+    """Open MPI 4.1 frees persistent requests that have failed. MPI_Testall and MPI_Testany return
+    no error then, nor does MPI_Waitall if they fail while it waits: statuses alone tell."""
     if not mpi.is_open_mpi or mpi.major > 4:
         return False
     if not any("recv_init" in line and "wanted=truncate" in line for line in group):
@@ -138,8 +138,8 @@ def ignored_on_open_mpi_5(mpi, group, plain, found):
 
 
 def any_source(mpi, group, plain, found):
-    """Whether MPICH 5 and Intel MPI tell a truncation to a receive from any source, and Intel MPI to
-    one of nothing, depends on which comes first, the message or the receive."""
+    """Whether MPICH 5 and Intel MPI tell a truncation to a receive from any source, and Intel MPI
+    to one of nothing, depends on which comes first, the message or the receive."""
     if mpi.is_open_mpi or (mpi.kind == "mpich" and mpi.major < 5):
         return False
     said = "from=any|count=0 " if mpi.kind == "impi" else "from=any"
