@@ -109,8 +109,8 @@ class Completion {
   }
 
   /// Ends what a call with an error has left, and tells what that is. What a call tells as
-  /// complete, failed or pending depends on timing, so this tells the end of each request that has none yet:
-  /// the code of a wait for it, and what is in its memory then.
+  /// complete, failed or pending depends on timing, so this tells the end of each request that has
+  /// none yet: the code of a wait for it, and what is in its memory then.
   void finish() {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       Operation& operation = *operations_[i];
