@@ -109,7 +109,7 @@ def run_words():
 @pytest.fixture(scope="session")
 def launch():
     """launch("mpich", "contract_pack", ranks=1, mode="always"); what was run before is not run
-    again. `through`: words that each rank's program is started by."""
+    again. `through`: words that start each rank's program."""
     done = {}
 
     def call(name, program, *arguments, ranks=2, mode="plain", limit=200, through=(), **variables):

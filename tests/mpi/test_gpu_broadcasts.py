@@ -1,6 +1,7 @@
 """Broadcasts of device memory, on the simulated device."""
 
 import json
+import os
 
 import pytest
 
@@ -39,10 +40,26 @@ def test_broadcasts_from_gpu_to_gpu(passes, flavour, devices, words, tmp_path):
     assert (sum(number for way, number in ways.items() if "same broadcast" in way) >= 8) == (devices > 2), ways
 
 
-@pytest.mark.parametrize("path", ["staged", "off"])
-def test_broadcasts_by_other_ways(passes, path):
+@pytest.mark.parametrize("program, path", [("gpu_bcast", "staged"), ("gpu_bcast", "off"), ("gpu_chain", "staged")])
+def test_broadcasts_by_other_ways(passes, program, path):
     settings = {"DUNNAGE_GPU_PATH": "staged"} if path == "staged" else {"DUNNAGE_BCAST": "off"}
-    passes("openmpi", "contract_gpu_bcast", ranks=3, **{"DUNNAGE_BCAST": "window", **settings})
+    passes("openmpi", f"contract_{program}", ranks=3, **{"DUNNAGE_BCAST": "window", **settings})
+
+
+def test_ranks_that_never_wait_long_answer_too(passes, tmp_path):
+    """On one core the data are there when a rank looks, so that it asks and answers in no wait."""
+    report = tmp_path / "report.json"
+    passes(
+        "openmpi",
+        "contract_gpu_chain",
+        ranks=4,
+        through=("taskset", "--cpu-list", str(min(os.sched_getaffinity(0)))),
+        DUNNAGE_BCAST="window",
+        DUNNAGE_REPORT=str(report),
+        DUNNAGE_SIM_DEVICES="4",
+    )
+    ways = json.loads(report.read_text())["calls"]["MPI_Bcast"]["device memory"]
+    assert sum(number for way, number in ways.items() if "same broadcast" in way) >= 8, ways
 
 
 @pytest.mark.parametrize(

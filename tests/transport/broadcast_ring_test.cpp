@@ -49,12 +49,12 @@ int take_part(BroadcastRing& ring, std::uint32_t self, std::uint32_t processes, 
   for (int i = 0; i < operations; ++i) {
     const auto root = static_cast<std::uint32_t>(random() % processes);
     const auto bytes =
-        static_cast<std::int64_t>(random() % 4 == 0 ? random() % 100 : random() % static_cast<unsigned>(most));
+        static_cast<std::int64_t>(1 + (random() % 4 == 0 ? random() % 100 : random() % static_cast<unsigned>(most)));
     const auto operation = static_cast<unsigned>(i) + seed;
     if (own() % 8 == 0) usleep(static_cast<useconds_t>(own() % 300));
     std::int64_t next = 0;
     bool right = true;
-    const bool elsewhere = bytes > 0 && operation % 5 == 0;
+    const bool elsewhere = operation % 5 == 0;
     if (self == root && elsewhere) {
       ring.tell({reinterpret_cast<const char*>(&operation), sizeof operation}, operation % BroadcastRing::words,
                 [&] { ++waits; });
@@ -71,9 +71,8 @@ int take_part(BroadcastRing& ring, std::uint32_t self, std::uint32_t processes, 
           [&] { ++waits; });
     } else {
       const auto received = ring.receive(
-          bytes,
-          [&](const char* from, std::int64_t begin, std::int64_t end) {
-            right = right && begin == next;
+          [&](const char* from, std::int64_t begin, std::int64_t end, std::int64_t all) {
+            right = right && begin == next && all == bytes;
             for (auto at = begin; at < end; ++at)
               right = right && static_cast<unsigned char>(from[at - begin]) == byte_of(operation, at);
             next = end;
@@ -84,7 +83,7 @@ int take_part(BroadcastRing& ring, std::uint32_t self, std::uint32_t processes, 
             return ask_the_next(ring, root, at, operation);
           },
           [&] { ++waits; });
-      right = right && received.all && (bytes == 0 || received.word == operation % BroadcastRing::words);
+      right = right && received.all && received.word == operation % BroadcastRing::words;
     }
     if (!right || next != bytes) return 1 + i % 100;
   }
@@ -144,9 +143,7 @@ TEST(BroadcastRing, WriterDoesNotWaitWhileThereIsRoom) {
   for (int i = 0; i < 4; ++i) ring->write(128, 0, fill, [] { FAIL() << "waits"; });
   EXPECT_EQ(filled, 8);
   const auto reader = BroadcastRing::open(ring->name(), 1);
-  for (int i = 0; i < 4; ++i)
-    reader->receive(
-        128, [](const char*, std::int64_t, std::int64_t) {}, nobody, [] { FAIL() << "waits"; });
+  for (int i = 0; i < 4; ++i) reader->receive([](auto&&...) {}, nobody, [] { FAIL() << "waits"; });
   ring->write(512, 0, fill, [] { FAIL() << "waits"; });
   EXPECT_EQ(filled, 16);
 }
@@ -173,10 +170,29 @@ TEST(BroadcastRing, LostCells) {
   ring->write(
       64, 0, [](char*, std::int64_t, std::int64_t) { return true; }, [] {});
   int drained = 0;
-  const auto drain = [&](const char*, std::int64_t, std::int64_t) { ++drained; };
-  EXPECT_FALSE(reader->receive(192, drain, nobody, [] {}).all);
+  const auto drain = [&](auto&&...) { ++drained; };
+  EXPECT_FALSE(reader->receive(drain, nobody, [] {}).all);
   EXPECT_EQ(drained, 2);
-  EXPECT_TRUE(reader->receive(64, drain, nobody, [] {}).all);
+  EXPECT_TRUE(reader->receive(drain, nobody, [] {}).all);
+}
+
+// Each receiver hears how long the data are, and is ready for the next operation.
+TEST(BroadcastRing, TheWriterTellsTheLength) {
+  const auto ring = BroadcastRing::make({2, 8, 64});
+  const auto reader = BroadcastRing::open(ring->name(), 1);
+  for (const std::int64_t bytes : {1, 64, 65, 300})
+    for (int again = 0; again < 3; ++again) {
+      ring->write(
+          bytes, 0, [](char*, std::int64_t, std::int64_t) { return true; }, [] { FAIL() << "waits"; });
+      std::int64_t next = 0;
+      const auto drain = [&](const char*, std::int64_t begin, std::int64_t end, std::int64_t told) {
+        EXPECT_EQ(begin, next);
+        EXPECT_EQ(told, bytes);
+        next = end;
+      };
+      reader->receive(drain, nobody, [] { FAIL() << "waits"; });
+      EXPECT_EQ(next, bytes);
+    }
 }
 
 TEST(BroadcastRing, Notes) {

@@ -68,10 +68,16 @@ int receive_here(Part& part) {
     if (fetched.along) process->count(part.hook, plan::GpuWay::direct_chain);
     return fetched.read_from;
   };
-  const auto received = part.group.window->receive(part.bytes, place, fetch, let_others_go_on);
+  // As MPI's own broadcasts do: less than expected is well, more is not.
+  const auto drain = [&](const char* from, std::int64_t begin, std::int64_t end, std::int64_t bytes) {
+    if (bytes > part.bytes && part.code == MPI_SUCCESS) part.code = MPI_ERR_TRUNCATE;
+    place(from, begin, end);
+  };
+  const auto received = part.group.window->receive(drain, fetch, let_others_go_on);
   part.verdict = static_cast<Trial::Verdict>(received.word);
-  if (part.code == MPI_SUCCESS && received.all) part.code = guarded([&] { part.landing.finish(); });
-  return received.all ? part.code : MPI_ERR_OTHER;
+  if (!received.all) return MPI_ERR_OTHER;
+  place.finish();
+  return part.code;
 }
 
 int on_one_host(Part& part) {
@@ -218,6 +224,7 @@ Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype t
     if (!group->possible || (group->hosts() > 1 && bytes < collective::least_between_hosts)) return;
   }
   start_ = Clock::now();
+  answer_letters();  // a rank that never waits long would not answer otherwise
   const bool several = group->hosts() > 1;
 
   memory::Landing landing;

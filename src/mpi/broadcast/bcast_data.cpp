@@ -50,11 +50,7 @@ bool Reader::operator()(char* to, std::int64_t begin, std::int64_t end) {
 }
 
 Placer::Placer(const memory::Landing& landing, std::int64_t bytes, pack::StoreChoice& stores, int& code)
-    : landing_(landing),
-      bytes_(bytes),
-      stores_(stores),
-      code_(code),
-      streams_(bytes >= least_streamed && landing.contiguous()) {}
+    : landing_(landing), stores_(stores), code_(code), streams_(bytes >= least_streamed && landing.contiguous()) {}
 
 Placer::~Placer() {
   if (streams_) pack::kernels().fence();
@@ -63,10 +59,7 @@ Placer::~Placer() {
 void Placer::operator()(const char* from, std::int64_t begin, std::int64_t end) {
   if (code_ != MPI_SUCCESS) return;
   if (all_at_once(landing_)) {
-    code_ = guarded([&] {
-      packed_.insert(packed_.end(), from, from + (end - begin));
-      if (end == bytes_) landing_.place(packed_.data(), 0, bytes_);
-    });
+    code_ = guarded([&] { packed_.insert(packed_.end(), from, from + (end - begin)); });
     return;
   }
   if (!streams_) {
@@ -82,6 +75,14 @@ void Placer::operator()(const char* from, std::int64_t begin, std::int64_t end) 
     std::memcpy(to, from, static_cast<std::size_t>(end - begin));
   stores_.learn(streamed, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
                               static_cast<double>(end - begin));
+}
+
+void Placer::finish() {
+  if (code_ != MPI_SUCCESS) return;
+  code_ = guarded([&] {
+    if (!packed_.empty()) landing_.place(packed_.data(), 0, static_cast<std::int64_t>(packed_.size()));
+    landing_.finish();
+  });
 }
 
 }  // namespace dunnage::mpi

@@ -30,8 +30,9 @@ class Reader {
   std::vector<char> packed_;
 };
 
-/// Ranges of the data, in order, into the program's buffer. The same for what goes wrong. `stores`:
-/// how this rank puts data of such a size in place.
+/// Puts ranges of the data, in order, into the program's buffer. What goes wrong is told in `code`;
+/// after that nothing is done. `bytes`: how many this rank expects. `stores`: how this rank puts
+/// data of such a size in place.
 class Placer {
  public:
   Placer(const memory::Landing& landing, std::int64_t bytes, pack::StoreChoice& stores, int& code);
@@ -39,10 +40,11 @@ class Placer {
   Placer& operator=(const Placer&) = delete;
   ~Placer();
   void operator()(const char* from, std::int64_t begin, std::int64_t end);
+  /// After the last range.
+  void finish();
 
  private:
   const memory::Landing& landing_;
-  const std::int64_t bytes_;
   pack::StoreChoice& stores_;
   int& code_;
   const bool streams_;

@@ -100,20 +100,19 @@ class Published : public Copies {
                  ? gpu_read_published(reading->data(), landing_, let_mpi_progress)
                  : MPI_ERR_OTHER;
     thread_local std::array<pack::StoreChoice, BcastGroup::classes> stores;
-    {
-      Placer place(landing_, bulletin_.bytes, stores[BcastGroup::class_of(bytes_)], code);
-      const auto piece = piece_of(landing_);
-      for (std::int64_t at = 0; at < bulletin_.bytes && code == MPI_SUCCESS;) {
-        const auto there = reading->more_than(at);
-        if (there) {
-          for (const auto end = *there; at < end; at = std::min(at + piece, end))
-            place(reading->data() + at, at, std::min(at + piece, end));
-        } else {
-          code = MPI_ERR_OTHER;
-        }
+    Placer place(landing_, bulletin_.bytes, stores[BcastGroup::class_of(bytes_)], code);
+    const auto piece = piece_of(landing_);
+    for (std::int64_t at = 0; at < bulletin_.bytes && code == MPI_SUCCESS;) {
+      const auto there = reading->more_than(at);
+      if (there) {
+        for (const auto end = *there; at < end; at = std::min(at + piece, end))
+          place(reading->data() + at, at, std::min(at + piece, end));
+      } else {
+        code = MPI_ERR_OTHER;
       }
     }
-    return code == MPI_SUCCESS ? guarded([&] { landing_.finish(); }) : code;
+    place.finish();
+    return code;
   }
 
  private:

@@ -88,20 +88,22 @@ class BroadcastRing {
                               : nullptr;  // a process that offers nothing may already be in a later operation
   }
 
-  // For each operation one process calls write() or tell(), and all others call receive(). All pass
-  // the same `bytes`. All call let_go_on() again and again while they wait.
+  // For each operation one process calls write() or tell(), and all others call receive(). All call
+  // let_go_on() again and again while they wait.
 
   /// fill(to, begin, end) writes ranges of the data into the ring, in order, and returns whether it
-  /// could. Returns when all is in the ring. `word` is less than `words`: the receivers get it too.
+  /// could. Returns when all `bytes` (1 or more) are in the ring. `word` is less than `words`: the
+  /// receivers get it too.
   static constexpr unsigned words = 4;
   template <class Fill, class LetGoOn>
   void write(std::int64_t bytes, unsigned word, Fill&& fill, LetGoOn&& let_go_on) {
-    each_cell(bytes, [&](std::uint64_t at, std::int64_t begin, std::int64_t end) {
+    const auto size = static_cast<std::int64_t>(name_.shape.cell);
+    for (std::int64_t begin = 0; begin < bytes; begin += size) {
+      const auto at = next_++;
       wait_for_room(at, let_go_on);
-      const bool lost = !fill(cell(at), begin, end);
-      written(at).store(mark(at) + word * kinds + (lost ? lost_data : data), std::memory_order_release);
-      return true;
-    });
+      const bool lost = !fill(cell(at), begin, std::min(begin + size, bytes));
+      publish(at, word, lost ? lost_data : data, bytes);
+    }
     read(self_).store(next_, std::memory_order_release);
   }
   /// Replaces write() if the data go another way: the others get `head` in place of the data, at
@@ -111,7 +113,7 @@ class BroadcastRing {
     const auto at = next_++;
     wait_for_room(at, let_go_on);
     std::copy(head.begin(), head.end(), cell(at));
-    written(at).store(mark(at) + word * kinds + told, std::memory_order_release);
+    publish(at, word, told, 0);
     read(self_).store(next_, std::memory_order_release);
     wait([&] { return slowest() >= next_; }, let_go_on);
   }
@@ -119,35 +121,42 @@ class BroadcastRing {
     bool all = true;  // false: fill() failed for some ranges, which are missing
     unsigned word = 0;
   };
-  /// After write(), drain(from, begin, end) reads ranges of the data from the ring, in order. After
-  /// tell(), fetch(head, at) gets all data from where `head` says, in operation `at`. It returns
-  /// whether others may still be reading from this process: then receive() waits until all others
-  /// have the data.
+  /// After write(), drain(from, begin, end, bytes) reads ranges of the writer's `bytes` from the
+  /// ring, in order. The writer tells how many they are, so that a receiver that expects another
+  /// number stays in step. After tell(), fetch(head, at) gets all data from where `head` says, in
+  /// operation `at`. It returns whether others may still be reading from this process: then
+  /// receive() waits until all others have the data.
   template <class Drain, class Fetch, class LetGoOn>
-  Received receive(std::int64_t bytes, Drain&& drain, Fetch&& fetch, LetGoOn&& let_go_on) {
+  Received receive(Drain&& drain, Fetch&& fetch, LetGoOn&& let_go_on) {
     Received received;
-    each_cell(bytes, [&](std::uint64_t at, std::int64_t begin, std::int64_t end) {
+    const auto size = static_cast<std::int64_t>(name_.shape.cell);
+    std::int64_t begin = 0, bytes = 0;
+    do {
+      const auto at = next_++;
+      const auto& published = cell_mark(at);
       std::uint64_t found = 0;
-      wait([&] { return (found = written(at).load(std::memory_order_acquire)) >= mark(at); }, let_go_on);
+      wait([&] { return (found = published.value.load(std::memory_order_acquire)) >= mark(at); }, let_go_on);
       received.word = static_cast<unsigned>((found - mark(at)) / kinds);
       const auto kind = (found - mark(at)) % kinds;
+      bytes = published.bytes;
       bool read_from = false;
       if (kind == data)
-        drain(static_cast<const char*>(cell(at)), begin, end);
+        drain(static_cast<const char*>(cell(at)), begin, std::min(begin + size, bytes), bytes);
       else if (kind == told)
         read_from = fetch(static_cast<const char*>(cell(at)), at + 1);
       else
         received.all = false;
       read(self_).store(at + 1, std::memory_order_release);
       if (read_from) wait([&] { return slowest() > at; }, let_go_on);
-      return kind != told;
-    });
+      begin += size;
+    } while (begin < bytes);
     return received;
   }
 
  private:
   struct alignas(64) Mark {
     std::atomic<std::uint64_t> value{0};
+    std::int64_t bytes = 0;  // of a cell: how long the operation's data are; 0 after tell()
   };
   struct Head {
     std::uint64_t key;
@@ -174,8 +183,11 @@ class BroadcastRing {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + notes_begin(name_.shape));
   }
   std::atomic<std::uint64_t>& read(std::uint32_t process) const { return marks()[process].value; }
-  std::atomic<std::uint64_t>& written(std::uint64_t at) const {
-    return marks()[name_.shape.processes + at % name_.shape.cells].value;
+  Mark& cell_mark(std::uint64_t at) const { return marks()[name_.shape.processes + at % name_.shape.cells]; }
+  void publish(std::uint64_t at, unsigned word, Kind kind, std::int64_t bytes) const {
+    auto& published = cell_mark(at);
+    published.bytes = bytes;
+    published.value.store(mark(at) + word * kinds + kind, std::memory_order_release);
   }
   char* cell(std::uint64_t at) const {
     return base_ + data_begin(name_.shape) + at % name_.shape.cells * name_.shape.cell;
@@ -201,13 +213,6 @@ class BroadcastRing {
   template <class LetGoOn>
   void wait_for_room(std::uint64_t at, LetGoOn&& let_go_on) {
     wait([&] { return at < free_until_ || at < (free_until_ = slowest() + name_.shape.cells); }, let_go_on);
-  }
-  /// Calls f(at, begin, end) for each cell of an operation, until f returns false.
-  template <class F>
-  void each_cell(std::int64_t bytes, F&& f) {
-    const auto size = static_cast<std::int64_t>(name_.shape.cell);
-    for (std::int64_t begin = 0; begin < bytes && f(next_++, begin, std::min(begin + size, bytes)); begin += size) {
-    }
   }
 
   char* const base_;
