@@ -105,6 +105,22 @@ def test_a_crash_is_found(any_mpi):
     assert "crashed" in str(difference)
 
 
+def test_a_crash_that_is_the_mpis():
+    """Of Intel MPI, if a send of device memory is under way when its communicator is freed."""
+    if "impi" not in MPIS:
+        pytest.skip("no Intel MPI here")
+    script = "# ranks=2\n0 isend a to=1 on=dup in=device\n* comm_free dup\n0 wait a\n"
+    for text, line, expected in [
+        (script, 4, True),
+        (script, 2, False),
+        (script.replace("on=dup", "on=world"), 4, False),
+        (script.replace(" in=device", ""), 4, False),
+    ]:
+        ended = runner.Outcome({}, f"crashed at line {line} wait")
+        verdict = compare.compare(MPIS["impi"], text, [runner.Outcome({})], ended)
+        assert bool(verdict.explained) == expected == (not verdict.differences), (text, line)
+
+
 def test_what_varies_is_left_out(any_mpi):
     one, other = runner.Outcome({(2, 0): "test_once flag=0"}), runner.Outcome({(2, 0): "test_once flag=1"})
     verdict = compare.compare(any_mpi, "# ranks=1\n0 test_once a\n", [one, other], other)
@@ -135,6 +151,27 @@ def test_timing_excuses_neither_bytes_nor_errors_nor_handlers():
             pending.replace("code=in_status", "code=success"),
         ):
             assert not known.explains(mpi, group, plain, worse), worse
+
+
+@pytest.mark.skipif("impi" not in MPIS, reason="no Intel MPI here")
+def test_what_intel_mpi_conceals():
+    told = "recv code=truncate got=outside:clean handler=world:truncate"
+    concealed = "recv code=success got=outside:clean"
+    group = ["1 recv from=0 tag=1 count=2 wanted=truncate @1"]
+    for one, other in ((told, concealed), (concealed, told)):
+        assert known.explains(MPIS["impi"], group, one, other)
+        assert not known.explains(MPIS["impi"], ["1 recv from=0 tag=1 count=2 @1"], one, other)
+        assert not known.explains(MPIS["impi"], group, one, other.replace("clean", "touched"))
+
+
+def test_a_silent_handler_is_excused_beside_threads_only(any_mpi):
+    told = "waitany code=truncate handler=world:truncate a=error:truncate,outside:clean"
+    silent = told.replace(" handler=world:truncate", "")
+    excused = known.explains(any_mpi, ["1 waitany a @1"], told, silent, True) is not None
+    assert excused != any_mpi.is_open_mpi
+    assert not known.explains(any_mpi, ["1 waitany a @1"], told, silent, False)
+    assert not known.explains(any_mpi, ["1 waitany a @1"], silent, told, True)
+    assert not known.explains(any_mpi, ["1 waitany a @1"], told.replace("world:", "dup:"), silent, True)
 
 
 def test_what_no_timing_excuses_counts_after_other_scripts_too():

@@ -5,6 +5,7 @@
 #include "mpi/copies/staged_call.hpp"
 #include "mpi/hooks/blocking.hpp"
 #include "mpi/message/attach.hpp"
+#include "mpi/message/begun.hpp"
 #include "mpi/message/persistent.hpp"
 
 namespace dunnage::mpi {
@@ -23,6 +24,7 @@ inline int begun_straight_through(int rc, const MPI_Request* request) {
 template <class Fn, class Count>
 [[gnu::noinline]] int isend_by_way(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest,
                                    int tag, MPI_Comm comm, MPI_Request* request) {
+  const UnwrittenRequest unwritten(request);
   return begin_send({hook, buf, count, datatype, dest, tag, comm, most_of<Count>}, request,
                     [&](const void* b, std::int64_t n, MPI_Datatype t) {
                       return next(b, static_cast<Count>(n), t, dest, tag, comm, request);
@@ -40,6 +42,7 @@ int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatyp
 template <class Fn, class Count>
 [[gnu::noinline]] int ireceive_by_way(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source,
                                       int tag, MPI_Comm comm, MPI_Request* request, bool persistent) {
+  const UnwrittenRequest unwritten(request);
   return begin_receive({hook, buf, count, datatype, source, tag, comm, most_of<Count>}, persistent, request,
                        [&](void* b, std::int64_t n, MPI_Datatype t) {
                          return next(b, static_cast<Count>(n), t, source, tag, comm, request);
@@ -57,6 +60,7 @@ int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, 
 template <class Fn, class Count>
 int matched_ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, MPI_Message* message,
                      MPI_Request* request) {
+  const UnwrittenRequest unwritten(request);
   return begin_receive(
       {hook, buf, count, datatype, source_of(message), MPI_ANY_TAG, comm_of_matched(message), most_of<Count>, true},
       false, request,
@@ -66,6 +70,7 @@ int matched_ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
 template <class Fn, class Count>
 int send_init(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
               MPI_Request* request) {
+  const UnwrittenRequest unwritten(request);
   const int rc = init_send({hook, buf, count, datatype, dest, tag, comm, most_of<Count>}, request,
                            [&](const void* b, std::int64_t n, MPI_Datatype t) {
                              return next(b, static_cast<Count>(n), t, dest, tag, comm, request);
@@ -76,6 +81,7 @@ int send_init(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype dat
 template <class Fn, class Count>
 int receive_init(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                  MPI_Request* request) {
+  const UnwrittenRequest unwritten(request);
   const int rc = ireceive_by_way(hook, next, buf, count, datatype, source, tag, comm, request, true);
   return note_persistent(rc, false, buf, count, datatype, source, tag, comm, request);
 }
@@ -92,6 +98,7 @@ template <class Fn, class Count>
 int isendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
               void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
               MPI_Request* request) {
+  const UnwrittenRequest unwritten(request);
   progress_orphans();
   answer_letters();
   StagedCall call(hook, errors_of_comm(comm), comm, true, {});
@@ -111,6 +118,7 @@ int isendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Data
 template <class Fn, class Count>
 int isendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int dest, int sendtag,
                       int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  const UnwrittenRequest unwritten(request);
   progress_orphans();
   answer_letters();
   StagedCall call(hook, errors_of_comm(comm), comm, true, {});

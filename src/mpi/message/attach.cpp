@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/message/handle.hpp"
 #include "mpi/message/progress.hpp"
 
 namespace dunnage::mpi {
@@ -42,6 +43,12 @@ void forget_request(int rc, const MPI_Request* request) {
 }
 
 void attach(MPI_Request request, std::unique_ptr<Request> operation) {
+  if (request == MPI_REQUEST_NULL) {  // not begun, see mpi_began()
+    MPI_Status unknown{};
+    set_empty(unknown);
+    if (operation->receives()) operation->abandon(MPI_ERR_OTHER, unknown);
+    return;
+  }
   if (!operation->persistent) {
     // A send that is complete must have no entry: an MPI gives one handle to all sends that
     // complete at once. Receives are not asked: MPICH would raise their errors here, through the

@@ -7,7 +7,7 @@
 
 namespace dunnage::mpi {
 
-/// Ties an operation to the request that the MPI has just returned.
+/// Ties an operation to the request that the MPI has just returned. Drops it if there is none.
 void attach(MPI_Request request, std::unique_ptr<Request> operation);
 /// Ties copies to the request that the MPI has just returned. Copies of an operation that has ended
 /// already are delivered at once. `operation`: what else is to be done at the end. Returns what the

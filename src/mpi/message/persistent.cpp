@@ -3,6 +3,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "mpi/message/begun.hpp"
 #include "mpi/message/buffer.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/private_world.hpp"
@@ -42,7 +43,7 @@ int note_persistent(int rc, bool sends, const void* buffer, std::int64_t count, 
 
 int note_partitioned(int rc, bool sends, const void* buffer, std::int64_t partitions, std::int64_t count,
                      MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request* request) {
-  if (rc != MPI_SUCCESS || private_world() == MPI_COMM_NULL) return rc;
+  if (!mpi_began(rc, request) || private_world() == MPI_COMM_NULL) return rc;
   guarded([&] {
     PersistentMessage message;
     message.sends = sends;

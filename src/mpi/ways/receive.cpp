@@ -6,6 +6,7 @@
 #include "device/looks.hpp"
 #include "mpi/lines/in_line.hpp"
 #include "mpi/message/attach.hpp"
+#include "mpi/message/begun.hpp"
 #include "mpi/message/fetch_batch.hpp"
 #include "mpi/message/handle.hpp"
 #include "mpi/message/orphans.hpp"
@@ -609,7 +610,7 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
     if (auto* trial = trial_at_starts(call.hook, Operation::receive, call.buffer, call.count, call.type, call.source))
       if (auto accepted = accept_receive(call, MessageTurn(plan::Packer::cached))) {
         const int rc = begin(call.buffer, call.count, call.type);
-        if (rc != MPI_SUCCESS) return rc;
+        if (!mpi_began(rc, request)) return rc;
         auto operation = std::make_unique<ReceiveRequest>(call, accepted.buffer, memory::Parcel(), std::move(posting));
         operation->persistent = true;
         operation->ask_at_starts(*trial, call);
@@ -634,7 +635,7 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
     }
     if (!watched && persistent && !call.apart && call.source != MPI_PROC_NULL) no_channels();
     const int rc = begin(call.buffer, call.count, call.type);
-    if (rc != MPI_SUCCESS && told && !persistent) told->not_begun();
+    if (!mpi_began(rc, request) && told && !persistent) told->not_begun();
     return watch(rc, request, std::move(watched));
   }
   const Accelerated counted(call.hook, accepted.bytes());
@@ -645,7 +646,7 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
   if (posting) operation->tell(std::move(posting));
   const Shown shown(operation->parcel());
   const int rc = begin(shown.data(), shown.count(), shown.type());
-  if (rc == MPI_SUCCESS)
+  if (mpi_began(rc, request))
     attach(*request, std::move(operation));
   else if (told && !persistent)
     told->not_begun();
@@ -701,7 +702,7 @@ std::unique_ptr<Request> watch_receive(const ReceiveCall& call, std::unique_ptr<
 }
 
 int watch(int rc, MPI_Request* request, std::unique_ptr<Request> watched) {
-  if (rc == MPI_SUCCESS && watched)
+  if (watched && mpi_began(rc, request))
     attach(*request, std::move(watched));
   else
     forget_request(rc, request);

@@ -6,6 +6,7 @@
 #include "base/recycled.hpp"
 #include "device/looks.hpp"
 #include "mpi/message/attach.hpp"
+#include "mpi/message/begun.hpp"
 #include "mpi/message/gpu_shared.hpp"
 #include "mpi/message/handle.hpp"
 #include "mpi/message/orphans.hpp"
@@ -534,7 +535,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   const auto message = outbound(call, turn, stamp);
   if (auto sending = message ? announce(call.hook, *message) : nullptr) {
     const Accelerated counted(call.hook, sending->bytes(), true, counted_peer(call.comm, call.dest));
-    if (const int rc = start_send(*sending, call, false, request); rc != MPI_SUCCESS) {
+    if (const int rc = start_send(*sending, call, false, request); !mpi_began(rc, request)) {
       turn.give_up();
       return rc;
     }
@@ -565,7 +566,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   };
   if (!accepted) {
     const int rc = carry(call.buffer, call.count, call.type);
-    if (rc == MPI_SUCCESS && turn.is_measured())
+    if (turn.is_measured() && mpi_began(rc, request))
       attach_measured(std::make_unique<Request>(errors_of_comm(call.comm)));
     else
       forget_request(rc, request);
@@ -576,7 +577,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   if (const int code = gather(parcel, accepted.buffer); code != MPI_SUCCESS) return raise(call.comm, code);
   const Shown shown(parcel);
   const int rc = carry(shown.data(), shown.count(), shown.type());
-  if (rc == MPI_SUCCESS)
+  if (mpi_began(rc, request))
     attach_measured(std::make_unique<SendRequest>(call, accepted.buffer, std::move(parcel), std::nullopt));
   turn.ended(rc);
   return rc;
@@ -604,7 +605,7 @@ int init_send(const SendCall& call, MPI_Request* request, Carry carry) {
   if (!message && !buffered && announcements_possible() && accepted.buffer.device() && call.dest >= 0)
     if (const auto rank = world_rank(call.comm, call.dest); rank >= 0)
       message = from_device(call, static_cast<std::uint32_t>(rank), accepted.bytes(), accepted.buffer);
-  if (rc != MPI_SUCCESS || call.dest == MPI_PROC_NULL) return rc;
+  if (!mpi_began(rc, request) || call.dest == MPI_PROC_NULL) return rc;
   const auto unseen = [&] {
     if (!call.apart) no_channels();
     return rc;

@@ -61,8 +61,8 @@ def compare(mpi, script, plain_runs, other):
         return Verdict([], [], 0, failed[0])
     texts = statements(script)
     if other.end:
-        if known.past_device_memory(mpi, texts, other.end):
-            return Verdict([], [known.PAST_DEVICE_MEMORY])
+        if reason := known.explains_end(mpi, texts, other.end):
+            return Verdict([], [reason])
         return Verdict([Difference(0, -1, "", "finished", other.end)], [])
     verdict = Verdict([], [])
     for line, rank in sorted(plain_runs[0].lines):
@@ -73,7 +73,7 @@ def compare(mpi, script, plain_runs, other):
         plain, found = seen.pop(), other.lines.get((line, rank), "nothing")
         if plain == found:
             continue
-        reason = known.explains(mpi, group_of(texts, line), plain, found)
+        reason = known.explains(mpi, group_of(texts, line), plain, found, " threads=1" in texts[1])
         if reason:
             verdict.explained.append(reason)
         else:

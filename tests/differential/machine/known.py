@@ -151,6 +151,14 @@ def any_source(mpi, group, plain, found):
     return without[0] == without[1]
 
 
+def concealed_by_intel(mpi, group, plain, found):
+    """Intel MPI tells a truncation to MPI_Recv or not, which depends on timing."""
+    if mpi.kind != "impi" or not re.match(r"recv code=(success|truncate)", plain):
+        return False
+    without = [re.sub(r" (code|handler)=\S+", "", text) for text in (plain, found)]
+    return without[0] == without[1] and any("wanted=truncate" in line for line in group)
+
+
 def untold_in_status(mpi, group, plain, found):
     """MPI_Waitsome and MPI_Testsome of MPICH 5 and Intel MPI return MPI_ERR_IN_STATUS for a
     persistent receive that failed, and no status tells it."""
@@ -180,23 +188,55 @@ def past_device_memory(mpi, texts, end):
     return to_itself(mpi, lines, "", "") and any("recv" in text and " in=" in text for text in lines)
 
 
+def announced_on_a_freed_communicator(mpi, texts, end):
+    """Intel MPI ends a program whose MPI_Issend is under way when its communicator is freed.
+    Dunnage announces nonblocking sends of device memory by MPI_Issend."""
+    where = re.match(r"crashed at line (\d+) ", end)
+    if mpi.kind != "impi" or not where:
+        return False
+    for line, text in texts.items():
+        freed = re.search(r" comm_free (\w+)", text)
+        if freed and line < int(where.group(1)):
+            sends = (texts[i] for i in texts if i < line and f" on={freed.group(1)} " in texts[i])
+            if any(re.search(r" (isend|issend|send_init) .* in=", send) for send in sends):
+                return True
+    return False
+
+
 RULES = {
     "MPICH leaves the handle of a message that was truncated": handle_of_a_failed_message,
     "the MPI's own bytes are wrong": wrong_bytes,
     "which requests of a call have ended depends on timing": by_timing,
     "Open MPI does not tell a truncated message to oneself": to_itself,
     "MPICH 5 and Intel MPI conceal some truncations": any_source,
+    "Intel MPI conceals some truncations of MPI_Recv": concealed_by_intel,
     "MPICH 5 and Intel MPI tell errors of persistent receives in no status": untold_in_status,
     "Open MPI 4.1 treats failed persistent requests its own way": persistent_on_open_mpi_4,
     "Open MPI 4.1 delivers wrong data of persistent buffered sends": buffered_on_open_mpi_4,
     "Open MPI 5 conceals errors if it is given no statuses": ignored_on_open_mpi_5,
 }
-PAST_DEVICE_MEMORY = "Open MPI writes past a receive of device memory that is too short"
+SILENT = "beside a call of another thread, no error handler is called"
+CRASHES = {
+    "Open MPI writes past a receive of device memory that is too short": past_device_memory,
+    "Intel MPI ends programs that free a communicator during MPI_Issend": announced_on_a_freed_communicator,
+}
 
 
-def explains(mpi, group, plain, found):
-    """The reason for a difference, or None. `group`: the lines that belong to the statement's."""
+def explains(mpi, group, plain, found, threads=False):
+    """The reason for a difference, or None. `group`: the lines that belong to the statement's.
+    `threads`: whether a rank of the script has several."""
     for reason, rule in RULES.items():
         if rule(mpi, group, plain, found):
+            return reason
+    # While Dunnage asks about messages of its own, MPI_COMM_WORLD returns errors (docs/reference/limits.md).
+    if threads and not mpi.is_open_mpi and re.sub(r" handler=world:\S+", "", plain) == found:
+        return SILENT
+    return None
+
+
+def explains_end(mpi, texts, end):
+    """The reason why a script ended early, or None. `texts`: its statements by line."""
+    for reason, rule in CRASHES.items():
+        if rule(mpi, texts, end):
             return reason
     return None
