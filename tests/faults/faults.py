@@ -29,6 +29,7 @@ SIM = BUILD / "lib" / "dunnage" / "sim"
 SECONDS = 20  # that a run may take; it takes less than 3
 GRACE = 5  # seconds in which ranks end after their launcher has been killed
 RANKS = 3
+PLAIN_RUNS = 40  # at most, of a job that has suffered
 STEPS = {  # the program and its step, by the name of the fault's place
     "tickets": ("traffic", "tickets"),
     "broadcast": ("traffic", "broadcast"),
@@ -137,8 +138,11 @@ def suffer(mpi, step, how, chance):
     if how == "stop" and not verdict.completed:
         verdict.faults.append("does not end well")
     if verdict.faults and not program.endswith("_gpu"):  # the plain MPI takes no device memory
-        excused = {fault for _ in range(3) for fault in run(mpi, program, [traffic, rounds], variables, True).faults}
-        verdict.faults = [fault for fault in verdict.faults if fault not in excused]
+        for _ in range(PLAIN_RUNS):  # the plain Open MPI 4.1 hangs in one of 15 runs if a rank dies in MPI_Finalize
+            excused = run(mpi, program, [traffic, rounds], variables, True).faults
+            verdict.faults = [fault for fault in verdict.faults if fault not in excused]
+            if not verdict.faults:
+                break
     return verdict
 
 

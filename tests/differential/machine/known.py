@@ -228,7 +228,8 @@ def explains(mpi, group, plain, found, threads=False):
     for reason, rule in RULES.items():
         if rule(mpi, group, plain, found):
             return reason
-    # While Dunnage asks about messages of its own, MPI_COMM_WORLD returns errors (docs/reference/limits.md).
+    # MPI_COMM_WORLD returns errors while Dunnage asks about its own messages
+    # (docs/reference/limits.md).
     if threads and not mpi.is_open_mpi and re.sub(r" handler=world:\S+", "", plain) == found:
         return SILENT
     return None
