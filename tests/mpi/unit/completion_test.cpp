@@ -56,6 +56,30 @@ TEST_F(Completions, WaitallDeliversAllAndFillsEveryStatus) {
   for (const auto request : requests_) EXPECT_EQ(request, MPI_REQUEST_NULL);
 }
 
+TEST_F(Completions, CallsThatFailAndReportSuccessBeginNothing) {
+  fake::habits.hides_errors = true;
+  const auto strided = commit(columns());
+  Memory memory(1, strided, 0);
+  const auto never_begun = [&](const char* function, auto&& call) {
+    for (const auto before : {MPI_REQUEST_NULL, MPI_Request(0x12345678)}) {
+      auto request = before;
+      fake::fail(function, MPI_ERR_BUFFER);
+      EXPECT_EQ(call(&request), MPI_SUCCESS) << function;
+      EXPECT_EQ(request, before) << function;
+      EXPECT_EQ(process->requests.find(key_of(MPI_REQUEST_NULL)), nullptr) << function;
+      EXPECT_EQ(process->requests.find(key_of(before)), nullptr) << function;
+    }
+  };
+  never_begun("Irecv", [&](auto* r) { return mpi.MPI_Irecv(memory.data(), 1, strided, source, 9, MPI_COMM_WORLD, r); });
+  never_begun("Isend", [&](auto* r) { return mpi.MPI_Isend(memory.data(), 1, strided, source, 9, MPI_COMM_WORLD, r); });
+  never_begun("Recv_init",
+              [&](auto* r) { return mpi.MPI_Recv_init(memory.data(), 1, strided, source, 9, MPI_COMM_WORLD, r); });
+  never_begun("Send_init",
+              [&](auto* r) { return mpi.MPI_Send_init(memory.data(), 1, strided, source, 9, MPI_COMM_WORLD, r); });
+  fake::habits.hides_errors = false;
+  rest();
+}
+
 TEST_F(Completions, TestallEndsNothingBeforeAllHaveCome) {
   for (int i = 0; i < 4; ++i) arrive(i);
   int flag = 1;

@@ -23,6 +23,8 @@ struct Habits {
   bool one_handle_for_ended_sends = false;
   /// MPICH 5: MPI_Request_get_status makes a completed persistent request inactive.
   bool forgets_ended_persistent = false;
+  /// MPICH 5: a call that fails returns success if the program's error handler has it so.
+  bool hides_errors = false;
   /// Sends to other ranks complete when the test takes their messages.
   bool sends_wait = false;
   /// Sends, receives and starts take 2 ms of now() longer with such data.
