@@ -81,6 +81,10 @@ def environment():
     env = {name: value for name, value in os.environ.items() if not name.startswith("DUNNAGE") and name != "LD_PRELOAD"}
     for launcher in ("OMPI", "PRTE"):  # containers, mostly
         env[f"{launcher}_ALLOW_RUN_AS_ROOT"] = env[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-    env["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] = "1"  # MPICH 5: yields while it waits
+    # MPICH 5: a rank that waits gives up its core after so many looks; by default after 4,096, for
+    # which other ranks of that core wait milliseconds.
+    env["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] = "1"
+    env["MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT"] = "16"
+    env["I_MPI_THREAD_YIELD"] = "2"  # Intel MPI: by sched_yield()
     env["DUNNAGE_WAIT"] = "yield"  # tests run beside each other
     return env
