@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/cuda_driver_api.h"

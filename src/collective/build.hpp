@@ -1,6 +1,8 @@
 // For functions that make schedules: steps in ranks relative to the root.
 #pragma once
 
+#include <utility>
+
 #include "collective/bcast.hpp"
 
 namespace dunnage::collective {

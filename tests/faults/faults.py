@@ -8,6 +8,7 @@ is anything left behind?
 
 import argparse
 import collections
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 import uuid
+from typing import NamedTuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from installed import BUILD, MPIS, command, environment, yielding  # noqa: E402
@@ -30,17 +32,30 @@ SECONDS = 20  # that a run may take; it takes less than 3
 GRACE = 5  # seconds in which ranks end after their launcher has been killed
 RANKS = 3
 PLAIN_RUNS = 40  # at most, of a job that has suffered
-STEPS = {  # the program and its step, by the name of the fault's place
-    "tickets": ("traffic", "tickets"),
-    "broadcast": ("traffic", "broadcast"),
-    "neighbour rings": ("traffic", "ring"),
-    "finalize": ("traffic", "finalize"),
-    "tickets of a device": ("traffic_gpu", "tickets"),
-    "tokens": ("traffic_gpu", "short"),
-    "channels": ("traffic_gpu", "channels"),
+
+
+class Step(NamedTuple):
+    """What is under way when the fault comes: at a random instant of one of the first `rounds`
+    rounds, at most `after` microseconds after the round has begun."""
+
+    program: str
+    traffic: str
+    rounds: int = 60
+    after: int = 400
+
+
+STEPS = {
+    "tickets": Step("traffic", "tickets"),
+    "broadcast": Step("traffic", "broadcast"),
+    "neighbour rings": Step("traffic", "ring"),
+    "finalize": Step("traffic", "finalize", 1, 25000),
+    "proofs": Step("traffic_gpu", "tickets", 2, 2000),  # ranks find out in the first rounds whose memory they read
+    "tickets of a device": Step("traffic_gpu", "tickets"),
+    "tokens": Step("traffic_gpu", "short"),
+    "channels": Step("traffic_gpu", "channels"),
 }
 HOWS = ("kill sender", "kill receiver", "kill launcher", "stop")
-ROUNDS = 60
+ROUNDS = 60  # of a job; it has one if it is to be in MPI_Finalize
 MARK = "FAULT_MARK"
 
 
@@ -120,10 +135,11 @@ def run(mpi, program, arguments, variables, plain=False, before=()):
     return Verdict(process.returncode, text, faults, [name for name in fresh if "dunnage" not in name])
 
 
-def suffer(mpi, step, how, chance):
-    """One fault at a random instant of a step. `chance`: the source of random numbers. What the
-    plain MPI suffers from too is no fault of Dunnage."""
-    program, traffic = STEPS[step]
+def suffer(mpi, step, how, seed):
+    """One fault at a random instant of a step. What the plain MPI suffers from too is no fault of
+    Dunnage."""
+    chance = random.Random(seed)
+    program, traffic, *_ = STEPS[step]
     rounds = 1 if traffic == "finalize" else ROUNDS
     variables = {
         "DUNNAGE_TICKETS": "always",
@@ -131,8 +147,8 @@ def suffer(mpi, step, how, chance):
         "DUNNAGE_BCAST": "on",
         "FAULT_RANK": "0" if how.endswith("sender") else "1",
         "FAULT_HOW": {"kill launcher": "launcher", "stop": "stop"}.get(how, "kill"),
-        "FAULT_AT": str(0 if rounds == 1 else chance.randrange(rounds)),
-        "FAULT_AFTER": str(chance.randrange(25000 if rounds == 1 else 400)),
+        "FAULT_AT": str(chance.randrange(STEPS[step].rounds)),
+        "FAULT_AFTER": str(chance.randrange(STEPS[step].after)),
     }
     verdict = run(mpi, program, [traffic, rounds], variables)
     if how == "stop" and not verdict.completed:
@@ -172,7 +188,7 @@ SURROUNDINGS = {
 
 def survive(mpi, name, step="tickets"):
     """(plain, with Dunnage) in these surroundings. What works plain must work."""
-    program, traffic = STEPS[step]
+    program, traffic, *_ = STEPS[step]
     before = SURROUNDINGS[name]
     plain = run(mpi, program, [traffic, 20], {}, True, before)
     ours = run(mpi, program, [traffic, 20], {"DUNNAGE_TICKETS": "always"}, False, before)
@@ -187,6 +203,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="end after that long")
+    parser.add_argument("--jobs", type=int, default=1, help="faults at a time")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mpi", action="append", choices=list(MPIS))
     parser.add_argument("--step", action="append", choices=list(STEPS))
@@ -205,18 +222,26 @@ def main():
                     print(re.sub(r"^", "    ", ours.output[-1500:], flags=re.M))
         return bad != 0
     cases = [(mpi, step, how) for how in HOWS for step in options.step or STEPS for mpi in mpis]
+    random.Random(1).shuffle(cases)  # a short run has a bit of everything
     end = time.monotonic() + options.seconds
-    for number in range(options.count):
-        if time.monotonic() >= end:
-            break
-        mpi, step, how = cases[number % len(cases)]
-        verdict = suffer(mpi, step, how, random.Random(f"{options.seed}:{number}"))
-        table[step, how] += 1
-        late += verdict.completed and how != "stop"
-        for fault in verdict.faults:
-            bad += 1
-            table[step, how, fault] += 1
-            print(f"{mpi.name} {step}, {how}, number {number}: {fault}\n{verdict.output[-1500:]}", flush=True)
+    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+        running, numbers = {}, iter(range(options.count))
+        while True:
+            while len(running) < options.jobs and time.monotonic() < end:
+                if (number := next(numbers, None)) is None:
+                    break
+                running[pool.submit(suffer, *cases[number % len(cases)], f"{options.seed}:{number}")] = number
+            if not running:
+                break
+            for done in concurrent.futures.wait(running, return_when="FIRST_COMPLETED").done:
+                number, verdict = running.pop(done), done.result()
+                mpi, step, how = cases[number % len(cases)]
+                table[step, how] += 1
+                late += verdict.completed and how != "stop"
+                for fault in verdict.faults:
+                    bad += 1
+                    table[step, how, fault] += 1
+                    print(f"{mpi.name} {step}, {how}, number {number}: {fault}\n{verdict.output[-1500:]}", flush=True)
     for step in STEPS:
         told = ", ".join(f"{how} {table[step, how]}" for how in HOWS)
         found = [f"{how}: {fault} {n}" for (s, how, *fault), n in table.items() if s == step and fault]

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-import random
 import sys
 
 import pytest
@@ -13,7 +12,7 @@ import faults  # noqa: E402
 import soak  # noqa: E402
 
 FLAVOURS = [name for name in ("openmpi", "mpich") if name in faults.MPIS]
-STEPS = [step for step, (program, _) in faults.STEPS.items() if program == "traffic" or faults.SIM.exists()]
+STEPS = [name for name, step in faults.STEPS.items() if step.program == "traffic" or faults.SIM.exists()]
 pytestmark = [  # other tests make files of their own
     pytest.mark.alone,
     pytest.mark.skipif(not faults.PRELOAD.exists(), reason="the library is not built"),
@@ -29,7 +28,7 @@ def mpi(request):
 def test_faults(mpi, how):
     """One step for each kind of fault and MPI. The instants are fixed, as far as they can be."""
     step = STEPS[(faults.HOWS.index(how) + 3 * FLAVOURS.index(mpi.name)) % len(STEPS)]
-    verdict = faults.suffer(mpi, step, how, random.Random(f"{step}:{how}"))
+    verdict = faults.suffer(mpi, step, how, f"{step}:{how}")
     assert not verdict.faults, f"{step}, {how}: {verdict}"
 
 
@@ -42,9 +41,9 @@ def test_surroundings(mpi, name):
 
 def test_wrong_bytes_and_hangs_are_found(mpi, monkeypatch):
     monkeypatch.setattr(faults, "SECONDS", 2)
-    monkeypatch.setattr(faults, "STEPS", {"tickets": ("no_such_program", "tickets")})
-    assert not faults.suffer(mpi, "tickets", "kill sender", random.Random(1)).completed
-    assert "does not end well" in faults.suffer(mpi, "tickets", "stop", random.Random(1)).faults
+    monkeypatch.setattr(faults, "STEPS", {"tickets": faults.Step("no_such_program", "tickets")})
+    assert not faults.suffer(mpi, "tickets", "kill sender", 1).completed
+    assert "does not end well" in faults.suffer(mpi, "tickets", "stop", 1).faults
     monkeypatch.setattr(faults, "command", lambda *_: ["sh", "-c", "echo WRONG; sleep 60"])
     assert faults.run(mpi, "traffic", [], {}).faults == ["hangs", "wrong bytes"]
 

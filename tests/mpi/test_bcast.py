@@ -11,7 +11,7 @@ from chosen import ALL, in_turns, of_each_family
 from installed import BUILD, MPIS
 from model import write as model_file
 from test_contract import judge
-from test_sanitized import sanitized
+from test_sanitized import run_sanitized
 
 
 @contextlib.contextmanager
@@ -202,5 +202,5 @@ def test_without_devices(launch):
 @pytest.mark.parametrize("program", ["bcast", "ibcast"])
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
 def test_nothing_is_found_by_sanitizers(launch, flavour, program):
-    run = sanitized(launch, flavour, program, 3, DUNNAGE_BCAST="window")
+    run = run_sanitized(launch, flavour, program, 3, DUNNAGE_BCAST="window")
     assert run.finished and not run.failures, run

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shlex
+import subprocess
 
 # What runs the programs of another processor; scripts/aarch64.sh sets it.
 EMULATOR = shlex.split(os.environ.get("TEST_EMULATOR", ""))
@@ -47,6 +48,22 @@ def installed():
 
 
 MPIS = installed()
+
+# The library with AddressSanitizer and UndefinedBehaviorSanitizer (scripts/build.sh asan preload).
+SANITIZED = BUILD.parent / "build-asan" / "lib" / "libdunnage.so"
+
+
+def sanitized():
+    """The variables of ranks that run with it. The programs are not built with sanitizers, and the
+    MPIs leak and read past ends."""
+    first = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout
+    suppressions = pathlib.Path(__file__).with_name("asan.supp")
+    return {
+        "LD_PRELOAD": f"{first.strip()}:{SANITIZED}",  # the sanitizer's own library must be the first
+        "ASAN_OPTIONS": f"detect_leaks=0:verify_asan_link_order=0:suppressions={suppressions}",
+    }
+
+
 YIELDING = BUILD / "tests" / "libyield_to_ranks.so"
 
 

@@ -1,11 +1,15 @@
 """Runs random scripts plain and with Dunnage until the time is up.
 
-    python -m machine [--mpi NAME...] [--seconds N] [--first SEED] [--scripts N] [--keep FOLDER]
+    python -m machine [--mpi NAME...] [--seconds N] [--jobs N] [--first SEED] [--scripts N] [--keep FOLDER]
 """
 
 import argparse
 import collections
+import concurrent.futures
 import dataclasses
+import itertools
+import multiprocessing
+import os
 import pathlib
 import sys
 import time
@@ -15,7 +19,7 @@ from . import compare, runner, scenes, shrink
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 from installed import MPIS  # noqa: E402
 
-BATCH = 40
+BATCH = 100
 THREADS = 11  # one batch of so many has threads; it has no factor with the cycles of modes and ranks
 
 
@@ -32,6 +36,10 @@ class Tally:
     unexplained: int = 0
     explained: collections.Counter = dataclasses.field(default_factory=collections.Counter)
 
+    def add(self, other):
+        for field in dataclasses.fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+
     def __str__(self):
         reasons = "".join(f"\n    {count} statements: {reason}" for reason, count in self.explained.most_common())
         return (
@@ -41,18 +49,50 @@ class Tally:
         )
 
 
-def batch(mpi, mode, seeds, scripts, tally, found):
-    """Runs the scripts of some seeds. `found`(seed, script, difference, alone) is called for each
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Scripts that are alike in what a launch depends on, so that one launch runs them all."""
+
+    mpi: str
+    mode: str
+    seeds: range
+    ranks: int
+    threads: bool
+    device: bool
+
+    def __str__(self):
+        traits = f"{', device' * self.device}{', threads' * self.threads}"
+        return f"{self.mpi} {self.mode}, {self.ranks} ranks{traits}, seeds to {self.seeds[-1]}"
+
+
+def batches(options):
+    """All batches, without an end."""
+    for turn in itertools.count():
+        size = min(BATCH, options.scripts)
+        seeds = range(options.first + turn * size, options.first + (turn + 1) * size)
+        mode = options.mode[(turn // 4 + turn) % len(options.mode)]
+        device = bool(options.device) and turn % options.device == options.device - 1
+        threads = not device and turn % THREADS == THREADS - 1
+        for name in options.mpi:
+            # The plain Open MPI 4.1 hangs in scripts with threads now and then.
+            can = not (MPIS[name].is_open_mpi and MPIS[name].major < 5)
+            yield Batch(name, mode, seeds, (2, 3, 2, 4)[turn % 4], threads and can, device)
+
+
+def compare_batch(batch, tally, found):
+    """Runs the scripts of a batch. `found`(seed, script, difference, alone) is called for each
     difference that a script shows when it runs alone, and for crashes, hangs and wrong bytes that
     it shows after the others only: what those have left behind may be the cause."""
-    plains, others = runner.run(mpi, "plain", scripts), runner.run(mpi, mode, scripts)
-    for seed, script, plain, other in zip(seeds, scripts, plains, others):
+    mpi = MPIS[batch.mpi]
+    scripts = [scenes.script(seed, batch.ranks, batch.threads, batch.device) for seed in batch.seeds]
+    plains, others = runner.run(mpi, "plain", scripts), runner.run(mpi, batch.mode, scripts)
+    for seed, script, plain, other in zip(batch.seeds, scripts, plains, others):
         tally.scripts += 1
         verdict = compare.compare(mpi, script, [plain], other)
         tally.statements += len(plain.lines)
         grave = [difference for difference in verdict.differences if difference.is_grave]
         if verdict.differences:
-            verdict = compare.examine(mpi, mode, script)
+            verdict = compare.examine(mpi, batch.mode, script)
             tally.varying += verdict.varying
             tally.once += not verdict.differences and not verdict.plain_fails
         tally.explained.update(verdict.explained)
@@ -67,45 +107,75 @@ def batch(mpi, mode, seeds, scripts, tally, found):
             found(seed, script, grave[0], False)
 
 
+def do(batch, shrinks, keep):
+    """(tally, what to print of the differences). May run in a process of its own."""
+    tally, told = Tally(), []
+
+    def found(seed, script, difference, alone):
+        after = "" if alone else f", only after those from {batch.seeds[0]} on"
+        told.append(f"\n{batch.mpi}, mode {batch.mode}, seed {seed}{after}: {difference}")
+        if not shrinks or not alone:
+            return
+        script = shrink.shrink(MPIS[batch.mpi], batch.mode, script, difference)
+        told.append(script)
+        if keep:
+            keep.mkdir(parents=True, exist_ok=True)
+            (keep / f"{batch.mpi}-{batch.mode}-{seed}.txt").write_text(script)
+
+    compare_batch(batch, tally, found)
+    return tally, "\n".join(told)
+
+
+def take_core(numbers):
+    """Each process has its ranks on one core: those of different launches poll."""
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[numbers.get() % len(cores)]})
+
+
+def workers(jobs):
+    """Processes that run batches. A single one may use all cores."""
+    if jobs == 1:
+        return concurrent.futures.ProcessPoolExecutor(1)
+    numbers = multiprocessing.Queue()
+    for number in range(jobs):
+        numbers.put(number)
+    return concurrent.futures.ProcessPoolExecutor(jobs, initializer=take_core, initargs=(numbers,))
+
+
 def main():
     parser = argparse.ArgumentParser(prog="machine", description=__doc__)
     parser.add_argument("--mpi", nargs="*", default=[name for name in MPIS if "abi" not in name])
     parser.add_argument("--mode", nargs="*", default=list(runner.MODES))
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--jobs", type=int, default=1, help="batches at a time")
     parser.add_argument("--scripts", type=int, default=10**9, help="at most, on each MPI")
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--device", type=int, default=4, help="one batch of so many has device memory; 0: none")
     parser.add_argument("--keep", type=pathlib.Path, help="where the minimal scripts go")
     parser.add_argument("--no-shrink", action="store_true")
-    arguments = parser.parse_args()
-    tallies = {name: Tally() for name in arguments.mpi}
-    end = time.monotonic() + arguments.seconds
-    seed, turn = arguments.first, 0
-    while time.monotonic() < end and min(tally.scripts for tally in tallies.values()) < arguments.scripts:
-        seeds = range(seed, seed + min(BATCH, arguments.scripts))
-        mode = arguments.mode[(turn // 4 + turn) % len(arguments.mode)]
-        device = bool(arguments.device) and turn % arguments.device == arguments.device - 1
-        # All scripts of a batch are alike in this, so that one launch runs them all.
-        ranks, threads = (2, 3, 2, 4)[turn % 4], not device and turn % THREADS == THREADS - 1
-        scripts = [scenes.script(seed, ranks, threads, device) for seed in seeds]
-        for name in arguments.mpi:
-            mpi = MPIS[name]
-
-            def found(seed, script, difference, alone, mpi=mpi, mode=mode, first=seeds[0]):
-                after = "" if alone else f", only after those from {first} on"
-                print(f"\n{mpi.name}, mode {mode}, seed {seed}{after}: {difference}", flush=True)
-                if arguments.no_shrink or not alone:
-                    return
-                script = shrink.shrink(mpi, mode, script, difference)
-                print(script, flush=True)
-                if arguments.keep:
-                    arguments.keep.mkdir(parents=True, exist_ok=True)
-                    (arguments.keep / f"{mpi.name}-{mode}-{seed}.txt").write_text(script)
-
-            batch(mpi, mode, seeds, scripts, tallies[name], found)
-            what = f"{mode}, {ranks} ranks{', device' * device}{', threads' * threads}"
-            print(f"{name} {what}, seeds to {seeds[-1]}: {tallies[name]}", flush=True)
-        seed, turn = seeds[-1] + 1, turn + 1
+    options = parser.parse_args()
+    tallies = {name: Tally() for name in options.mpi}
+    begun = collections.Counter()
+    end = time.monotonic() + options.seconds
+    todo = batches(options)
+    with workers(options.jobs) as pool:
+        running = {}
+        while True:
+            while (
+                len(running) < options.jobs
+                and time.monotonic() < end
+                and any(begun[name] < options.scripts for name in options.mpi)
+            ):
+                batch = next(one for one in todo if begun[one.mpi] < options.scripts)
+                begun[batch.mpi] += len(batch.seeds)
+                running[pool.submit(do, batch, not options.no_shrink, options.keep)] = batch
+            if not running:
+                break
+            for done in concurrent.futures.wait(running, return_when="FIRST_COMPLETED").done:
+                batch = running.pop(done)
+                tally, told = done.result()
+                tallies[batch.mpi].add(tally)
+                print(f"{told}\n{batch}: {tallies[batch.mpi]}".lstrip("\n"), flush=True)
     for name, tally in tallies.items():
         print(f"{name}: {tally}")
     return 1 if any(tally.unexplained for tally in tallies.values()) else 0

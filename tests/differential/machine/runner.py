@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
-from installed import BUILD, command, environment, yielding  # noqa: E402
+from installed import BUILD, SANITIZED, command, environment, sanitized, yielding  # noqa: E402
 
 LIBRARY = str(BUILD / "lib" / "libdunnage.so")
 SIM = BUILD / "lib" / "dunnage" / "sim"
@@ -19,6 +19,7 @@ MODES = {
     "always": {"DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "always"},
     "staged": {"DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "off"},
 }
+CHECKED = "sanitized"  # a mode that needs another build: as "always", with AddressSanitizer
 SCRIPT_SECONDS = 20  # what the interpreter gives a script; then it ends itself
 HEADER = re.compile(r"^# ranks=(\d+) threads=(\d) device=(\d)")
 
@@ -42,7 +43,8 @@ def variables_of(mpi, mode, device):
     library that the machine must find."""
     variables = {}
     if device:
-        variables["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(SIM), mpi.libraries]))
+        sim = SANITIZED.parent / "dunnage" / "sim" if mode == CHECKED else SIM
+        variables["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(sim), mpi.libraries]))
         variables["DUNNAGE_SIM_DELAY"] = "20"
     if mode == "plain":
         variables["DIFFERENTIAL_HOST"] = "1"
@@ -50,6 +52,8 @@ def variables_of(mpi, mode, device):
         variables.update(DIFFERENTIAL_HOST="1", DIFFERENTIAL_PAUSE="1")
     elif mode == "wrong":
         variables.update(DIFFERENTIAL_HOST="1", LD_PRELOAD=str(BUILD / "mpi" / mpi.programs / "libwrong.so"))
+    elif mode == CHECKED:
+        variables.update(MODES["always"], **sanitized())
     elif mode.startswith("broken:"):
         variables.update(DIFFERENTIAL_HOST="1", DIFFERENTIAL_BREAK=mode.removeprefix("broken:"))
     else:

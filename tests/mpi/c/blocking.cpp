@@ -207,7 +207,7 @@ void null_and_zero(const Pair& p) {
 // Rank 0 receives from everyone as it comes.
 void wildcards() {
   const Contract& c = contract();
-  const Sample& sample = samples()[1];
+  const Sample sample = every_other_double();
   for (int n : {10, 20000}) {
     contract().section("wildcards");
     MPI_Barrier(world);
@@ -346,7 +346,7 @@ void errors() {
 void large_count(const Pair& p) {
   contract().section("large count");
   for (int n : {5, 100000}) {
-    Region r(samples()[1], n), back(samples()[1], n);
+    Region r(every_other_double(), n), back(every_other_double(), n);
     r.fill(seed_of(0, n));
     MPI_Status status = blank_status();
     const std::string what = "large-count forms, n " + std::to_string(n);

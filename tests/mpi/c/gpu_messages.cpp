@@ -123,7 +123,7 @@ void every_type_and_memory(const Pair& p) {
 }
 
 void every_mode(const Pair& p) {
-  for (const Sample& sample : samples()) {
+  for (const Sample& sample : all_samples()) {
     const std::string name = sample.name;
     if (name != "vector" && name != "struct" && name != "contiguous") continue;
     for (const int n : {1, 300, 9000, 70000})

@@ -72,7 +72,7 @@ void every_type_and_memory() {
     both(larger, Kind::device, Kind::device, 0);
   }
   // More than one piece of staging memory.
-  for (const Sample& sample : samples()) {
+  for (const Sample& sample : all_samples()) {
     const std::string name = sample.name;
     if (name != "vector" && name != "struct" && name != "indexed" && name != "contiguous") continue;
     for (const auto& [user, packed] : {std::pair{Kind::device, Kind::host},

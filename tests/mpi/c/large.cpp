@@ -430,7 +430,7 @@ void described_otherwise(const Pair& p) {
 // A buffered message is found for what it is, whatever else is on its way.
 void probed_among_others(const Pair& p) {
   contract().section("probed among others");
-  for (int bytes = 12288; bytes < 16384; bytes += 32) {
+  for (int bytes = 12288; bytes < 16384; bytes += 96) {
     if (p.sends) {
       const Bytes small(bytes, 1);
       const Attached buffer(bytes);

@@ -56,7 +56,7 @@ void replaced(const Sample& sample, int n, const std::string& what) {
 CONTRACT_PROGRAM(mixed) {
   Contract c("mixed", &argc, &argv);
   const Pair p;
-  for (const Sample& sample : samples())
+  for (const Sample& sample : all_samples())
     for (int n : sizes()) {
       if (!sample.mixed) continue;
       const std::string what = std::string(sample.name) + ", n " + std::to_string(n);

@@ -106,7 +106,7 @@ void matched_out_of_order(const Pair& p) {
   if (!p.active) return;
   for (int n : {5, 60000}) {
     contract().section("matched out of order");
-    Region a(samples()[1], n), b(samples()[1], n);
+    Region a(every_other_double(), n), b(every_other_double(), n);
     a.fill(1);
     b.fill(2);
     if (p.sends) {
@@ -133,7 +133,8 @@ void shorter_and_truncated(const Pair& p) {
     if (!p.active) continue;
     const std::string what = "matched, n " + std::to_string(n);
     contract().section(what);
-    Region message_of(samples()[1], n), longer(samples()[1], n + 3), shorter(samples()[1], n - 2);
+    Region message_of(every_other_double(), n), longer(every_other_double(), n + 3),
+        shorter(every_other_double(), n - 2);
     message_of.fill(7);
     const Bytes sent = message_of.packed();
     if (p.sends) {
@@ -156,7 +157,7 @@ void shorter_and_truncated(const Pair& p) {
 
 void no_process() {
   contract().section("no process");
-  Region r(samples()[1], 20);
+  Region r(every_other_double(), 20);
   MPI_Message message = MPI_MESSAGE_NULL;
   MPI_Status status = blank_status();
   int count = -1, flag = 0;
