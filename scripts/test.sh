@@ -60,7 +60,7 @@ for folder in tests/*/; do
   compgen -G "${folder}test_*.py" > /dev/null || continue
   announce "$folder"
   pytest_step "$(basename "$folder")" "$folder" -m "not alone" -n "$(nproc)" --dist worksteal
-  pytest_step "$(basename "$folder")-alone" "$folder" -m alone
+  ! grep -rq "mark.alone" "$folder" --include='*.py' || pytest_step "$(basename "$folder")-alone" "$folder" -m alone
 done
 
 announce "summary"

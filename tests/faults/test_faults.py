@@ -13,10 +13,7 @@ import soak  # noqa: E402
 
 FLAVOURS = [name for name in ("openmpi", "mpich") if name in faults.MPIS]
 STEPS = [name for name, step in faults.STEPS.items() if step.program == "traffic" or faults.SIM.exists()]
-pytestmark = [  # other tests make files of their own
-    pytest.mark.alone,
-    pytest.mark.skipif(not faults.PRELOAD.exists(), reason="the library is not built"),
-]
+pytestmark = pytest.mark.skipif(not faults.PRELOAD.exists(), reason="the library is not built")
 
 
 @pytest.fixture(params=FLAVOURS)

@@ -85,7 +85,7 @@ void strided_and_contiguous(const Pair& p) {
 void different_types(const Pair& p) {
   for (const Sample& from : same_signature())
     for (const Sample& to : same_signature())
-      for (int n : {3, 2000, 150000}) {
+      for (int n : {3, 2000, 50000}) {
         if (!p.active) continue;
         const std::string what = std::string(from.name) + " to " + to.name + ", n " + std::to_string(n);
         contract().section(what);
@@ -143,7 +143,7 @@ void shorter(const Pair& p) {
 void truncated(const Pair& p) {
   const Sample strided = {"vector", [](int n) { return make::vector(n, 1, 2, MPI_DOUBLE); }};
   const Sample dense = {"contiguous", [](int n) { return make::contiguous(n, MPI_DOUBLE); }};
-  for (int n : {2, 500, 20000, 150000})
+  for (int n : {2, 500, 20000, 50000})
     for (const Sample& from : {strided, dense})
       for (const Sample& to : {strided, dense}) {
         if (!p.active) continue;
@@ -269,7 +269,7 @@ void sendrecv() {
                           {"MPI_COMM_SELF", 0, 0, MPI_COMM_SELF}};
   for (const Partners& who : all)
     for (const Sample& from : same_signature())
-      for (int n : {3, 2000, 150000}) {
+      for (int n : {3, 2000, 50000}) {
         const Sample& to = same_signature()[(&from - &same_signature()[0] + 2) % same_signature().size()];
         const std::string what =
             std::string("Sendrecv, ") + who.name + ", " + from.name + " to " + to.name + ", n " + std::to_string(n);
