@@ -12,6 +12,8 @@ import pathlib
 import re
 import sys
 
+from check_layers import COMMENT, INCLUDE
+
 HEADERS = {
     "algorithm": "all_of clamp copy fill max min",
     "array": "array",
@@ -75,9 +77,13 @@ ANYWHERE = {  # declared by more headers than one
 PLACES = {name: {header} for header, names in HEADERS.items() for name in names.split()}
 for name, others in ANYWHERE.items():
     PLACES[name] |= others
-COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 NAME = re.compile(r"\bstd::([a-z_0-9]+)")
+
+
+def without_comments(path):
+    """The text of a file, every line at its old number. check_layers.without_comments leaves some
+    comments where they are, and names in comments must not count here."""
+    return COMMENT.sub(lambda match: "\n" * match[0].count("\n"), path.read_text())
 
 
 class Tree:
@@ -86,16 +92,12 @@ class Tree:
         self.folders = [root / "src", root, root / "include"]
         self.known = {}
 
-    def text(self, path):
-        """Without comments, every line at its number."""
-        return COMMENT.sub(lambda match: "\n" * match[0].count("\n"), path.read_text())
-
     def brings(self, path):
         """The headers of the standard library that a file includes, itself or by others."""
         if path in self.known:
             return self.known[path]
         found = self.known[path] = set()  # before those it includes: they may include it
-        for bracket, name in INCLUDE.findall(self.text(path)):
+        for bracket, name in INCLUDE.findall(without_comments(path)):
             if bracket == "<":
                 found |= {name, *ALSO.get(name, [])}
             for target in (folder / name for folder in [*self.folders, path.parent] if bracket == '"'):
@@ -107,14 +109,15 @@ class Tree:
     def violations(self):
         for path in sorted([*self.root.glob("src/**/*.hpp"), *self.root.glob("sim/**/*.hpp")]):
             brought, told = self.brings(path), set()
-            for number, line in enumerate(self.text(path).splitlines(), 1):
+            for number, line in enumerate(without_comments(path).splitlines(), 1):
                 for name in NAME.findall(line):
                     places = PLACES.get(name)
                     if name in told or (places and places & brought):
                         continue
                     told.add(name)
-                    header = f"<{sorted(places)[0]}>" if places else ""
-                    what = f"include {header}" if header else "add it to HEADERS in scripts/check_includes.py"
+                    what = "add it to HEADERS in scripts/check_includes.py"
+                    if places:
+                        what = f"include <{sorted(places)[0]}>"
                     yield f"{path.relative_to(self.root)}:{number}: std::{name}: {what}"
 
 

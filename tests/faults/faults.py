@@ -24,6 +24,7 @@ import uuid
 from typing import NamedTuple
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import jobs  # noqa: E402
 from installed import BUILD, MPIS, command, environment, yielding  # noqa: E402
 
 PRELOAD = BUILD / "lib" / "libdunnage.so"
@@ -224,24 +225,22 @@ def main():
     cases = [(mpi, step, how) for how in HOWS for step in options.step or STEPS for mpi in mpis]
     random.Random(1).shuffle(cases)  # a short run has a bit of everything
     end = time.monotonic() + options.seconds
+
+    def tasks():
+        for number in range(options.count):
+            if time.monotonic() >= end:
+                return
+            yield number, suffer, *cases[number % len(cases)], f"{options.seed}:{number}"
+
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
-        running, numbers = {}, iter(range(options.count))
-        while True:
-            while len(running) < options.jobs and time.monotonic() < end:
-                if (number := next(numbers, None)) is None:
-                    break
-                running[pool.submit(suffer, *cases[number % len(cases)], f"{options.seed}:{number}")] = number
-            if not running:
-                break
-            for done in concurrent.futures.wait(running, return_when="FIRST_COMPLETED").done:
-                number, verdict = running.pop(done), done.result()
-                mpi, step, how = cases[number % len(cases)]
-                table[step, how] += 1
-                late += verdict.completed and how != "stop"
-                for fault in verdict.faults:
-                    bad += 1
-                    table[step, how, fault] += 1
-                    print(f"{mpi.name} {step}, {how}, number {number}: {fault}\n{verdict.output[-1500:]}", flush=True)
+        for number, verdict in jobs.results(pool, options.jobs, tasks()):
+            mpi, step, how = cases[number % len(cases)]
+            table[step, how] += 1
+            late += verdict.completed and how != "stop"
+            for fault in verdict.faults:
+                bad += 1
+                table[step, how, fault] += 1
+                print(f"{mpi.name} {step}, {how}, number {number}: {fault}\n{verdict.output[-1500:]}", flush=True)
     for step in STEPS:
         told = ", ".join(f"{how} {table[step, how]}" for how in HOWS)
         found = [f"{how}: {fault} {n}" for (s, how, *fault), n in table.items() if s == step and fault]

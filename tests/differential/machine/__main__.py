@@ -17,6 +17,7 @@ import time
 from . import compare, runner, scenes, shrink
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import jobs  # noqa: E402
 from installed import MPIS  # noqa: E402
 
 BATCH = 100
@@ -157,25 +158,19 @@ def main():
     tallies = {name: Tally() for name in options.mpi}
     begun = collections.Counter()
     end = time.monotonic() + options.seconds
-    todo = batches(options)
-    with workers(options.jobs) as pool:
-        running = {}
-        while True:
-            while (
-                len(running) < options.jobs
-                and time.monotonic() < end
-                and any(begun[name] < options.scripts for name in options.mpi)
-            ):
-                batch = next(one for one in todo if begun[one.mpi] < options.scripts)
+
+    def tasks():
+        for batch in batches(options):
+            if time.monotonic() >= end or min(begun[name] for name in options.mpi) >= options.scripts:
+                return
+            if begun[batch.mpi] < options.scripts:
                 begun[batch.mpi] += len(batch.seeds)
-                running[pool.submit(do, batch, not options.no_shrink, options.keep)] = batch
-            if not running:
-                break
-            for done in concurrent.futures.wait(running, return_when="FIRST_COMPLETED").done:
-                batch = running.pop(done)
-                tally, told = done.result()
-                tallies[batch.mpi].add(tally)
-                print(f"{told}\n{batch}: {tallies[batch.mpi]}".lstrip("\n"), flush=True)
+                yield batch, do, batch, not options.no_shrink, options.keep
+
+    with workers(options.jobs) as pool:
+        for batch, (tally, told) in jobs.results(pool, options.jobs, tasks()):
+            tallies[batch.mpi].add(tally)
+            print(f"{told}\n{batch}: {tallies[batch.mpi]}".lstrip("\n"), flush=True)
     for name, tally in tallies.items():
         print(f"{name}: {tally}")
     return 1 if any(tally.unexplained for tally in tallies.values()) else 0
