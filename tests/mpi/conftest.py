@@ -11,7 +11,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from chosen import ALL  # noqa: E402
+from chosen import share_of  # noqa: E402
 from installed import BUILD, MPIS, command, environment, yielding  # noqa: E402
 from simulated import simulated  # noqa: E402
 
@@ -99,11 +99,6 @@ def executable(mpi, program):
     if program.startswith("contract_"):
         return [folder / "contracts", program.removeprefix("contract_")]
     return [folder / program]
-
-
-def share_of(name, program):
-    """Which of the sample types a run uses: a third of them, and the next MPI the next third."""
-    return "0/1" if ALL else f"{(list(MPIS).index(name) + len(program)) % 3}/3"
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,12 @@
 """Contract programs on a Dunnage with AddressSanitizer and UndefinedBehaviorSanitizer
-(scripts/build.sh asan preload)."""
+(scripts/build.sh asan preload), and with ThreadSanitizer (scripts/build.sh tsan preload)."""
 
 import re
+import subprocess
 
 import pytest
-from installed import SANITIZED, sanitized
+from chosen import ALL
+from installed import SANITIZED, SANITIZED_THREADS, YIELDING, sanitized, sanitized_threads
 from test_contract import judge
 
 # scripts/build.sh builds for one family with sanitizers.
@@ -46,3 +48,66 @@ def run_sanitized(launch, flavour, program, ranks, **variables):
     found = re.findall(r"ERROR: AddressSanitizer.*|.*runtime error:.*", run.errors)
     assert not found, "\n".join(found[:5]) + str(run)
     return run
+
+
+# With all: whatever starts threads or works beside them.
+THREADS = [("threads", 2), ("bcast_threads", 2), ("gpu_staged", 2)]
+if ALL:
+    THREADS += [("ibcast", 3), ("large", 2), ("rings", 2), ("gpu_bcast", 2), ("gpu_channels", 2), ("gpu_chain", 2)]
+    THREADS += [("gpu_lines", 2), ("gpu_messages", 2), ("gpu_progress", 2), ("gpu_reductions", 2), ("gpu_windows", 2)]
+
+RACE = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+long calls;
+int MPI_Waitall(int n, void* requests, void* statuses) {
+  calls = calls * 3 + 1;
+  return ((int (*)(int, void*, void*))dlsym(RTLD_NEXT, "MPI_Waitall"))(n, requests, statuses);
+}
+"""
+
+
+
+@pytest.mark.parametrize("program, ranks", THREADS)
+def test_no_race_is_found(launch, program, ranks):
+    if not (SANITIZED_THREADS.parent / "dunnage" / "libdunnage-mpich.so").exists():
+        pytest.skip(f"{SANITIZED_THREADS} is not built")
+    device = {}
+    if program.startswith("gpu_"):
+        sim = SANITIZED_THREADS.parent / "dunnage" / "sim"
+        if not sim.exists():
+            pytest.skip("built without CUDA's header")
+        device = {"LD_LIBRARY_PATH": str(sim), "DUNNAGE_SIM_DELAY": "20"}
+    run = with_threads(launch, program, ranks, sanitized_threads(), **device)
+    assert "WARNING: ThreadSanitizer" not in run.errors, run
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
+def test_a_race_is_found(launch, tmp_path):
+    """Or the test above would prove nothing."""
+    source, library = tmp_path / "race.c", tmp_path / "librace.so"
+    source.write_text(RACE)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-fsanitize=thread", "-o", library, source], check=True)
+    run = with_threads(launch, "threads", 2, sanitized_threads(library))
+    assert "WARNING: ThreadSanitizer: data race" in run.errors, run
+
+
+def with_threads(launch, program, ranks, variables, **more):
+    """The sanitizer of GCC 12 does not start with the address randomisation of newer kernels. So
+    `setarch` turns that off, and is not preloaded itself."""
+    if subprocess.run(["setarch", "-R", "true"], capture_output=True).returncode != 0:
+        pytest.skip("address randomisation cannot be turned off here")
+    preloaded = f"LD_PRELOAD={variables.pop('LD_PRELOAD')}:{YIELDING}"
+    return launch(
+        "mpich",
+        f"contract_{program}",
+        ranks=ranks,
+        limit=300,
+        through=("setarch", "-R", "env", preloaded),
+        DUNNAGE_FORCE="always",
+        DUNNAGE_TICKETS="always",
+        DUNNAGE_NEIGHBOURS="on",
+        CONTRACT_OUR_NEIGHBOURS="1",
+        **variables,
+        **more,
+    )

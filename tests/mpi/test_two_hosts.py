@@ -11,7 +11,7 @@ import uuid
 
 import pytest
 
-from chosen import ALL
+from chosen import ALL, share_of
 from installed import BUILD, MPIS, environment
 from test_contract import judge
 
@@ -54,6 +54,7 @@ def contract(hosts, name, *options):
     path = BUILD / "mpi" / MPIS[name].programs / "contracts"
     if not path.exists():
         pytest.skip(f"{path} is not built")
+    options = ["--env", f"CONTRACT_SHARE={share_of(name, 'contract_blocking')}", *options]
     return hosts([*words(name, "--rate", "none", "--expect", str(10 * PAYLOAD), *options), "--", path, "blocking"], 200)
 
 

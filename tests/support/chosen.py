@@ -1,4 +1,5 @@
-"""Which MPIs a test runs with. TEST_ALL_MPIS=1 runs every test with every MPI that it is for.
+"""Which MPIs a test runs with, and which types. TEST_ALL_MPIS=1 runs every test with every MPI that
+it is for, and all types.
 
 Without that, one MPI of each ABI family stands for its family where a test looks at Dunnage and not
 at the library. Where only the setting or the fault differs, MPIs take turns.
@@ -32,3 +33,8 @@ def one(case, cases, names):
 def in_turns(cases, names):
     """Pairs of an MPI and a case. Each case has one MPI, the next case the next one."""
     return [(name, case) for case in cases for name in one(case, cases, names)]
+
+
+def share_of(name, program):
+    """Which of the sample types a run uses: a third of them, and the next MPI the next third."""
+    return "0/1" if ALL else f"{(list(MPIS).index(name) + len(program)) % 3}/3"

@@ -35,32 +35,54 @@ class Mpi:
 
 def installed():
     """The MPIs that CMake found, and the programs of one with the library of another of its ABI
-    family."""
+    family. scripts/many_cores/run.py has moved their libraries elsewhere."""
     path = BUILD / "mpis.json"
     found = {entry["name"]: entry for entry in json.loads(path.read_text())} if path.exists() else {}
-    mpis = [Mpi(name, name, entry["kind"], entry["version"], entry["launcher"]) for name, entry in found.items()]
+
+    def mpi(name, programs, of, other_library):
+        entry = found[of]
+        libraries = entry["libraries"] if other_library else ""
+        return Mpi(name, programs, entry["kind"], entry["version"], entry["launcher"], libraries)
+
+    mpis = [mpi(name, name, name, entry.get("moved", False)) for name, entry in found.items()]
     if "mpi_abi" in found and "impi" in found:  # Intel's libmpi_abi.so stands beside its libmpi.so
-        entry = found["impi"]
-        mpis.append(
-            Mpi("mpi_abi_on_impi", "mpi_abi", entry["kind"], entry["version"], entry["launcher"], entry["libraries"])
-        )
+        mpis.append(mpi("mpi_abi_on_impi", "mpi_abi", "impi", True))
     return {mpi.name: mpi for mpi in mpis}
 
 
 MPIS = installed()
 
-# The library with AddressSanitizer and UndefinedBehaviorSanitizer (scripts/build.sh asan preload).
+# The library with AddressSanitizer and UndefinedBehaviorSanitizer, and with ThreadSanitizer
+# (scripts/build.sh asan preload, scripts/build.sh tsan preload).
 SANITIZED = BUILD.parent / "build-asan" / "lib" / "libdunnage.so"
+SANITIZED_THREADS = BUILD.parent / "build-tsan" / "lib" / "libdunnage.so"
+
+
+def sanitizer(name):
+    """The path of the sanitizer's own library, which must be the first that is preloaded."""
+    words = ["gcc", f"-print-file-name={name}.so"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def sanitized():
-    """The variables of ranks that run with it. The programs are not built with sanitizers, and the
-    MPIs leak and read past ends."""
-    first = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout
+    """The variables of ranks that run with SANITIZED. The programs are not built with sanitizers,
+    and the MPIs leak and read past ends."""
     suppressions = pathlib.Path(__file__).with_name("asan.supp")
     return {
-        "LD_PRELOAD": f"{first.strip()}:{SANITIZED}",  # the sanitizer's own library must be the first
+        "LD_PRELOAD": f"{sanitizer('libasan')}:{SANITIZED}",
         "ASAN_OPTIONS": f"detect_leaks=0:verify_asan_link_order=0:suppressions={suppressions}",
+    }
+
+
+def sanitized_threads(library=SANITIZED_THREADS):
+    """The variables of ranks that run with SANITIZED_THREADS. ThreadSanitizer knows nothing of the
+    locks in the MPI and in the programs, and looks at the library's own accesses only."""
+    return {
+        "LD_PRELOAD": f"{sanitizer('libtsan')}:{library}",
+        "TSAN_OPTIONS": "ignore_noninstrumented_modules=1",
+        # UCX would call the sanitizer in threads that it has already forgotten.
+        "UCX_MEM_EVENTS": "no",
+        "UCX_MEM_MMAP_HOOK_MODE": "none",
     }
 
 
@@ -82,7 +104,7 @@ def command(mpi, ranks, variables):
     MPI has a setting for that."""
     words = [mpi.launcher, "-n", str(ranks)]
     if mpi.libraries:
-        variables = {**variables, "LD_LIBRARY_PATH": mpi.libraries}
+        variables = {"LD_LIBRARY_PATH": mpi.libraries, **variables}
     if mpi.is_open_mpi:
         words += ["--map-by", ":OVERSUBSCRIBE"] if mpi.major >= 5 else ["--oversubscribe"]
         words += ["--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]

@@ -4,7 +4,9 @@
 // Every rank has a seat in its own shared memory. All ranks write to all seats.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -32,7 +34,7 @@ class AttachedMemories {
     for (auto& place : places_) {
       if (place.version.load(std::memory_order_relaxed) % 4 != 0) continue;
       place.version.fetch_add(1, std::memory_order_acquire);
-      place.memory = memory;
+      place.write(memory);
       place.version.fetch_add(1, std::memory_order_release);
       return true;
     }
@@ -41,7 +43,7 @@ class AttachedMemories {
   /// Returns false if nothing that was attached begins there.
   bool remove(std::uint64_t begin) {
     for (auto& place : places_) {
-      if (place.version.load(std::memory_order_relaxed) % 4 != 2 || place.memory.begin != begin) continue;
+      if (place.version.load(std::memory_order_relaxed) % 4 != 2 || place.read().begin != begin) continue;
       place.version.fetch_add(2, std::memory_order_release);
       return true;
     }
@@ -52,19 +54,30 @@ class AttachedMemories {
     for (const auto& place : places_) {
       const auto version = place.version.load(std::memory_order_acquire);
       if (version % 4 != 2) continue;
-      const auto memory = place.memory;
-      std::atomic_thread_fence(std::memory_order_acquire);
+      const auto memory = place.read();
       if (place.version.load(std::memory_order_relaxed) == version && memory.contains(address)) return memory;
     }
     return std::nullopt;
   }
 
  private:
+  using Words = std::array<std::uint64_t, sizeof(AttachedMemory) / sizeof(std::uint64_t)>;
   struct Place {
     // Divided by 4, the rest is 0: empty, 1: being written, 2: there. It grows, so that a reader
     // sees a change.
     std::atomic<std::uint64_t> version{0};
-    AttachedMemory memory{};
+    std::atomic<std::uint64_t> words[Words{}.size()]{};  // of the memory
+
+    void write(const AttachedMemory& memory) {
+      const auto values = std::bit_cast<Words>(memory);
+      for (std::size_t i = 0; i < values.size(); ++i) words[i].store(values[i], std::memory_order_relaxed);
+    }
+    /// `version` is read after the words: a reader that finds it unchanged has read one memory.
+    AttachedMemory read() const {
+      Words values;
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = words[i].load(std::memory_order_acquire);
+      return std::bit_cast<AttachedMemory>(values);
+    }
   };
   Place places_[most];
 };
