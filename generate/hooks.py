@@ -140,10 +140,21 @@ def all_hooks(table):
     return hooks
 
 
+# A part of the function that the program calls: only there is the return address the program's.
+HOOK = "[[gnu::always_inline]] static inline"
+
+
+def counted(hook, prefix):
+    """Returns the function that takes the hook's place if a report is wanted."""
+    return (f"static {hook.renamed(f'counted_{prefix}')} {{\n"
+            "  const mpi::AtCallSite site(__builtin_return_address(0));\n"
+            f"  return {hook.call(f'hook_{prefix}{hook.name}')};\n}}\n")
+
+
 def pmpi_hook(hook, tracked):
     """Returns the function behind the PMPI_ name."""
     mpi = f"below.{hook.name}"
-    text = f"static {hook.renamed('hook_P')} {{\n"
+    text = f"{HOOK} {hook.renamed('hook_P')} {{\n"
     if hook.extension:
         return f"{text}{hook.body('below')}}}\n"
     if hook.handler:
@@ -186,7 +197,8 @@ def hook_functions(hooks, tracked, buffers):
     for hook in hooks:
         if not hook.handler:
             text += staged(hook, buffers)
-        text += f"static {hook.renamed('hook_')} {{\n{hook.body('next')}}}\n" + pmpi_hook(hook, tracked)
+        text += f"{HOOK} {hook.renamed('hook_')} {{\n{hook.body('next')}}}\n" + pmpi_hook(hook, tracked)
+        text += "".join(counted(hook, prefix) for prefix in ("", "P"))
         if hook.small:
             text += forwarder(hook.name, hook.prototype, hook.small, hook.described)
     twice = [(prefix, hook) for prefix in ("", "P") for hook in hooks]
@@ -194,7 +206,8 @@ def hook_functions(hooks, tracked, buffers):
              "static const Exported exported[] = {\n")
     for prefix, hook in twice:
         forward = f"reinterpret_cast<void*>(forward_{hook.name})" if hook.small else "nullptr"
-        text += (f'    {{reinterpret_cast<void*>(hook_{prefix}{hook.name}), {forward}, '
+        text += (f'    {{reinterpret_cast<void*>(hook_{prefix}{hook.name}), '
+                 f'reinterpret_cast<void*>(counted_{prefix}{hook.name}), {forward}, '
                  f"{'false' if hook.handler or hook.first else 'true'}, {str(hook.extension).lower()}}},\n")
     return text + "};\n"
 

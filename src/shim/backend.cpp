@@ -55,6 +55,7 @@ namespace mpi = dunnage::mpi;
 /// The functions behind one exported name.
 struct Exported {
   void* hook;
+  void* counted;     // the hook, which also notes the call site
   void* forwarder;   // for an MPI that has only the function without large counts; else null
   bool left_to_mpi;  // the hook only counts the call, and stages buffers in a GPU's memory
   bool extension;    // the hook runs even if the MPI lacks the function
@@ -135,10 +136,11 @@ extern "C" __attribute__((visibility("default"))) void* const* dunnage_backend(c
   static void* table[std::size(exported)];
   for (std::size_t i = 0; i < std::size(exported); ++i) {
     const auto& entry = exported[i];
+    void* const hook = process->reporting ? entry.counted : entry.hook;
     if (entry.extension)
-      table[i] = entry.hook;
+      table[i] = hook;
     else if (front->found[i])
-      table[i] = entry.left_to_mpi && !staging && !process->reporting ? nullptr : entry.hook;
+      table[i] = entry.left_to_mpi && !staging && !process->reporting ? nullptr : hook;
     else if (entry.forwarder && front->found[i - 1])
       // Dunnage exports the functions with large counts, so programs that look for them (mpi4py
       // does) find them. They must therefore work even if the MPI lacks them.

@@ -10,7 +10,8 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "python")]
 from chosen import share_of  # noqa: E402
 from installed import BUILD, MPIS, command, environment, yielding  # noqa: E402
 from simulated import simulated  # noqa: E402

@@ -1,8 +1,11 @@
-"""The report by size and by peer, on a program that sends to both neighbours of a ring."""
+"""The report by size, by peer and by call site, on a program that sends to both neighbours in a
+ring."""
 import json
 
 import pytest
 
+from dunnage.report.reports import read
+from dunnage.report.sites import names
 from installed import BUILD, MPIS
 
 ROWS = {16: 256, 4096: 65536}  # rows of the matrix, and the bytes of a message
@@ -37,3 +40,24 @@ def test_sizes_and_peers(launch, tmp_path, flavour, mode):
     assert len({one["accelerated"] + one["declined"] for one in peers}) == 1, "every pair has as many messages"
     if mode != "dunnage":
         assert sends["accelerated"] > 0
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_call_sites(launch, tmp_path, flavour):
+    """Of the first rank: all its calls that are counted, at the places that make them."""
+    file = tmp_path / "report.json"
+    run = launch(flavour, "columns", *ROWS, ranks=RANKS, mode="always", DUNNAGE_REPORT=str(file))
+    assert run.code == 0, run
+    report = json.loads(file.read_text())
+    sites = report["call sites"]
+    program = BUILD / "mpi" / MPIS[flavour].programs / "columns"
+    for name in ("MPI_Isend", "MPI_Irecv"):
+        call, there = report["calls"][name], [site for site in sites if site["call"] == name]
+        assert {site["file"] for site in there} == {str(program)}
+        assert sum(site["accelerated"] for site in there) * RANKS == call["accelerated"]
+        assert sum(sum(site["declined"].values()) for site in there) * RANKS == sum(call["declined"].values())
+        assert sum(site["bytes"] for site in there) * RANKS == call["bytes"]
+        assert 0 < sum(site["seconds"] for site in there) < call["seconds"]
+    assert len({(site["file"], site["offset"]) for site in sites}) == len(sites)
+    assert [site["seconds"] for site in sites] == sorted((site["seconds"] for site in sites), reverse=True)
+    assert any(place.startswith("exchange, ") for place in names(read(file).sites))  # the program's function

@@ -111,6 +111,41 @@ def test_page_holds_all_and_needs_nothing(dunnage, report):
     assert "Some processor, 2 cores" in rows[-1] and "DUNNAGE_BCAST=on, DUNNAGE_FORCE=always" in rows[-1]
 
 
+CALLER = """extern int other(void);
+int calls_it(void) {
+  return other() +
+         1;
+}
+"""
+
+
+@pytest.mark.parametrize("option, known, name", [
+    ("-g", {}, "calls_it, caller.c:3"),
+    ("-g0", {}, "calls_it, libcaller.so+0x{:x}"),
+    (None, {"function": "calls_it"}, "calls_it, libcaller.so+0x{:x}"),
+    (None, {}, "libcaller.so+0x{:x}"),
+])
+def test_places_in_the_program_have_names(dunnage, report, tmp_path, option, known, name):
+    """With lines, with functions, and of a file that is gone."""
+    source, library = tmp_path / "caller.c", tmp_path / "libcaller.so"
+    source.write_text(CALLER)
+    offset = 0x1234
+    if option:
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", option, "-o", library, source], check=True)
+        symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
+        offset = next(int(line.split()[0], 16) for line in symbols.splitlines() if line.endswith(" calls_it")) + 8
+    site = {**known, "call": "MPI_Send", "file": str(library), "offset": offset, "accelerated": 5,
+            "declined": {"contiguous data": 2}, "bytes": 4096, "seconds": 1e-5}
+    file = report("sites", **{"call sites": [site]})
+    result = dunnage("report", file)
+    place = name.format(offset)
+    assert f"  place        {place}: MPI_Send, 5 calls accelerated, 2 declined" in result.stdout.splitlines()
+    row = next(row for row in Cells(file.with_suffix(".html").read_text()).rows if row[0] == place)
+    assert row == [place, "MPI_Send", "", "5", "2", "4 KiB", "2 us", "2 contiguous data"]
+    told = json.loads(dunnage("report", "--json", file).stdout)["reports"][0]
+    assert told["call sites"][0]["place"] == place and told["call sites"][0]["declined"] == {"contiguous data": 2}
+
+
 def test_several_runs_stand_side_by_side(dunnage, report, tmp_path):
     plain = {"MPI_Send": {"accelerated": 0, "declined": {"DUNNAGE_FORCE=never": 4}, "bytes": 0, "seconds": 0.0}}
     files = [report("first"), report("second", calls=plain, trials=[])]

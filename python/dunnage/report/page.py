@@ -9,6 +9,7 @@ from ..bench.units import amount, duration
 from .advice import advice
 from .markup import document, section, spans, style, table, tag
 from .reports import THE_MPI, Call, Portion, Report, Trial
+from .sites import names as site_names
 from .text import NOT_COMPARED, verdict
 
 BAR = 220  # the width of a full bar, in pixels
@@ -20,7 +21,8 @@ CLASSES = {"accelerated": "accelerated", "left alone": "alone", "can be changed"
 def page(reports: List[Report]) -> str:
     """Returns the text of the file."""
     names = ", ".join(report.name for report in reports)
-    sections = [_helped(reports), _calls(reports), _sizes(reports), _links(reports), _declined(reports),
+    sections = [_helped(reports), _calls(reports), _sizes(reports), _links(reports), _sites(reports),
+                _declined(reports),
                 _ways(reports), _work(reports), _runs(reports)]
     return document(tag(
         "html",
@@ -127,6 +129,21 @@ def _links(reports: List[Report]) -> Optional[Element]:
     return section("Sends by peer", table([*_several(reports), "from rank", "to rank", *PORTION], rows,
                                           "Ranks are those of MPI_COMM_WORLD. Each rank tells its 32 busiest peers, "
                                           "and the report has the 256 busiest pairs."))
+
+
+def _sites(reports: List[Report]) -> Optional[Element]:
+    rows = []
+    for report in reports:
+        for place, one in zip(site_names(report.sites), report.sites):
+            why = "; ".join(f"{count:,} {reason}" for reason, count in one.reasons.items())
+            rows.append([*([report.name] if len(reports) > 1 else []), tag("code", place), tag("code", one.call),
+                         *_portion(one.portion), tag("span", why)])
+    if not rows:
+        return None
+    head = [*_several(reports), "place", "call", *PORTION, "why declined"]
+    return section("By place in the program", table(head, rows,
+                                                    "Calls of the first rank, at the 64 places that took longest. "
+                                                    "Lines are known if the program was compiled with -g."))
 
 
 def _several(reports: List[Report]) -> List[str]:

@@ -58,6 +58,18 @@ class Call:
 
 
 @dataclass(frozen=True)
+class CallSite:
+    """The calls of one place in the program, on its first rank."""
+
+    call: str
+    file: str
+    offset: int  # in the file, as addr2line takes it
+    function: str  # empty if the file does not export it
+    portion: Portion
+    reasons: Dict[str, int]  # of the declined calls
+
+
+@dataclass(frozen=True)
 class Trial:
     """The times that the library measured for one kind of calls."""
 
@@ -98,6 +110,7 @@ class Report:
     settings: Dict[str, str] = field(default_factory=dict)  # those that differ from their defaults
     work: Dict[str, int] = field(default_factory=dict)  # of the GPUs: messages, groups, launches
     links: List[Portion] = field(default_factory=list)  # from rank to rank, the busiest first
+    sites: List[CallSite] = field(default_factory=list)  # those that took longest first
 
     def call(self, name: str) -> Optional[Call]:
         """Returns the calls of a name, or None if there were none."""
@@ -163,7 +176,15 @@ def _report(name: str, document: Dict[str, Any]) -> Report:
                   str(document.get("machine", "")), settings,
                   {what: int(n) for what, n in document.get("device work", {}).items()},
                   [Portion(**_figures(one), sender=int(one["from"]), receiver=one.get("to"))
-                   for one in document.get("peers", [])])
+                   for one in document.get("peers", [])],
+                  [_site(one) for one in document.get("call sites", [])])
+
+
+def _site(row: Dict[str, Any]) -> CallSite:
+    reasons = {reason: int(n) for reason, n in row["declined"].items()}
+    portion = Portion(**_figures({**row, "declined": sum(reasons.values())}))
+    return CallSite(str(row["call"]), str(row["file"]), int(row["offset"]), str(row.get("function", "")), portion,
+                    reasons)
 
 
 def _figures(row: Dict[str, Any]) -> Dict[str, Any]:

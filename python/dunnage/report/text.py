@@ -8,6 +8,7 @@ from ..bench.units import amount, duration
 from .advice import advice
 from .markup import plain
 from .reports import Report, Trial
+from .sites import names
 
 NOT_COMPARED = ("The library compares packing calls, and the packing of messages of one host. For all other calls, "
                 "run the program with DUNNAGE=off too, and compare the times of the two runs.")
@@ -49,6 +50,9 @@ def summary(report: Report) -> str:
         receiver = "others" if one.receiver is None else f"rank {one.receiver}"
         lines.append(f"  busiest pair rank {one.sender} to {receiver}: {one.accelerated} sends accelerated, "
                      f"{one.declined} declined")
+    for place, site in zip(names(report.sites[:3]), report.sites):
+        lines.append(f"  place        {place}: {site.call}, {site.portion.accelerated} calls accelerated, "
+                     f"{site.portion.declined} declined")
     for way, count in report.ways().items():
         lines.append(f"  device       {count} messages: {way}")
     if report.work:
@@ -72,6 +76,11 @@ def as_json(report: Report) -> Dict[str, Any]:
         },
         "by size": {call.name: [vars(one) for one in call.sizes] for call in report.calls if call.sizes},
         "by peer": [vars(one) for one in report.links],
+        "call sites": [
+            {"place": place, "call": site.call, "accelerated": site.portion.accelerated, "declined": site.reasons,
+             "bytes": site.portion.bytes, "seconds": site.portion.seconds}
+            for place, site in zip(names(report.sites), report.sites)
+        ],
         "device memory": report.ways(),
         "device work": report.work,
         "measured": [

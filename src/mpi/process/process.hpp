@@ -134,7 +134,9 @@ struct Process {
   /// To be asked if `reporting`.
   Count& count_of(Hook hook) { return (*counts)[static_cast<std::size_t>(hook)]; }
   void count(Hook hook, plan::Reason reason) {
-    if (reporting) count_of(hook).calls[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+    if (!reporting) return;
+    count_of(hook).calls[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+    if (auto* site = breakdown->by_site(hook)) site->count(reason);
   }
   /// As above, of a call whose bytes are known. `peer` is the receiver of a send, as a rank of
   /// MPI_COMM_WORLD, or -1.
@@ -177,6 +179,7 @@ class Accelerated {
     if (bytes > 0) (size_ = &process->breakdown->by_size(hook, size))->accelerate(size);
     if (peer >= 0)
       (peer_ = &process->breakdown->sends.of(peer))->accelerate(static_cast<std::uint64_t>(sent.value_or(bytes)));
+    if (auto* site = process->breakdown->by_site(hook)) (site_ = &site->portion)->accelerate(size);
     start_ = std::chrono::steady_clock::now();
   }
   Accelerated(const Accelerated&) = delete;
@@ -189,12 +192,13 @@ class Accelerated {
     count_->nanoseconds.fetch_add(nanoseconds, std::memory_order_relaxed);
     if (size_) size_->spend(nanoseconds);
     if (peer_) peer_->spend(nanoseconds);
+    if (site_) site_->spend(nanoseconds);
   }
 
  private:
   const base::Range range_;
   Count* count_ = nullptr;
-  plan::Portion *size_ = nullptr, *peer_ = nullptr;
+  plan::Portion *size_ = nullptr, *peer_ = nullptr, *site_ = nullptr;
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -153,6 +153,35 @@ nlohmann::ordered_json links_to_json(Links links) {
   return peers;
 }
 
+/// Those of this rank, by the time and then the number of their calls.
+nlohmann::ordered_json call_sites_to_json() {
+  constexpr std::size_t most_shown = 64;
+  std::vector<std::tuple<std::uint64_t, std::uint64_t, const CallSite*>> used;
+  for (const auto& site : process->breakdown->sites.sites()) {
+    std::uint64_t calls = 0;
+    for (const auto& n : site.by_reason) calls += n.load();
+    if (calls) used.emplace_back(site.portion.nanoseconds.load(), calls, &site);
+  }
+  std::sort(used.rbegin(), used.rend());
+  if (used.size() > most_shown) used.resize(most_shown);
+  nlohmann::ordered_json sites = nlohmann::ordered_json::array();
+  for (const auto& [nanoseconds, calls, site] : used) {
+    const auto place = code_place(site->address.load());
+    if (place.file.empty()) continue;
+    nlohmann::ordered_json one = {
+        {"call", hook_names[site->hook.load()]}, {"file", place.file}, {"offset", place.offset}};
+    if (!place.function.empty()) one["function"] = place.function;
+    one["accelerated"] = site->by_reason[0].load();
+    one["declined"] = nlohmann::ordered_json::object();
+    for (std::size_t r = 1; r < plan::reasons; ++r)
+      if (const auto n = site->by_reason[r].load()) one["declined"][std::string(plan::reason_text[r])] = n;
+    one["bytes"] = site->portion.bytes.load();
+    one["seconds"] = static_cast<double>(nanoseconds) * 1e-9;
+    sites.push_back(std::move(one));
+  }
+  return sites;
+}
+
 nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ranks) {
   nlohmann::ordered_json calls = nlohmann::ordered_json::object();
   for (int h = 0; h < hook_count; ++h) {
@@ -178,6 +207,7 @@ nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ran
                                    {"ranks", ranks},
                                    {"calls", calls}};
   if (!links.empty()) report["peers"] = links_to_json(links);
+  if (auto sites = call_sites_to_json(); !sites.empty()) report["call sites"] = std::move(sites);
   for (const auto& [data, operation, exchanges, found] : process->pack_trials.told()) {
     nlohmann::ordered_json times = nlohmann::ordered_json::object();
     for (std::size_t p = 0; p < plan::packers; ++p)
@@ -231,6 +261,15 @@ std::string to_text(const nlohmann::ordered_json& report) {
     text += fmt::format(
         "  {:<22} {:>10} messages fetched in {} groups, of which {} came later; {} kernels and {} copies\n",
         "device work", n("messages fetched"), n("groups"), n("groups that came later"), n("kernels"), n("copies"));
+  }
+  constexpr int most_sites = 3;
+  int sites = 0;
+  for (const auto& site : report.value("call sites", nlohmann::ordered_json::array())) {
+    if (++sites > most_sites) break;
+    const auto file = site["file"].get<std::string>();
+    text += fmt::format("  {:<22} most at {}{}+{:#x} on the first rank\n", site["call"].get<std::string>(),
+                        site.contains("function") ? site["function"].get<std::string>() + " in " : "",
+                        file.substr(file.rfind('/') + 1), site["offset"].get<std::uint64_t>());
   }
   if (report.contains("trials")) text += "  tried on the first rank\n";
   for (const auto& trial : report.value("trials", nlohmann::ordered_json::array())) {

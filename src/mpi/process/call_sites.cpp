@@ -1,0 +1,49 @@
+#include "mpi/process/call_sites.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <climits>
+
+namespace dunnage::mpi {
+
+thread_local const void* call_site = nullptr;
+
+CallSite* CallSites::of(const void* address, Hook hook) {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+  if (wanted == 0) return nullptr;
+  for (std::size_t step = 0; step < most; ++step) {
+    CallSite& site = sites_[(wanted + step) % most];
+    std::uintptr_t found = site.address.load(std::memory_order_relaxed);
+    if (found == 0 && site.address.compare_exchange_strong(found, wanted, std::memory_order_relaxed)) {
+      site.hook.store(static_cast<int>(hook), std::memory_order_relaxed);
+      return &site;
+    }
+    if (found == wanted) return &site;
+  }
+  return nullptr;
+}
+
+namespace {
+
+/// The program has no path of its own in the list of loaded files.
+std::string path_of(const char* name) {
+  if (*name == '/') return name;
+  char path[PATH_MAX];
+  const auto length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : name;
+}
+
+}  // namespace
+
+CodePlace code_place(std::uintptr_t return_address) {
+  const auto address = return_address - 1;  // within the call, which may be the last of its line
+  Dl_info info;
+  link_map* map = nullptr;
+  if (!dladdr1(reinterpret_cast<void*>(address), &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) || !map)
+    return {};
+  return {path_of(info.dli_fname), address - map->l_addr, info.dli_sname ? info.dli_sname : ""};
+}
+
+}  // namespace dunnage::mpi
