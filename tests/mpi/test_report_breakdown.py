@@ -1,6 +1,8 @@
 """The report by size, by peer and by call site, on a program that sends to both neighbours in a
 ring."""
 import json
+import os
+import shutil
 
 import pytest
 
@@ -61,3 +63,15 @@ def test_call_sites(launch, tmp_path, flavour):
     assert len({(site["file"], site["offset"]) for site in sites}) == len(sites)
     assert [site["seconds"] for site in sites] == sorted((site["seconds"] for site in sites), reverse=True)
     assert any(place.startswith("exchange, ") for place in names(read(file).sites))  # the program's function
+
+
+def test_a_program_whose_path_is_no_text(launch, tmp_path):
+    """A byte that is no UTF-8 in the path of the program does not cost the report."""
+    flavour, file = FLAVOURS[0], tmp_path / "report.json"
+    program = BUILD / "mpi" / MPIS[flavour].programs / "columns"
+    copy = tmp_path / os.fsdecode(b"program-\xe9")
+    shutil.copy(program, copy)
+    started = ("sh", "-c", 'shift; exec "$0"-* "$@"', str(tmp_path / "program"))
+    run = launch(flavour, "columns", 16, 256, ranks=2, mode="always", through=started, DUNNAGE_REPORT=str(file))
+    assert run.code == 0, run
+    assert {site["file"] for site in json.loads(file.read_text())["call sites"]} == {str(tmp_path / "program-\ufffd")}

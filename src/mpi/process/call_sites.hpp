@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "mpi/process/hook.hpp"
 #include "plan/portion.hpp"

@@ -232,6 +232,11 @@ nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ran
   return report;
 }
 
+/// Paths may hold anything. What is no UTF-8 in them is replaced, and does not cost the report.
+std::string to_file(const nlohmann::ordered_json& report) {
+  return report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
 std::string to_text(const nlohmann::ordered_json& report) {
   std::string text =
       fmt::format("dunnage: report for {} ranks of {}\n", report["ranks"].get<int>(), report["mpi"].get<std::string>());
@@ -382,7 +387,7 @@ void report() try {
   const base::NoSigpipe guard;  // whoever read standard error may be gone
   if (output.kind == base::Output::text)
     std::fputs(to_text(json).c_str(), stderr);
-  else if (!base::write_file(output.path, json.dump(2) + '\n'))
+  else if (!base::write_file(output.path, to_file(json)))
     std::fputs(fmt::format("dunnage: cannot write the report to DUNNAGE_REPORT={}; check that its folder exists\n",
                            base::one_line(output.path, base::longest_path))
                    .c_str(),
