@@ -223,7 +223,8 @@ TEST(Process, AfterAFork) {
     CUstream stream{};
     ASSERT_EQ(cuStreamCreate(&stream, 0), CUDA_SUCCESS);
     Gate gate;
-    gate.put_into(stream);  // work under way when it forks
+    gate.put_into(stream);      // work under way when it forks
+    gate.wait_until_reached();  // or its thread may hold a lock of the sanitizer's allocator for ever in the child
     EXPECT_TRUE(in_child([] {
       CUdeviceptr memory{};
       EXPECT_EQ(cuMemAlloc(&memory, 16), CUDA_ERROR_NOT_INITIALIZED);
