@@ -27,12 +27,12 @@ CallSite* CallSites::of(const void* address, Hook hook) {
 
 namespace {
 
-/// The program has no path of its own in the list of loaded files.
-std::string path_of(const char* name) {
-  if (*name == '/') return name;
+/// The program itself has no name in the list of loaded files.
+std::string path_of(const link_map& file) {
+  if (*file.l_name) return file.l_name;
   char path[PATH_MAX];
   const auto length = readlink("/proc/self/exe", path, sizeof path);
-  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : name;
+  return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "";
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ CodePlace code_place(std::uintptr_t return_address) {
   link_map* map = nullptr;
   if (!dladdr1(reinterpret_cast<void*>(address), &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) || !map)
     return {};
-  return {path_of(info.dli_fname), address - map->l_addr, info.dli_sname ? info.dli_sname : ""};
+  return {path_of(*map), address - map->l_addr, info.dli_sname ? info.dli_sname : ""};
 }
 
 }  // namespace dunnage::mpi
