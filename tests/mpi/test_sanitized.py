@@ -67,7 +67,6 @@ int MPI_Waitall(int n, void* requests, void* statuses) {
 """
 
 
-
 @pytest.mark.parametrize("program, ranks", THREADS)
 def test_no_race_is_found(launch, program, ranks):
     if not (SANITIZED_THREADS.parent / "dunnage" / "libdunnage-mpich.so").exists():

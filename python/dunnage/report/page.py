@@ -22,8 +22,7 @@ def page(reports: List[Report]) -> str:
     """Returns the text of the file."""
     names = ", ".join(report.name for report in reports)
     sections = [_helped(reports), _calls(reports), _sizes(reports), _links(reports), _sites(reports),
-                _declined(reports),
-                _ways(reports), _work(reports), _runs(reports)]
+                _declined(reports), _ways(reports), _work(reports), _runs(reports)]
     return document(tag(
         "html",
         tag("head", tag("meta", charset="utf-8"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from functools import lru_cache
 from pathlib import Path
 from typing import Dict, List, Tuple
 
@@ -19,7 +20,7 @@ def names(sites: List[CallSite]) -> List[str]:
     """
     found: Dict[Tuple[str, int], Tuple[str, str]] = {}
     for file in {site.file for site in sites}:
-        offsets = sorted({site.offset for site in sites if site.file == file})
+        offsets = tuple(sorted({site.offset for site in sites if site.file == file}))
         found.update({(file, offset): known for offset, known in zip(offsets, _look_up(file, offsets))})
     return [_name(site, *found.get((site.file, site.offset), ("", ""))) for site in sites]
 
@@ -29,7 +30,8 @@ def _name(site: CallSite, function: str, line: str) -> str:
     return f"{function or site.function}, {place}".removeprefix(", ")
 
 
-def _look_up(file: str, offsets: List[int]) -> List[Tuple[str, str]]:
+@lru_cache(maxsize=None)  # the text and the page both ask
+def _look_up(file: str, offsets: Tuple[int, ...]) -> List[Tuple[str, str]]:
     """Returns the function and "source:line" of each offset, empty where they are not known. The
     list is empty if nothing is known.
     """

@@ -50,7 +50,7 @@ def summary(report: Report) -> str:
         receiver = "others" if one.receiver is None else f"rank {one.receiver}"
         lines.append(f"  busiest pair rank {one.sender} to {receiver}: {one.accelerated} sends accelerated, "
                      f"{one.declined} declined")
-    for place, site in zip(names(report.sites[:3]), report.sites):
+    for place, site in zip(names(report.sites)[:3], report.sites):
         lines.append(f"  place        {place}: {site.call}, {site.portion.accelerated} calls accelerated, "
                      f"{site.portion.declined} declined")
     for way, count in report.ways().items():
