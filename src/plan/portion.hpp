@@ -37,34 +37,50 @@ struct Portion {
   void spend(std::uint64_t time) { nanoseconds.fetch_add(time, std::memory_order_relaxed); }
 };
 
-/// A portion for each of the first `most` ranks that are asked for. Thread-safe. A rank keeps its
-/// place, and nothing is allocated.
+/// A value for each of the first `most` keys that are asked for. Thread-safe. A key keeps its place,
+/// and nothing is allocated. `free` is no key.
+template <class Key, Key free, class Value, std::size_t most>
+class Places {
+ public:
+  struct Place {
+    std::atomic<Key> key{free};
+    Value value;
+  };
+
+  /// Returns the value of a key, which is positive or 0; null if all places are taken.
+  Value* of(Key key) {
+    const auto start = static_cast<std::size_t>(key);
+    for (std::size_t step = 0; step < most; ++step) {
+      Place& place = places_[(start + step) % most];
+      Key found = place.key.load(std::memory_order_relaxed);
+      if (found == free && place.key.compare_exchange_strong(found, key, std::memory_order_relaxed))
+        return &place.value;
+      if (found == key) return &place.value;
+    }
+    return nullptr;
+  }
+  const std::array<Place, most>& all() const { return places_; }
+
+ private:
+  std::array<Place, most> places_{};
+};
+
+/// A portion for each of the first `most` ranks that are asked for. Thread-safe.
 template <std::size_t most>
 class PortionsByRank {
  public:
-  struct Place {
-    std::atomic<int> rank{-1};  // -1: the place is free
-    Portion portion;
-  };
-
   /// Returns the portion of a rank, which is 0 or more; that of `others` if all places are taken.
   Portion& of(int rank) {
-    const auto start = static_cast<std::size_t>(rank);
-    for (std::size_t step = 0; step < most; ++step) {
-      Place& place = places_[(start + step) % most];
-      int found = place.rank.load(std::memory_order_relaxed);
-      if (found == -1 && place.rank.compare_exchange_strong(found, rank, std::memory_order_relaxed))
-        return place.portion;
-      if (found == rank) return place.portion;
-    }
-    return others;
+    Portion* const found = places_.of(rank);
+    return found ? *found : others;
   }
-  const std::array<Place, most>& places() const { return places_; }
+  /// The key of a place is its rank, or -1.
+  const auto& places() const { return places_.all(); }
 
   Portion others;
 
  private:
-  std::array<Place, most> places_{};
+  Places<int, -1, Portion, most> places_;
 };
 
 }  // namespace dunnage::plan

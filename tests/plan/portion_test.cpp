@@ -26,9 +26,9 @@ TEST(PortionsByRank, RanksWithoutAPlaceShareOne) {
   for (int rank : {7, 3, 11, 7, 0, 5, 5, 9, 3}) portions.of(rank).accelerate(10);
   std::uint64_t counted = 0;
   for (const auto& place : portions.places()) {
-    EXPECT_NE(place.rank, 5);
-    EXPECT_NE(place.rank, 9);
-    counted += place.portion.accelerated;
+    EXPECT_NE(place.key, 5);
+    EXPECT_NE(place.key, 9);
+    counted += place.value.accelerated;
   }
   EXPECT_EQ(counted, 6u);
   EXPECT_EQ(portions.others.accelerated, 3u);
@@ -47,8 +47,8 @@ TEST(PortionsByRank, ThreadsAgreeAboutPlaces) {
   for (auto& thread : all) thread.join();
   std::vector<int> seen;
   for (const auto& place : portions->places()) {
-    EXPECT_EQ(place.portion.declined, std::uint64_t{threads} * rounds) << place.rank;
-    seen.push_back(place.rank);
+    EXPECT_EQ(place.value.declined, std::uint64_t{threads} * rounds) << place.key;
+    seen.push_back(place.key);
   }
   std::sort(seen.begin(), seen.end());
   EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());

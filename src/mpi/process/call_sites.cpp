@@ -11,18 +11,11 @@ namespace dunnage::mpi {
 thread_local const void* call_site = nullptr;
 
 CallSite* CallSites::of(const void* address, Hook hook) {
-  const auto wanted = reinterpret_cast<std::uintptr_t>(address);
-  if (wanted == 0) return nullptr;
-  for (std::size_t step = 0; step < most; ++step) {
-    CallSite& site = sites_[(wanted + step) % most];
-    std::uintptr_t found = site.address.load(std::memory_order_relaxed);
-    if (found == 0 && site.address.compare_exchange_strong(found, wanted, std::memory_order_relaxed)) {
-      site.hook.store(static_cast<int>(hook), std::memory_order_relaxed);
-      return &site;
-    }
-    if (found == wanted) return &site;
-  }
-  return nullptr;
+  if (!address) return nullptr;
+  CallSite* const site = places_.of(reinterpret_cast<std::uintptr_t>(address));
+  int none = -1;
+  if (site) site->hook.compare_exchange_strong(none, static_cast<int>(hook), std::memory_order_relaxed);
+  return site;
 }
 
 namespace {

@@ -15,8 +15,7 @@ namespace dunnage::mpi {
 
 /// Calls of one place in the program. Relaxed, as all counters of the report.
 struct CallSite {
-  std::atomic<std::uintptr_t> address{0};  // to which the call returns; 0: the place is free
-  std::atomic<int> hook{0};                // what was counted there first
+  std::atomic<int> hook{-1};  // what was counted there first
   plan::Portion portion;
   std::array<std::atomic<std::uint64_t>, plan::reasons> by_reason{};
 
@@ -25,18 +24,18 @@ struct CallSite {
   }
 };
 
-/// Thread-safe. Nothing is allocated, and a call site keeps its place. Those that come when all
-/// places are taken are not counted.
+/// Thread-safe. Those that come when all places are taken are not counted.
 class CallSites {
  public:
   static constexpr std::size_t most = 256;
+  using Places = plan::Places<std::uintptr_t, 0, CallSite, most>;  // by the address to which the call returns
 
   /// Returns the calls of a place in the program, or null.
   CallSite* of(const void* address, Hook hook);
-  const std::array<CallSite, most>& sites() const { return sites_; }
+  const auto& sites() const { return places_.all(); }
 
  private:
-  std::array<CallSite, most> sites_{};
+  Places places_;
 };
 
 /// To where the MPI call of this thread returns. Null outside of calls, and if no report is wanted.

@@ -66,7 +66,7 @@ Links local_links() {
     if (link.calls()) links.push_back(link);
   };
   const auto& sends = process->breakdown->sends;
-  for (const auto& place : sends.places()) take(place.rank.load(), place.portion);
+  for (const auto& place : sends.places()) take(place.key.load(), place.value);
   take(-1, sends.others);
   sort_links(links);
   for (; links.size() > most_links; links.pop_back()) {
@@ -156,17 +156,18 @@ nlohmann::ordered_json links_to_json(Links links) {
 /// Those of this rank, by the time and then the number of their calls.
 nlohmann::ordered_json call_sites_to_json() {
   constexpr std::size_t most_shown = 64;
-  std::vector<std::tuple<std::uint64_t, std::uint64_t, const CallSite*>> used;
-  for (const auto& site : process->breakdown->sites.sites()) {
+  std::vector<std::tuple<std::uint64_t, std::uint64_t, const CallSites::Places::Place*>> used;
+  for (const auto& place : process->breakdown->sites.sites()) {
     std::uint64_t calls = 0;
-    for (const auto& n : site.by_reason) calls += n.load();
-    if (calls) used.emplace_back(site.portion.nanoseconds.load(), calls, &site);
+    for (const auto& n : place.value.by_reason) calls += n.load();
+    if (calls) used.emplace_back(place.value.portion.nanoseconds.load(), calls, &place);
   }
   std::sort(used.rbegin(), used.rend());
   if (used.size() > most_shown) used.resize(most_shown);
   nlohmann::ordered_json sites = nlohmann::ordered_json::array();
-  for (const auto& [nanoseconds, calls, site] : used) {
-    const auto place = code_place(site->address.load());
+  for (const auto& [nanoseconds, calls, found] : used) {
+    const auto place = code_place(found->key.load());
+    const CallSite* const site = &found->value;
     if (place.file.empty()) continue;
     nlohmann::ordered_json one = {
         {"call", hook_names[site->hook.load()]}, {"file", place.file}, {"offset", place.offset}};

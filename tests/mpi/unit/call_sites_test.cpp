@@ -45,8 +45,8 @@ TEST(CallSites, ThreadsAgreeAboutPlaces) {
   for (auto& thread : all) thread.join();
   int used = 0;
   for (const auto& site : sites->sites()) {
-    used += site.address != 0;
-    EXPECT_EQ(site.by_reason[0], site.address ? std::uint64_t{threads} * rounds : 0);
+    used += site.key != 0;
+    EXPECT_EQ(site.value.by_reason[0], site.key ? std::uint64_t{threads} * rounds : 0);
   }
   EXPECT_EQ(used, places);
 }
