@@ -37,8 +37,8 @@ struct Portion {
   void spend(std::uint64_t time) { nanoseconds.fetch_add(time, std::memory_order_relaxed); }
 };
 
-/// A value for each of the first `most` keys that are asked for. Thread-safe. A key keeps its place,
-/// and nothing is allocated. `free` is no key.
+/// A value for each of the first `most` keys that are asked for. Thread-safe. A key keeps its
+/// place, and nothing is allocated. `free` is no key.
 template <class Key, Key free, class Value, std::size_t most>
 class Places {
  public:

@@ -28,7 +28,8 @@ struct CallSite {
 class CallSites {
  public:
   static constexpr std::size_t most = 256;
-  using Places = plan::Places<std::uintptr_t, 0, CallSite, most>;  // by the address to which the call returns
+  /// By the address to which the call returns.
+  using Places = plan::Places<std::uintptr_t, 0, CallSite, most>;
 
   /// Returns the calls of a place in the program, or null.
   CallSite* of(const void* address, Hook hook);
