@@ -20,13 +20,16 @@ from .halo.run import run_halos
 from .higrad import report as higrad
 from .higrad.run import run_higrad
 from .home import Home, experiment_files, find_home
+from .installed import report as installed
+from .installed.find import find_programs
+from .installed.run import run_installed
 from .noncontiguous_send import report as noncontiguous_send
 from .options import parse
 from .pack import report as pack
 from .pack_device import report as pack_device
 from .pack_device.run import require_device, run_cases
 from .regressions import report as report_regressions, run_regressions
-from .runner import NoDevice, NotHere, RunError, default_core, run_experiment
+from .runner import NoDevice, NotHere, Run, RunError, default_core, run_experiment
 from .suite.run import run_all
 from .unexpected import report as unexpected
 from .unexpected.run import run_lates
@@ -42,6 +45,8 @@ REPORTS = {
     "bench_noncontiguous_send": noncontiguous_send.report,
     "bench_regressions": report_regressions,
     "bench_unexpected": unexpected.report,
+    "IMB-MPI1": installed.report,
+    "osu_latency": installed.report,
     "higrad_mpi_module": higrad.report,
 }
 RUNNERS = {
@@ -77,6 +82,8 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
     experiment = load(path, options.quick)
     on_device = bool(experiment.cases)
     adjust(experiment, options)
+    if experiment.installed:
+        return _run_installed(home, experiment, options)
     built = home.mpis(experiment.program)
     mpis = options.mpi.split(",") if options.mpi else [mpi for mpi in built if mpi not in experiment.leave_out]
     missing = [mpi for mpi in mpis if mpi not in built]
@@ -101,7 +108,27 @@ def run_one(home: Home, path: Path, options: argparse.Namespace) -> bool:
             runner = run_variants
         elif experiment.sweeps:
             runner = run_broadcasts
-    run = runner(home, experiment, mpis, core, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
+    run = runner(home, experiment, mpis, core, _say)
+    return _report(home, experiment, run, core, options)
+
+
+def _say(line: str) -> None:
+    print(f"  {line}", file=sys.stderr, flush=True)
+
+
+def _run_installed(home: Home, experiment: Experiment, options: argparse.Namespace) -> bool:
+    """Runs a benchmark of others, if it is installed."""
+    programs = find_programs(home, experiment.installed, options.programs, options.mpi)
+    if not programs:
+        raise NotHere(f"{experiment.installed[0]} was not found beside any MPI's launcher; "
+                      "give its folder by --programs, and its MPI by --mpi")
+    if not home.library.exists():
+        raise RunError(f"{home.library} is missing: there is nothing to compare plain MPI with")
+    print(experiment.title)
+    return _report(home, experiment, run_installed(home, experiment, programs, _say), 0, options)
+
+
+def _report(home: Home, experiment: Experiment, run: Run, core: int, options: argparse.Namespace) -> bool:
     for mpi, header in run.headers.items():
         version = " ".join(header["library_version"].splitlines()[0].split())
         print(f"{mpi}: {version}, Dunnage {'loaded' if header['dunnage'] else 'not loaded'}")
@@ -116,20 +143,28 @@ def _asked_for(stem: str) -> str:
     return stem.replace("_", "-")
 
 
+def _files_of(home: Home, name: str, *memory: str) -> List[Path]:
+    """Returns the files of an experiment, in host or device memory."""
+    stem = name.replace("-", "_")
+    return [path for path in experiment_files(home) if path.stem in (stem, *(f"{stem}_{one}" for one in memory))]
+
+
+def _title(home: Home, name: str) -> str:
+    """Returns the titles of an experiment."""
+    return ". ".join(load(path).title for path in _files_of(home, name, "host", "device")) + "."
+
+
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command.
 
     Returns 0 if it is done, 1 if Dunnage gave wrong bytes or a regression was found, and 2 if it
     could not run. With --all, see run_all.
     """
-    options = parse(arguments)
     home = find_home()
+    options = parse(arguments, lambda name: _title(home, name))
     if options.simulated:
         simulate(home)
-    files = experiment_files(home)
-    if not options.all:
-        name = options.name.replace("-", "_")
-        files = [path for path in files if path.stem in (name, f"{name}_{options.memory}")]
+    files = experiment_files(home) if options.all else _files_of(home, options.name, options.memory)
     if not files:
         known = ", ".join(_asked_for(path.stem) for path in experiment_files(home))
         asked = f"{options.name} --memory {options.memory}"

@@ -33,6 +33,9 @@ class Experiment:
     # MPIs that are left out unless they are asked for.
     leave_out: List[str] = field(default_factory=list)
 
+    # Programs of others, which are run if they are installed.
+    installed: List[str] = field(default_factory=list)
+
     # For the pack benchmark.
     pattern: str = ".*"
     modes: List[str] = field(default_factory=list)

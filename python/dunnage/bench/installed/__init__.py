@@ -1,0 +1,1 @@
+"""`dunnage bench imb` and `dunnage bench osu`: benchmarks of others, where they are installed."""
