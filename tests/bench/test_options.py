@@ -5,6 +5,7 @@ import pytest
 from dunnage.bench.__main__ import main
 from dunnage.bench.home import experiment_files, find_home
 from dunnage.bench.options import OPTIONS, parse, parser_of
+from dunnage.bench.packages import require
 
 
 def refused(capsys, *words):
@@ -66,3 +67,11 @@ def test_options_name_experiments_that_there_are():
 def test_an_unknown_experiment_is_named(capsys):
     assert main(["hal"]) == 2
     assert "no experiment 'hal" in capsys.readouterr().err
+
+
+def test_missing_packages_are_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "scipy" else True)
+    with pytest.raises(SystemExit) as end:
+        require("tune", "scipy")
+    said = capsys.readouterr().err
+    assert end.value.code == 2 and "dunnage tune: " in said and "-m pip install scipy\n" in said

@@ -2,10 +2,9 @@
 
 import random
 
-import numpy
 import pytest
 
-from dunnage.tune.prices import Fit, fit, nonnegative, ratio_lost
+from dunnage.tune.prices import Fit, fit, ratio_lost
 
 TRUE = {"call": 40.0, "block": 1.5, "byte": 0.02}
 
@@ -50,17 +49,6 @@ def test_no_price_is_negative():
     prices = {"call": 4000.0, "block": -0.05, "byte": 0.02}
     found = fitted(times(prices=prices))
     assert min(found.prices.values()) >= 0 and found.prices["block"] == 0
-
-
-def test_the_best_of_all_that_are_not_negative():
-    """Held against a search, on two columns."""
-    generator = numpy.random.default_rng(1)
-    for _ in range(20):
-        matrix, wanted = generator.normal(size=(6, 2)), generator.normal(size=6)
-        found = nonnegative(matrix, wanted)
-        grid = numpy.stack(numpy.meshgrid(*[numpy.linspace(0, 3, 301)] * 2), -1).reshape(-1, 2)
-        least = (((grid @ matrix.T) - wanted) ** 2).sum(1).min()
-        assert (found >= 0).all() and ((matrix @ found - wanted) ** 2).sum() <= least + 1e-9
 
 
 def test_columns_of_which_nothing_was_measured_are_left_out():

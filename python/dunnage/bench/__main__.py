@@ -9,6 +9,10 @@ import sys
 from pathlib import Path
 from typing import List, Optional
 
+from .packages import require
+
+require("bench")  # before the modules that need them
+
 from . import commit, machine, message
 from .bcast import report as bcast
 from .bcast.run import run_broadcasts
@@ -151,7 +155,7 @@ def _files_of(home: Home, name: str, *memory: str) -> List[Path]:
 
 def _title(home: Home, name: str) -> str:
     """Returns the titles of an experiment."""
-    return ". ".join(load(path).title for path in _files_of(home, name, "host", "device")) + "."
+    return ". ".join(load(path, False).title for path in _files_of(home, name, "host", "device")) + "."
 
 
 def main(arguments: Optional[List[str]] = None) -> int:

@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 from typing import List, Optional, Union
 
+from ..bench.packages import require
+
+require("tune", "scipy")  # before the modules that need them
+
 from ..bench.home import Home, find_home
 from ..bench.runner import RunError
 from . import bcast, bcast_measure, device, model_file

@@ -5,7 +5,6 @@ negative.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import Dict, List, Sequence
 
 import numpy
@@ -28,36 +27,13 @@ class Fit:
         return sum(self.prices.get(name, 0.0) * often for name, often in row.items())
 
 
-def nonnegative(rows: numpy.ndarray, times: numpy.ndarray) -> numpy.ndarray:
-    """Returns the least-squares solution without negative values.
-
-    It tries every subset of the columns, with zero for the other columns. There are few columns.
-    """
-    if len(rows) > rows.shape[1] + 1:  # as many rows as columns have the same solutions, and are faster
-        rows, times = numpy.split(numpy.linalg.qr(numpy.column_stack([rows, times]), mode="r"), [-1], axis=1)
-        times = times[:, 0]
-    found = numpy.linalg.lstsq(rows, times, rcond=None)[0]
-    if (found >= 0).all():
-        return found  # nothing can be better
-    best, least = numpy.zeros(rows.shape[1]), float(times @ times)
-    for kept in product([False, True], repeat=rows.shape[1]):
-        if not any(kept):
-            continue
-        found = numpy.linalg.lstsq(rows[:, kept], times, rcond=None)[0]
-        if (found < 0).any():
-            continue
-        residual = times - rows[:, kept] @ found
-        if residual @ residual < least:
-            best, least = numpy.zeros(rows.shape[1]), float(residual @ residual)
-            best[list(kept)] = found
-    return best
-
-
 def fit(rows: Sequence[Row], times: Sequence[float], scales: Sequence[float], tolerance: float) -> Fit:
     """Fits relative errors: each time is divided by its scale.
 
     An error above the tolerance counts linearly and not squared (Huber).
     """
+    from scipy.optimize import nnls  # here, because the import takes a second
+
     names = [name for name in rows[0] if any(row[name] for row in rows)]
     matrix = numpy.array([[row[name] for name in names] for row in rows], dtype=float)
     measured, scale = numpy.asarray(times, dtype=float), numpy.asarray(scales, dtype=float)
@@ -66,7 +42,7 @@ def fit(rows: Sequence[Row], times: Sequence[float], scales: Sequence[float], to
     weights = numpy.ones(len(rows))
     for _ in range(8):
         root = numpy.sqrt(weights)
-        found = nonnegative(columns * root[:, None], measured / scale * root)
+        found, _ = nnls(columns * root[:, None], measured / scale * root)
         errors = abs(columns @ found - measured / scale)
         weights = numpy.minimum(1, tolerance / numpy.maximum(errors, 1e-12))
     return Fit(dict(zip(names, (found / largest).tolist())), float(numpy.median(errors)))
