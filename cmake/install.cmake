@@ -1,5 +1,5 @@
 # What `make install` puts where. The tool finds the other parts from its own place
-# (src/tool/paths.hpp), so the installed folder may be moved.
+# (src/tool/paths.hpp), so the installed folder may be moved. `lib` is DUNNAGE_LIBDIR.
 #
 #   bin/dunnage  include/{dunnage.h,dunnage.f90,dunnage_device.cuh}  include/compat/{mpi-acx.h,mpix-stream.h}
 #   lib/libdunnage.so -> libdunnage.so.0  lib/libdunnage-api.so -> libdunnage-api.so.0
@@ -30,10 +30,10 @@ foreach(target IN LISTS shim_targets)
   get_target_property(folder ${target} LIBRARY_OUTPUT_DIRECTORY)
   if(folder MATCHES "/lib/dunnage$")
     set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
-    install(TARGETS ${target} LIBRARY DESTINATION lib/dunnage)
+    install(TARGETS ${target} LIBRARY DESTINATION ${DUNNAGE_LIBDIR}/dunnage)
   else()
     set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/dunnage")
-    install(TARGETS ${target} LIBRARY DESTINATION lib)
+    install(TARGETS ${target} LIBRARY DESTINATION ${DUNNAGE_LIBDIR})
   endif()
 endforeach()
 
@@ -41,13 +41,20 @@ endforeach()
 install(FILES include/dunnage.h include/dunnage.f90 include/dunnage_device.cuh DESTINATION include)
 install(DIRECTORY include/compat DESTINATION include)
 link_as_installed(dunnage-api)
-install(TARGETS dunnage-api LIBRARY DESTINATION lib)
+install(TARGETS dunnage-api LIBRARY DESTINATION ${DUNNAGE_LIBDIR})
 foreach(family IN LISTS DUNNAGE_FAMILIES)
   link_as_installed(dunnage-api-${family})
-  install(TARGETS dunnage-api-${family} LIBRARY DESTINATION lib/dunnage)
+  install(TARGETS dunnage-api-${family} LIBRARY DESTINATION ${DUNNAGE_LIBDIR}/dunnage)
 endforeach()
+# The prefix, seen from the folder of pkg-config's files. The loader needs no path to the folders in
+# which it looks itself.
+string(REGEX REPLACE "[^/]+" ".." to_prefix "${DUNNAGE_LIBDIR}/pkgconfig")
+set(run_path "")
+if(DUNNAGE_LIBDIR STREQUAL "lib")
+  set(run_path "-Wl,-rpath,\${libdir} ")
+endif()
 configure_file(cmake/dunnage-api.pc.in "${CMAKE_BINARY_DIR}/dunnage-api.pc" @ONLY)
-install(FILES "${CMAKE_BINARY_DIR}/dunnage-api.pc" DESTINATION lib/pkgconfig)
+install(FILES "${CMAKE_BINARY_DIR}/dunnage-api.pc" DESTINATION ${DUNNAGE_LIBDIR}/pkgconfig)
 
 # Benchmark programs, one per MPI they were built for.
 if(DUNNAGE_BENCH)
@@ -71,9 +78,9 @@ install(DIRECTORY bench/experiments DESTINATION share/dunnage)
 install(PROGRAMS scripts/two-hosts.sh DESTINATION libexec/dunnage)
 
 configure_package_config_file(cmake/dunnageConfig.cmake.in "${CMAKE_BINARY_DIR}/dunnageConfig.cmake"
-  INSTALL_DESTINATION lib/cmake/dunnage NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+  INSTALL_DESTINATION ${DUNNAGE_LIBDIR}/cmake/dunnage NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/dunnageConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/dunnageConfig.cmake" "${CMAKE_BINARY_DIR}/dunnageConfigVersion.cmake"
-        DESTINATION lib/cmake/dunnage)
+        DESTINATION ${DUNNAGE_LIBDIR}/cmake/dunnage)
 configure_file(cmake/dunnage.pc.in "${CMAKE_BINARY_DIR}/dunnage.pc" @ONLY)
-install(FILES "${CMAKE_BINARY_DIR}/dunnage.pc" DESTINATION lib/pkgconfig)
+install(FILES "${CMAKE_BINARY_DIR}/dunnage.pc" DESTINATION ${DUNNAGE_LIBDIR}/pkgconfig)

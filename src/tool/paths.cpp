@@ -5,11 +5,22 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 namespace fs = std::filesystem;
 
 namespace dunnage::tool {
+
+fs::path Home::library() const {
+  // A distribution has another folder for libraries, and libdunnage.so in a package for developers,
+  // which some hosts of a job may lack.
+  if (const fs::path packaged = folder / DUNNAGE_LIBDIR / "libdunnage.so.0";
+      DUNNAGE_LIBDIR != std::string_view("lib") && fs::exists(packaged)) {
+    return packaged;
+  }
+  return folder / "lib" / "libdunnage.so";
+}
 
 Home find_home() {
   if (const char* home = std::getenv("DUNNAGE_HOME"); home && *home) return {fs::absolute(home)};

@@ -10,8 +10,9 @@ namespace dunnage::tool {
 struct Home {
   std::filesystem::path folder;
 
-  std::filesystem::path library() const { return folder / "lib" / "libdunnage.so"; }
-  std::filesystem::path backends() const { return folder / "lib" / "dunnage"; }
+  /// Returns the file to preload, which may not exist.
+  std::filesystem::path library() const;
+  std::filesystem::path backends() const { return library().parent_path() / "dunnage"; }
   std::filesystem::path python() const { return folder / "share" / "dunnage" / "python"; }
 };
 

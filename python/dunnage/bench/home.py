@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 from typing import List, Optional
@@ -23,7 +24,13 @@ class Home:
 
     @property
     def library(self) -> Path:
-        """Returns the path of the preloaded library, which may not exist."""
+        """Returns the path of the preloaded library, which may not exist. A distribution's package
+        has it in a folder for the architecture, without the name for linkers (src/tool/paths.cpp).
+        """
+        architecture = sysconfig.get_config_var("MULTIARCH")
+        packaged = self.path / "lib" / (architecture or "") / "libdunnage.so.0"
+        if architecture and packaged.exists():
+            return packaged
         return self.path / "lib" / "libdunnage.so"
 
     @property
@@ -35,7 +42,7 @@ class Home:
     @property
     def simulator(self) -> Path:
         """Returns the folder of the simulated device."""
-        return self.path / "lib" / "dunnage" / "sim"
+        return self.library.parent / "dunnage" / "sim"
 
     def program(self, mpi: str, name: str) -> Path:
         """Returns a benchmark program as it was built for one MPI."""
