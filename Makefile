@@ -6,6 +6,7 @@
 #   make bench      run the host packing benchmark
 #   make install PREFIX=/usr/local
 #   make wheel      build a wheel for pip into dist/, with all backends (python/mpi-*.txt has the MPIs' headers)
+#   make deb        build packages for Debian into dist/, for the MPIs for which `make wheel` builds
 #   make dist       make the source archive dist/dunnage-VERSION.tar.gz from the last commit
 #   make docs       write the generated pages of docs/reference again
 #   make site       build the documents as a site into build/site
@@ -24,7 +25,7 @@
 PREFIX ?= /usr/local
 export MPICC
 
-.PHONY: build setup demo test check bench install wheel dist docs site compatibility fuzz differential faults soak aarch64 clean
+.PHONY: build setup demo test check bench install wheel deb dist docs site compatibility fuzz differential faults soak aarch64 clean
 
 build: setup
 	scripts/build.sh default
@@ -62,6 +63,12 @@ wheel: export MPI_WHEELS := $(or $(MPI_WHEELS),yes)
 wheel: export CUDA_WHEELS := $(or $(CUDA_WHEELS),yes)
 wheel: setup
 	scripts/wheel.sh
+
+deb: export MPI_WHEELS := $(or $(MPI_WHEELS),yes)
+deb: export CUDA_WHEELS := $(or $(CUDA_WHEELS),yes)
+deb:
+	scripts/setup.sh demo
+	scripts/deb.sh
 
 dist:
 	mkdir -p dist
@@ -108,4 +115,4 @@ soak: setup
 	.venv/bin/python tests/faults/soak.py --hours $(HOURS) $(ARGUMENTS)
 
 clean:
-	rm -rf dist build build-wheel build-asan build-tsan build-fuzz
+	rm -rf dist build build-wheel build-deb build-asan build-tsan build-fuzz

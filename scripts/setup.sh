@@ -2,8 +2,8 @@
 # Installs what building and testing need, and does nothing where it is all there.
 #
 #   scripts/setup.sh         everything
-#   scripts/setup.sh demo    only what `make demo` needs: no compiler for Fortran, nothing for tests
-#                            and plots, and no MPI if there is one
+#   scripts/setup.sh demo    only what `make demo` and `make deb` need: no compiler for Fortran,
+#                            nothing for tests and plots, and no MPI if there is one
 #
 # Root with apt: Debian or Ubuntu packages. Anyone else: a C++20 compiler, make and python3 must be
 # there; the rest comes into .venv/: CMake, Ninja, and libraries as Debian packages that are

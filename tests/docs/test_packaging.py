@@ -30,6 +30,7 @@ def test_recipes_of_spack_are_python():
 
 def test_cmake_knows_the_options_of_the_recipes():
     cmake = "\n".join(path.read_text() for path in [ROOT / "CMakeLists.txt", *(ROOT / "cmake").glob("*.cmake")])
-    for recipe in ("packaging/conda/meta.yaml", "packaging/spack/packages/dunnage/package.py", "pyproject.toml"):
+    for recipe in ("packaging/conda/meta.yaml", "packaging/debian/rules", "packaging/spack/packages/dunnage/package.py",
+                   "pyproject.toml"):
         names = set(re.findall(r"DUNNAGE_[A-Z_]+", (ROOT / recipe).read_text()))
         assert names and all(re.search(rf"\b{name}\b", cmake) for name in names), f"{recipe}: {names}"
