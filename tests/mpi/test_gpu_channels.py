@@ -117,8 +117,11 @@ def test_a_rank_alone_needs_no_messages(launch, flavour, way, tmp_path):
     done = launch(flavour, "bench_halo", *words, ranks=1, mode="dunnage", **settings)
     assert done.code == 0, done
     told = json.loads(report.read_text())
-    sends = told["calls"]["MPI_Isend" if way == "isend" else "MPI_Send_init"]["device memory"]
+    call = told["calls"]["MPI_Isend" if way == "isend" else "MPI_Send_init"]
+    sends = call["device memory"]
     assert without_messages(sends) > 0.9 * sum(sends.values()), sends
+    # Each message is counted once.
+    assert call["accelerated"] == sum(sends.values()) == sum(size["accelerated"] for size in call["by size"]), call
     assert told["device work"]["groups"] < 100, told["device work"]
 
 

@@ -84,8 +84,9 @@ template <class Fn, class Count>
     return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
                 users);
   std::optional<Accelerated> counted;
-  if (out || in)
-    counted.emplace(hook, out.bytes() + in.bytes(), out.announced(), out ? counted_peer(comm, dest) : -1, out.bytes());
+  if (out.counts() || in)
+    counted.emplace(hook, out.bytes() + in.bytes(), out.announced(), out.counts() ? counted_peer(comm, dest) : -1,
+                    out.bytes());
   if (const int code = out.pack(); code != MPI_SUCCESS) return raise(comm, code);
   const auto sent = out ? std::optional<Shown>(out.parcel()) : std::nullopt;
   const auto received = in ? std::optional<Shown>(in.parcel()) : std::nullopt;

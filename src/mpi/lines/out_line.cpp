@@ -84,6 +84,7 @@ bool OutLine::prepare(std::uint64_t exchange, bool there) {
 bool OutLine::begin(std::uint64_t exchange) {
   announced_ = prepare(exchange, buffers_.there()) && line_.watched(exchange);
   if (announced_) {
+    way_ = plan::GpuWay::direct_line;
     late_.reset();
     line_.ring(exchange);
   } else {
@@ -96,6 +97,7 @@ int OutLine::announce(std::uint64_t exchange) {
   if (packs_ && announce_packed(exchange)) return MPI_SUCCESS;
   announced_ = prepare(exchange, true);
   if (!announced_) return announce_copy(exchange);
+  way_ = plan::GpuWay::direct_line;
   late_.reset();
   line_.ring(exchange);
   return MPI_SUCCESS;
@@ -103,7 +105,7 @@ int OutLine::announce(std::uint64_t exchange) {
 
 void OutLine::describe_copy(std::uint64_t exchange) {
   exchange_ = exchange;
-  announced_ = described_ = packed_ = false;
+  announced_ = described_ = false;
   std::vector<GpuSource> sizes(edges_.size());
   for (std::size_t i = 0; i < buffers_.count(); ++i) sizes[i].size = buffers_.bytes(i);
   line_.describe(exchange, sizes);
@@ -112,9 +114,10 @@ void OutLine::describe_copy(std::uint64_t exchange) {
 bool OutLine::announce_packed(std::uint64_t exchange) {
   const base::Range range("pack short blocks for another GPU", buffers_.bytes());
   describe_copy(exchange);
-  packed_ = copied_to_device();
-  if (packed_) line_.ring(exchange);
-  return packed_;
+  if (!copied_to_device()) return false;
+  way_ = plan::GpuWay::direct_packed;
+  line_.ring(exchange);
+  return true;
 }
 
 int OutLine::announce_copy(std::uint64_t exchange) {
@@ -128,6 +131,7 @@ int OutLine::announce_copy(std::uint64_t exchange) {
     return buffers_.bytes() > 0;
   };
   guarded([&] { done = device_copy_is_read() && copy_to_device(); });
+  way_ = done ? plan::GpuWay::direct_packed : plan::GpuWay::staged_unread;
   int code = MPI_SUCCESS;
   if (!done) code = guarded([&] { done = buffers_.count() == edges_.size() && copy_to_host(); });
   if (code == MPI_SUCCESS && !done) code = MPI_ERR_NO_MEM;
@@ -137,10 +141,16 @@ int OutLine::announce_copy(std::uint64_t exchange) {
 }
 
 void OutLine::count(Hook hook) const {
+  for (std::size_t i = 0; i < buffers_.count(); ++i)
+    if (buffers_.bytes(i) > 0) const Accelerated counted(hook, buffers_.bytes(i), false, static_cast<int>(receiver_));
+  count_ways(hook);
+}
+
+void OutLine::count_ways(Hook hook) const {
   for (std::size_t i = 0; i < buffers_.count(); ++i) {
-    if (buffers_.bytes(i) == 0) continue;
-    const Accelerated counted(hook, buffers_.bytes(i), false, static_cast<int>(receiver_));
-    process->count(hook, packed_ ? plan::GpuWay::direct_packed : plan::GpuWay::direct_line);
+    const bool scattered = way_ == plan::GpuWay::staged_unread && !buffers_[i].device();
+    if (buffers_.bytes(i) > 0 && buffers_[i].packer())  // else it is in host memory
+      process->count(hook, scattered ? plan::GpuWay::staged_scattered : way_);
   }
 }
 

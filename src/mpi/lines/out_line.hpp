@@ -6,6 +6,7 @@
 
 #include "mpi/lines/edge_buffers.hpp"
 #include "mpi/process/hook.hpp"
+#include "plan/gpu_way.hpp"
 #include "transport/gpu/line.hpp"
 #include "transport/shm/publications.hpp"
 
@@ -30,8 +31,10 @@ class OutLine {
   /// Begins an exchange. Returns whether the data have been announced. If not, each of them is to
   /// be sent as a message.
   bool begin(std::uint64_t exchange);
-  /// Counts what has been announced, for the report.
+  /// Counts what has been announced last, for the report: a call for each message, and their ways.
   void count(Hook hook) const;
+  /// The ways alone, of a call that is counted elsewhere.
+  void count_ways(Hook hook) const;
   /// Before the first exchange, which is to go by the line if it can.
   void watch_first();
 
@@ -43,6 +46,7 @@ class OutLine {
   /// The exchange that is ready() has been announced by other means.
   void rung() {
     announced_ = true;
+    way_ = plan::GpuWay::direct_line;
     late_.reset();
     line_.rung(exchange_);
   }
@@ -61,8 +65,6 @@ class OutLine {
   void prefetch() const { line_.prefetch(); }
   /// Whether something is announced that has not ended().
   bool under_way() const { return announced_; }
-  /// Whether the receiver's GPU reads what was announced last, in place or packed.
-  bool direct() const { return announced_ || packed_; }
   std::uint32_t receiver() const { return receiver_; }
 
  private:
@@ -92,7 +94,7 @@ class OutLine {
   bool described_ = false;  // the line tells of buffers_
   bool packs_ = false;      // the receiver's GPU had better read a packed copy of buffers_
   bool announced_ = false;
-  bool packed_ = false;  // announced by announce_packed()
+  plan::GpuWay way_ = plan::GpuWay::none;  // of what was announced last
   /// From then on the receiver is late. Nothing until this rank waits for it.
   std::optional<std::chrono::steady_clock::time_point> late_;
 };

@@ -104,6 +104,15 @@ void know_predefined_types();
 void learn_predefined_sizes();
 /// The type, or null where it was not seen being committed.
 inline const KnownType* known_type(MPI_Datatype type) { return process->types.find(key_of(type)); }
+
+/// How many bytes a message has, for the report. 0 if no report is wanted.
+inline std::int64_t reported_bytes(MPI_Datatype type, std::int64_t count) {
+  if (!process->reporting) return 0;
+  const auto* known = known_type(type);
+  MPI_Count size = known ? known->bytes() : 0;
+  if (size == 0 && process->own.Type_size_x(type, &size) != MPI_SUCCESS) return 0;
+  return count * static_cast<std::int64_t>(size);
+}
 /// Analyses a committed type. Errors inside leave it unknown: it is declined.
 void know_type(MPI_Datatype type);
 void know_duplicate(MPI_Datatype old, MPI_Datatype copy);

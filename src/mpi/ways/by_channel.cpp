@@ -17,9 +17,9 @@ int take(OutLine& line, const SendCall& call) {
 }  // namespace
 
 int ByChannel::announce(Hook hook) const {
-  if (operation_of(hook) == plan::Operation::buffered_send) return line->announce_copy(exchange);
-  const int code = rung ? MPI_SUCCESS : line->announce(exchange);
-  if (process->reporting && line->direct()) line->count(hook);
+  const bool buffered = operation_of(hook) == plan::Operation::buffered_send;
+  const int code = buffered ? line->announce_copy(exchange) : rung ? MPI_SUCCESS : line->announce(exchange);
+  if (process->reporting) line->count_ways(hook);
   return code;
 }
 

@@ -590,7 +590,7 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
   answer_letters();
   std::unique_ptr<Posting> begun;
   if (!persistent && begin_again(call, request, begun)) {
-    const Accelerated counted(call.hook, 0);
+    const Accelerated counted(call.hook, reported_bytes(call.type, call.count));
     return MPI_SUCCESS;
   }
   // A persistent receive tells channels at each start. Without a driver there will be no channels.
@@ -600,7 +600,7 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
                  : tells   ? Posting::on(call.comm, call.source, call.tag)
                            : posting_of(call);
   if (!persistent && posting && !has_begun && waits_for_channel(*posting, call)) {
-    const Accelerated counted(call.hook, 0);
+    const Accelerated counted(call.hook, reported_bytes(call.type, call.count));
     auto operation = std::make_unique<ReceiveRequest>(call, memory::Buffer(), memory::Parcel(), std::move(posting));
     if (const int code = operation->begin_wait(call, request); code != MPI_SUCCESS) return raise(call.comm, code);
     attach(*request, std::move(operation));

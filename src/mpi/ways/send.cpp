@@ -416,6 +416,7 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
     return line.take(message_ ? message_->buffer : buffer_, keeper_);
   }
   Start begin_by_channel(int& code) {
+    const Accelerated counted(call_.hook, buffer_.size(), false, counted_peer(call_.comm, call_.dest));
     if (!by_->rung) take_buffer(*by_->line);
     code = by_->announce(call_.hook);
     if (code != MPI_SUCCESS) {
@@ -472,7 +473,8 @@ int send(const SendCall& call, Carry carry) {
   transport::ChannelStamp stamp;
   int refused = MPI_SUCCESS;
   if (const auto by = by_channel(call, stamp, refused)) {
-    const Accelerated counted(call.hook, 0);  // the line counts the bytes
+    const Accelerated counted(call.hook, reported_bytes(call.type, call.count), false,
+                              counted_peer(call.comm, call.dest));
     const int code = by->announce(call);
     by->wait();
     return raise_failure(call.comm, code);
@@ -512,7 +514,8 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   transport::ChannelStamp stamp;
   int refused = MPI_SUCCESS;
   if (auto by = by_channel(call, stamp, refused, device::Looks::Span::operations)) {
-    const Accelerated counted(call.hook, 0);  // the line counts the bytes
+    const Accelerated counted(call.hook, reported_bytes(call.type, call.count), false,
+                              counted_peer(call.comm, call.dest));
     int code = by->announce(call);
     if (code == MPI_SUCCESS)
       if (auto rested = by->channel->resting.take()) {
@@ -645,6 +648,11 @@ SendInside::SendInside(const SendCall& call) : call_(call) {
 }
 
 SendInside::~SendInside() = default;
+
+std::int64_t SendInside::bytes() const {
+  if (by_channel_) return reported_bytes(call_.type, call_.count);
+  return sending_ ? sending_->bytes() : parcel_ ? parcel_.size : 0;
+}
 
 int SendInside::pack() {
   // The MPI keeps this thread until it has both messages, so all data are packed before.

@@ -39,7 +39,9 @@ class SendInside {
   /// Whether the MPI gets something else than the program's buffer.
   explicit operator bool() const { return sending_ || parcel_; }
   bool announced() const { return sending_ != nullptr; }
-  std::int64_t bytes() const { return sending_ ? sending_->bytes() : parcel_ ? parcel_.size : 0; }
+  /// For the report, whether we carry the message, and how many bytes it has then.
+  bool counts() const { return by_channel_ || *this; }
+  std::int64_t bytes() const;
   /// Packs the data. Returns an MPI error code if the MPI must not be called; finish() returns
   /// others.
   int pack();
