@@ -41,7 +41,7 @@ def run_installed(home: Home, experiment: Experiment, programs: Dict[str, List[P
             for key, plain in seconds["plain"].items():
                 ours = seconds["dunnage"].get(key)
                 if ours is None:
-                    raise RunError(f"{program} printed no line '{key}' with Dunnage, but one without")
+                    continue  # IMB leaves out what takes too long on a busy machine
                 run.records.append((mpi, {
                     "record": "result", "pattern": plain.benchmark, "bytes": plain.bytes,
                     "series": {"plain": {"samples": [1e-6 * plain.microseconds]},
