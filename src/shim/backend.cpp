@@ -16,6 +16,7 @@
 #include "mpi/copies/split.hpp"
 #include "mpi/copies/staged_call.hpp"
 #include "mpi/hooks/blocking.hpp"
+#include "mpi/hooks/commit.hpp"
 #include "mpi/hooks/communicators.hpp"
 #include "mpi/hooks/completion.hpp"
 #include "mpi/hooks/finalize.hpp"

@@ -17,6 +17,7 @@
 #include "plan/host.hpp"
 #include "plan/machine_model.hpp"
 #include "tool/explain_trials.hpp"
+#include "tool/listing.hpp"
 #include "transport/ticket.hpp"
 #include "type/quirks.hpp"
 #include "type/text.hpp"
@@ -30,13 +31,13 @@ constexpr std::int64_t most_measured = std::int64_t{1} << 30;
 constexpr std::int64_t most_verified = std::int64_t{1} << 24;
 
 /// Prints the constructor tree, one constructor on each line.
-void print_tree(const type::Spec& spec, int depth) {
+void print_tree(Listing& list, const type::Spec& spec, int depth) {
   const auto text = type::to_text(spec, true);
   const auto own = spec.types.empty() ? text : text.substr(0, text.find('('));
-  fmt::print("  {:{}}{}{}", "", 2 * depth, depth ? "of " : "", own);
-  if (!spec.types.empty()) fmt::print("  size {}, lb {}, extent {}", spec.size, spec.lb, spec.extent);
-  fmt::print("\n");
-  for (const auto& t : spec.types) print_tree(*t, depth + 1);
+  list.text("  {:{}}{}{}", "", 2 * depth, depth ? "of " : "", own);
+  if (!spec.types.empty()) list.text("  size {}, lb {}, extent {}", spec.size, spec.lb, spec.extent);
+  list.text("\n");
+  for (const auto& t : spec.types) print_tree(list, *t, depth + 1);
 }
 
 /// Returns the median time of one call in seconds, over at least 60 ms and 5 calls. The caches stay
@@ -64,24 +65,26 @@ using Models = std::vector<Named>;
 
 /// Points out where what was measured here is far from what was predicted. MPIs whose prices are
 /// alike have one line.
-void print_differences(const char* what, double seconds, const plan::Shape& shape, const Models& models) {
+void print_differences(Listing& list, const char* what, double seconds, const plan::Shape& shape,
+                       const Models& models) {
   std::vector<double> told;
   for (const auto& [name, model] : models) {
     const double predicted = plan::predict(model, shape, plan::Operation::pack).engine;
     const auto text = difference(1e9 * seconds, predicted, predicted);
     if (text.empty() || std::ranges::find(told, predicted) != told.end()) continue;
     told.push_back(predicted);
-    fmt::print("{:<16}{}, {} by the figures of {}; the caches were warm\n", what, text,
-               base::format_seconds(1e-9 * predicted), name);
+    list.text("{:<16}{}, {} by the figures of {}; the caches were warm\n", what, text,
+              base::format_seconds(1e-9 * predicted), name);
   }
 }
 
-void measure(const type::Spec& spec, const pack::Program& program, std::int64_t count, const plan::Shape& shape,
-             const Models& models) {
+void measure(Listing& list, const type::Spec& spec, const pack::Program& program, std::int64_t count,
+             const plan::Shape& shape, const Models& models) {
   const auto size = program.size(), span = program.span();
   if (span > most_measured || size > most_measured) {
     const auto needed = base::format_bytes(static_cast<std::uint64_t>(std::max(span, size)));
-    fmt::print("measured         no: the buffer would take {}\n", needed);
+    list.text("measured         no: the buffer would take {}\n", needed);
+    list.document["measured"] = nullptr;
     return;
   }
   std::vector<char> memory(static_cast<std::size_t>(span), 1), packed(static_cast<std::size_t>(size)), again(packed);
@@ -93,18 +96,21 @@ void measure(const type::Spec& spec, const pack::Program& program, std::int64_t 
   const auto copy = seconds([&] { std::memcpy(again.data(), packed.data(), packed.size()); });
   const auto unpack = seconds([&] { program.unpack(packed.data(), user); });
   const auto rate = [&](double t) { return base::format_rate(static_cast<double>(size) / t); };
-  fmt::print(
+  list.text(
       "measured pack    {} ({})\nmeasured unpack  {} ({})\n"
       "memcpy of payload {} ({}), so packing takes {:.2f} times as long\n",
       base::format_seconds(pack), rate(pack), base::format_seconds(unpack), rate(unpack), base::format_seconds(copy),
       rate(copy), pack / copy);
-  print_differences("measured pack", pack, shape, models);
-  print_differences("measured unpack", unpack, shape, models);
+  auto& measured = list.document["measured"];
+  measured = {{"pack seconds", pack}, {"unpack seconds", unpack}, {"memcpy seconds", copy}};
+  print_differences(list, "measured pack", pack, shape, models);
+  print_differences(list, "measured unpack", unpack, shape, models);
   if (size <= most_verified) {
     type::typemap_pack(spec, count, user, again.data());
     const bool right = again == packed;
-    fmt::print("verified         {}\n",
-               right ? "yes, against the brute-force typemap" : "NO: the packed bytes are wrong");
+    list.text("verified         {}\n",
+              right ? "yes, against the brute-force typemap" : "NO: the packed bytes are wrong");
+    measured["verified"] = right;
   }
 }
 
@@ -118,19 +124,26 @@ std::string_view host_way(const plan::Model& model, const plan::Shape& shape, ba
   return packed ? "packed by Dunnage, and sent by the MPI" : "left to the MPI";
 }
 
-void print_prediction(const std::string& name, const plan::Model& model, const plan::Shape& shape,
+void print_prediction(Listing& list, const std::string& name, const plan::Model& model, const plan::Shape& shape,
                       base::Tickets tickets) {
   const auto p = plan::predict(model, shape, plan::Operation::pack);
   const auto m = plan::predict(model, shape, plan::Operation::send);
+  Json found{{"mpi", name}};
   const auto line = [&](const char* what, const plan::Prediction& x) {
-    fmt::print("{:<16} {:<17} Dunnage {}, the MPI {}: {}\n", what, name, base::format_seconds(x.engine * 1e-9),
-               base::format_seconds(x.library * 1e-9), x.gain() ? "accelerated" : "declined, no gain");
+    const double engine = x.engine * 1e-9, library = x.library * 1e-9;
+    list.text("{:<16} {:<17} Dunnage {}, the MPI {}: {}\n", what, name, base::format_seconds(engine),
+              base::format_seconds(library), x.gain() ? "accelerated" : "declined, no gain");
+    found[what] = {{"Dunnage's seconds", engine}, {"the MPI's seconds", library}, {"accelerated", x.gain()}};
   };
   line("predicted pack", p);
   line("predicted send", m);
-  for (const bool to_itself : {false, true})
-    fmt::print("{:<16} {:<17} {}: {}\n", "way", name, to_itself ? "to the rank itself" : "within a host",
-               host_way(model, shape, tickets, to_itself));
+  for (const bool to_itself : {false, true}) {
+    const char* const where = to_itself ? "to the rank itself" : "within a host";
+    const auto way = host_way(model, shape, tickets, to_itself);
+    list.text("{:<16} {:<17} {}: {}\n", "way", name, where, way);
+    found["ways"][where] = way;
+  }
+  list.document["mpis"].push_back(std::move(found));
 }
 
 /// Returns the models of the model file. If there is none, returns the built-in ones.
@@ -143,36 +156,66 @@ Models models_of(const plan::MachineModel& machine) {
   return models;
 }
 
-void print_predictions(const plan::Shape& shape, const plan::MachineModel& machine, const Models& models,
+void print_predictions(Listing& list, const plan::Shape& shape, const plan::MachineModel& machine, const Models& models,
                        base::Tickets tickets) {
   if (!machine.complaint.empty()) fmt::print(stderr, "dunnage explain: {}\n", machine.complaint);
-  if (!machine.file.models.empty())
-    fmt::print("predicted by     {}, measured {}\n", machine.path, machine.file.date);
+  const bool tuned = !machine.file.models.empty();
+  if (tuned)
+    list.text("predicted by     {}, measured {}\n", machine.path, machine.file.date);
   else
-    fmt::print("predicted by     built-in figures; `dunnage tune` measures this machine's\n");
-  for (const auto& [name, model] : models) print_prediction(name, model, shape, tickets);
+    list.text("predicted by     built-in figures; `dunnage tune` measures this machine's\n");
+  list.document["model file"] = tuned ? Json(machine.path) : Json(nullptr);
+  for (const auto& [name, model] : models) print_prediction(list, name, model, shape, tickets);
+}
+
+plan::Shape shape_of(const pack::Program& program, const type::Spec& spec) {
+  return {program.size(), program.blocks(), program.stores() == pack::Stores::streamed, type::has_mixed_elements(spec)};
+}
+
+/// Prints what a program has measured beside its own MPI, and where its prediction was far off.
+void print_times(Listing& list, const TimesInProgram& times, const plan::Shape& shape) {
+  const auto library = plan::identify(times.library);
+  std::vector<std::string> complaints;  // `dunnage info` shows them
+  const auto machine = plan::machine_model(base::Settings::from_environment(environ, complaints).model);
+  const auto known = std::ranges::find(machine.file.models, library, [](const auto& one) { return one.first; });
+  const auto model = known == machine.file.models.end() ? plan::default_model(library) : known->second;
+  const auto predicted = plan::predict(model, shape, plan::Operation::pack);
+  list.text("in the program   the MPI {}, Dunnage {} for one element, by {}{}\n", base::format_seconds(times.mpi),
+            base::format_seconds(times.dunnage), plan::describe(library),
+            times.alike ? "" : "; the MPI packs the elements in another order");
+  const auto far = difference(1e9 * times.mpi, predicted.library, predicted.library);
+  if (!far.empty()) list.text("                 the MPI{}\n", far);
+  list.document["in the program"] = {{"library", times.library},
+                                     {"the MPI's pack seconds", times.mpi},
+                                     {"Dunnage's pack seconds", times.dunnage},
+                                     {"packed alike", times.alike},
+                                     {"predicted for the MPI, seconds", 1e-9 * predicted.library}};
 }
 
 /// Explains data in host memory that are not contiguous.
-void print_host(const type::Spec& spec, const pack::Program& program, const ExplainOptions& options) {
-  fmt::print("kernel           {} on {}, {} stores\n", program.kernel(), pack::kernels().target,
-             program.stores() == pack::Stores::streamed ? "streamed" : "cached");
+void print_host(Listing& list, const type::Spec& spec, const pack::Program& program, const ExplainOptions& options) {
+  const std::string_view stores = program.stores() == pack::Stores::streamed ? "streamed" : "cached";
+  list.text("kernel           {} on {}, {} stores\n", program.kernel(), pack::kernels().target, stores);
+  list.document["kernel"] = {
+      {"name", program.kernel()}, {"instruction set", pack::kernels().target}, {"stores", stores}};
   std::vector<std::string> complaints;  // `dunnage info` shows them
   const auto settings = base::Settings::from_environment(environ, complaints);
   const auto machine = plan::machine_model(settings.model);
   const auto models = models_of(machine);
-  const plan::Shape shape{program.size(), program.blocks(), program.stores() == pack::Stores::streamed,
-                          type::has_mixed_elements(spec)};
-  print_predictions(shape, machine, models, settings.tickets);
+  const auto shape = shape_of(program, spec);
+  print_predictions(list, shape, machine, models, settings.tickets);
   if (!options.report.empty()) {
     const auto kind = plan::kind_of(program.kernel(), shape, program.span());
-    for (const auto& line : told_by_report(options.report, shape, kind, machine)) fmt::print("{}\n", line);
+    for (const auto& line : told_by_report(options.report, shape, kind, machine)) {
+      list.text("{}\n", line);
+      list.document["trials of the report"].push_back(line);
+    }
   }
-  measure(spec, program, options.count, shape, models);
+  measure(list, spec, program, options.count, shape, models);
 }
 
 /// Prints which way a message in device memory goes, by the sizes of one model.
-void print_ways(const std::string& name, const plan::GpuSizes& sizes, const base::Settings& settings,
+void print_ways(Listing& list, const std::string& name, const plan::GpuSizes& sizes, const base::Settings& settings,
                 const pack::cuda::Recipe& recipe) {
   constexpr auto least = transport::gpu_lengths.least_size();
   const auto size = recipe.size();
@@ -180,8 +223,10 @@ void print_ways(const std::string& name, const plan::GpuSizes& sizes, const base
   const bool nest = recipe.parts().size() == 1 && recipe.parts().front().nest;
   const auto most_shared = static_cast<std::int64_t>(settings.ticket_memory);
   const bool direct = settings.gpu_path != base::GpuPath::staged && settings.gpu_path != base::GpuPath::pass;
+  auto& found = list.document["ways"][name];
   const auto line = [&](const char* when, plan::GpuWay way) {
-    fmt::print("{:<16} {}: {}\n", name, when, plan::text(way));
+    list.text("{:<16} {}: {}\n", name, when, plan::text(way));
+    found[when] = plan::text(way);
   };
   for (const bool reads : {true, false}) {
     const bool token = direct && reads && nest && transport::token_length(size) && size >= sizes.direct;
@@ -201,27 +246,29 @@ void print_ways(const std::string& name, const plan::GpuSizes& sizes, const base
 
 /// Prints the ways with each MPI of the model file. If there is no model file, prints the ways by
 /// the built-in figures.
-void print_ways(const pack::cuda::Recipe& recipe) {
+void print_ways(Listing& list, const pack::cuda::Recipe& recipe) {
   std::vector<std::string> complaints;
   const auto settings = base::Settings::from_environment(environ, complaints);
   const auto model = plan::machine_model(settings.model);
-  if (model.file.models.empty()) return print_ways("message", plan::GpuSizes(), settings, recipe);
+  if (model.file.models.empty()) return print_ways(list, "message", plan::GpuSizes(), settings, recipe);
   for (const auto& [library, figures] : model.file.models)
-    print_ways(plan::describe(library), figures.gpu, settings, recipe);
+    print_ways(list, plan::describe(library), figures.gpu, settings, recipe);
 }
 
 /// Prints the kernels for buffers in device memory that begin at multiples of 256 bytes, as those
 /// from cudaMalloc do.
-void print_device(const type::Layout& layout, const pack::Program& program, std::int64_t count) {
+void print_device(Listing& list, const type::Layout& layout, const pack::Program& program, std::int64_t count) {
   namespace cuda = pack::cuda;
   const cuda::Recipe recipe(layout, count);
   const cuda::Job job{&recipe, std::uintptr_t{1} << 40, std::uintptr_t{1} << 41, 0, recipe.size(), 0};
   const auto shape = plan::device_shape(program.size(), program.blocks(), program.span());
   for (const auto direction : {cuda::Direction::pack, cuda::Direction::unpack}) {
     const bool pack = direction == cuda::Direction::pack;
+    auto& found = list.document[pack ? "pack" : "unpack"];
     cuda::each_launch(direction, {&job, 1}, [&](const cuda::Launch& launch) {
       if (launch.id.family == cuda::KernelId::Family::none) {
-        fmt::print("{:<16} the driver's copy of {} bytes\n", pack ? "pack kernel" : "unpack kernel", launch.bytes);
+        list.text("{:<16} the driver's copy of {} bytes\n", pack ? "pack kernel" : "unpack kernel", launch.bytes);
+        found["launches"].push_back({{"kernel", nullptr}, {"bytes", launch.bytes}});
         return;
       }
       const auto word =
@@ -229,22 +276,28 @@ void print_device(const type::Layout& layout, const pack::Program& program, std:
               ? std::string("chunks of 16 bytes, shifted")
           : launch.id.family == cuda::KernelId::Family::fused ? std::string("words as each part allows")
                                                               : fmt::format("words of {} bytes", launch.id.word);
-      fmt::print("{:<16} {}: {}, {} blocks of {} threads, {} bytes of shared memory\n",
-                 pack ? "pack kernel" : "unpack kernel", name_of(launch.id), word, launch.blocks, cuda::block_threads,
-                 launch.shared);
+      list.text("{:<16} {}: {}, {} blocks of {} threads, {} bytes of shared memory\n",
+                pack ? "pack kernel" : "unpack kernel", name_of(launch.id), word, launch.blocks, cuda::block_threads,
+                launch.shared);
+      found["launches"].push_back({{"kernel", name_of(launch.id)},
+                                   {"blocks", launch.blocks},
+                                   {"threads of a block", cuda::block_threads},
+                                   {"bytes of shared memory", launch.shared}});
     });
     const auto p = plan::predict(plan::default_device_model(), shape, pack);
-    fmt::print("{:<16} {} ({}); limit {}: {} sectors of 32 bytes and {} packed bytes\n",
-               pack ? "predicted pack" : "predicted unpack", base::format_seconds(p.time * 1e-9),
-               base::format_rate(static_cast<double>(program.size()) / p.time * 1e9),
-               base::format_seconds(p.limit * 1e-9), shape.sectors, shape.size);
+    list.text("{:<16} {} ({}); limit {}: {} sectors of 32 bytes and {} packed bytes\n",
+              pack ? "predicted pack" : "predicted unpack", base::format_seconds(p.time * 1e-9),
+              base::format_rate(static_cast<double>(program.size()) / p.time * 1e9),
+              base::format_seconds(p.limit * 1e-9), shape.sectors, shape.size);
+    found["predicted seconds"] = p.time * 1e-9;
+    found["limit, seconds"] = p.limit * 1e-9;
   }
-  print_ways(recipe);
+  print_ways(list, recipe);
 }
 
 }  // namespace
 
-int explain(const ExplainOptions& options) try {
+int explain(Listing& list, const ExplainOptions& options) try {
   if (options.count < 0) {
     fmt::print(stderr, "dunnage explain: --count {} is negative; give the number of elements, 0 or more\n",
                options.count);
@@ -253,24 +306,31 @@ int explain(const ExplainOptions& options) try {
   const auto spec = type::parse(options.type);
   const auto layout = type::layout_of(*spec);
   const pack::Program program(layout, options.count);
-  fmt::print("type\n");
-  print_tree(*spec, 0);
-  fmt::print("count            {}\n", options.count);
-  fmt::print("layout           {}\n", type::to_string(program.data()));
-  fmt::print("bytes            {} in {} blocks, spread over {}\n", program.size(), program.blocks(), program.span());
+  list.text("type\n");
+  print_tree(list, *spec, 0);
+  list.text("count            {}\n", options.count);
+  list.text("layout           {}\n", type::to_string(program.data()));
+  list.text("bytes            {} in {} blocks, spread over {}\n", program.size(), program.blocks(), program.span());
+  list.document = {{"type", type::to_text(*spec, false)},
+                   {"size", spec->size},
+                   {"lb", spec->lb},
+                   {"extent", spec->extent},
+                   {"count", options.count},
+                   {"layout", type::to_string(program.data())},
+                   {"bytes", program.size()},
+                   {"blocks", program.blocks()},
+                   {"span", program.span()},
+                   {"kernel", nullptr}};
   if (program.size() == 0) {
-    fmt::print("kernel           none: there are no bytes\n");
-    return 0;
+    list.text("kernel           none: there are no bytes\n");
+  } else if (options.memory == "device") {
+    print_device(list, layout, program, options.count);
+  } else if (layout.contiguous()) {
+    list.text("kernel           none: contiguous data goes straight to the MPI\n");
+  } else {
+    print_host(list, *spec, program, options);
   }
-  if (options.memory == "device") {
-    print_device(layout, program, options.count);
-    return 0;
-  }
-  if (layout.contiguous()) {
-    fmt::print("kernel           none: contiguous data goes straight to the MPI\n");
-    return 0;
-  }
-  print_host(*spec, program, options);
+  if (options.times) print_times(list, *options.times, shape_of(program, *spec));
   return 0;
 } catch (const NoReport& e) {
   fmt::print(stderr, "dunnage explain: {}\n", e.what());
@@ -278,6 +338,13 @@ int explain(const ExplainOptions& options) try {
 } catch (const type::SpecError& e) {
   fmt::print(stderr, "dunnage explain: {}\n", e.what());
   return 2;
+}
+
+int explain(const ExplainOptions& options) {
+  Listing list(options.json);
+  const int status = explain(list, options);
+  if (status == 0) list.finish();
+  return status;
 }
 
 }  // namespace dunnage::tool

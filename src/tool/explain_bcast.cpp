@@ -1,5 +1,8 @@
 #include "tool/explain_bcast.hpp"
 
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,6 +12,7 @@
 #include "base/settings.hpp"
 #include "collective/choose.hpp"
 #include "plan/machine_model.hpp"
+#include "tool/listing.hpp"
 #include "tool/process.hpp"
 
 namespace dunnage::tool {
@@ -29,33 +33,46 @@ std::int64_t about(BcastAlgorithm a, const Bcast& b) {
 std::string bytes_text(std::int64_t bytes) { return base::format_bytes(static_cast<std::uint64_t>(bytes)); }
 std::string microseconds(double seconds) { return fmt::format("{:.1f} us", 1e6 * seconds); }
 
-/// Returns the number of messages and bytes of all ranks, as columns of the table.
-std::string counted(BcastAlgorithm a, const Bcast& b) {
-  if (about(a, b) > most_counted) return fmt::format("{:>10} {:>12}", "-", "-");
+/// How many messages and bytes all ranks send.
+struct Traffic {
   std::int64_t messages = 0, bytes = 0;
+};
+
+/// Returns nothing if they are too many to be counted.
+std::optional<Traffic> traffic(BcastAlgorithm a, const Bcast& b) {
+  if (about(a, b) > most_counted) return std::nullopt;
+  Traffic sum;
   for (std::int32_t rank = 0; rank < b.ranks; ++rank) {
     const auto schedule = bcast(a, b, rank);
     for (const auto& one : schedule.transfers()) {
       if (one.receives()) continue;
-      ++messages;
-      bytes += one.range.size();
+      ++sum.messages;
+      sum.bytes += one.range.size();
     }
   }
-  return fmt::format("{:>10} {:>12}", messages, bytes_text(bytes));
+  return sum;
 }
 
-void print_algorithms(const Bcast& b, const LogGP& network) {
-  fmt::print("  {:<17} {:>10} {:>12} {:>12} {:>14}\n", "algorithm", "messages", "bytes", "segment", "predicted");
+void print_algorithms(Listing& list, Json& found, const Bcast& b, const LogGP& network) {
+  list.text("  {:<17} {:>10} {:>12} {:>12} {:>14}\n", "algorithm", "messages", "bytes", "segment", "predicted");
   for (const auto a : all_bcast_algorithms) {
     if (!possible(a, b)) continue;
     Bcast one = b;
     one.segment = best_segment(a, b, network);
-    const auto segment = in_segments(a) ? bytes_text(one.segment) : "-";
-    fmt::print("  {:<17} {} {:>12} {:>14}\n", text(a), counted(a, one), segment, microseconds(cost(a, one, network)));
+    const auto segment = in_segments(a) ? one.segment : 0;
+    const auto all = traffic(a, one);
+    const double seconds = cost(a, one, network);
+    list.text("  {:<17} {:>10} {:>12} {:>12} {:>14}\n", text(a), all ? std::to_string(all->messages) : "-",
+              all ? bytes_text(all->bytes) : "-", in_segments(a) ? bytes_text(segment) : "-", microseconds(seconds));
+    found["algorithms"].push_back({{"algorithm", text(a)},
+                                   {"messages", all ? Json(all->messages) : Json(nullptr)},
+                                   {"bytes", all ? Json(all->bytes) : Json(nullptr)},
+                                   {"segment", in_segments(a) ? Json(segment) : Json(nullptr)},
+                                   {"predicted seconds", seconds}});
   }
   if (b.ranks > 1) {
-    fmt::print("  the opened ring saves {} of the {} messages of the ring\n", saved_messages(b.ranks),
-               ring_messages(b.ranks));
+    list.text("  the opened ring saves {} of the {} messages of the ring\n", saved_messages(b.ranks),
+              ring_messages(b.ranks));
   }
 }
 
@@ -92,51 +109,57 @@ std::string said(const Choice& choice) {
 }
 
 /// Prints the terms of the formula, in the form in which the model file has them.
-void print_window(const Question& q, const plan::WindowCosts& window) {
-  fmt::print("  the window: call {:.2f} us + {} x (byte {:.4g} ns + {} reader{} x {:.4g} ns) = {}\n",
-             1e-3 * window.call, bytes_text(q.bytes), window.byte, q.readers(), q.readers() == 1 ? "" : "s",
-             window.reader, microseconds(1e-9 * window.time(q.bytes, q.readers())));
+void print_window(const Listing& list, const Question& q, const plan::WindowCosts& window) {
+  list.text("  the window: call {:.2f} us + {} x (byte {:.4g} ns + {} reader{} x {:.4g} ns) = {}\n", 1e-3 * window.call,
+            bytes_text(q.bytes), window.byte, q.readers(), q.readers() == 1 ? "" : "s", window.reader,
+            microseconds(1e-9 * window.time(q.bytes, q.readers())));
 }
 
-void print_alone(const Question& q, const plan::BcastFigures& figures) {
+void print_alone(const Listing& list, Json& found, const Question& q, const plan::BcastFigures& figures) {
   const double seconds = 1e-9 * figures.window.time(q.bytes, q.readers());
   const auto best = choose_bcast(q.by_messages(), within_host(q, figures));
-  fmt::print("\nDunnage: memory that the ranks share, no messages, predicted {}\n", microseconds(seconds));
-  print_window(q, figures.window);
-  fmt::print("  reason: within a host Dunnage has one way; predicted {} the best by messages, {}\n",
-             compared(seconds, best.seconds), said(best));
+  list.text("\nDunnage: memory that the ranks share, no messages, predicted {}\n", microseconds(seconds));
+  print_window(list, q, figures.window);
+  list.text("  reason: within a host Dunnage has one way; predicted {} the best by messages, {}\n",
+            compared(seconds, best.seconds), said(best));
+  found["Dunnage"] = "shared memory";
+  found["predicted seconds"] = seconds;
 }
 
-void print_between(const Question& q, const plan::BcastFigures& figures) {
+void print_between(const Listing& list, Json& found, const Question& q, const plan::BcastFigures& figures) {
   const auto choices = bcast_choices(q.by_messages(), network(figures.other_host));
   const auto& best = choices.front();
-  fmt::print("\nDunnage: {} among one rank of each host, predicted {}, and inside a host memory that its ranks share\n",
-             text(best.algorithm), microseconds(best.seconds));
-  if (q.readers() > 0) print_window(q, figures.window);
+  list.text("\nDunnage: {} among one rank of each host, predicted {}, and inside a host memory that its ranks share\n",
+            text(best.algorithm), microseconds(best.seconds));
+  if (q.readers() > 0) print_window(list, q, figures.window);
   if (choices.size() > 1) {
-    fmt::print("  reason: {} is predicted {} the next, {}\n", text(best.algorithm),
-               compared(best.seconds, choices[1].seconds), said(choices[1]));
+    list.text("  reason: {} is predicted {} the next, {}\n", text(best.algorithm),
+              compared(best.seconds, choices[1].seconds), said(choices[1]));
   }
+  found["Dunnage"] = text(best.algorithm);
+  found["predicted seconds"] = best.seconds;
 }
 
 /// Prints the choice by the figures of one MPI.
-void print_choice(const Question& q, const plan::BcastFigures& figures) {
+void print_choice(Listing& list, Json found, const Question& q, const plan::BcastFigures& figures) {
+  found["Dunnage"] = nullptr;  // left to the MPI
   const auto least = q.alone() ? figures.least_window : least_between_hosts;
   if (q.bytes > most_bytes) {
-    fmt::print("\nDunnage: left to the MPI, since it is more than {}\n", bytes_text(most_bytes));
+    list.text("\nDunnage: left to the MPI, since it is more than {}\n", bytes_text(most_bytes));
   } else if (least > most_bytes) {
-    fmt::print("\nDunnage: left to the MPI, which was as fast with every length that `dunnage tune` measured\n");
+    list.text("\nDunnage: left to the MPI, which was as fast with every length that `dunnage tune` measured\n");
   } else if (q.bytes < least) {
-    fmt::print("\nDunnage: left to the MPI, since it is less than {}\n", bytes_text(least));
+    list.text("\nDunnage: left to the MPI, since it is less than {}\n", bytes_text(least));
   } else if (q.alone()) {
-    print_alone(q, figures);
+    print_alone(list, found, q, figures);
   } else {
-    print_between(q, figures);
+    print_between(list, found, q, figures);
   }
-  fmt::print("\n{}:\n", q.alone()
-                            ? "by messages among all ranks of a host, who share its memory (not used; for comparison)"
-                            : "between hosts");
-  print_algorithms(q.by_messages(), q.alone() ? within_host(q, figures) : network(figures.other_host));
+  list.text("\n{}:\n", q.alone()
+                           ? "by messages among all ranks of a host, who share its memory (not used; for comparison)"
+                           : "between hosts");
+  print_algorithms(list, found, q.by_messages(), q.alone() ? within_host(q, figures) : network(figures.other_host));
+  list.document["choices"].push_back(std::move(found));
 }
 
 /// Says which of the figures that the answer depends on are measured.
@@ -152,17 +175,18 @@ std::string origin(const Question& q, const plan::BcastFigures& figures, const p
 
 /// Prints the choice with each MPI of the model file. If there is no model file, prints the choice
 /// by the built-in figures.
-void print_choices(const Question& q) {
+void print_choices(Listing& list, const Question& q) {
   std::vector<std::string> complaints;  // `dunnage info` shows them
   const auto model = plan::machine_model(base::Settings::from_environment(environ, complaints).model);
   if (!model.complaint.empty()) fmt::print(stderr, "dunnage explain: {}\n", model.complaint);
   if (model.file.models.empty()) {
-    fmt::print("  figures built in; `dunnage tune --collective bcast` measures this machine's\n");
-    return print_choice(q, plan::BcastFigures());
+    list.text("  figures built in; `dunnage tune --collective bcast` measures this machine's\n");
+    return print_choice(list, {{"mpi", nullptr}, {"figures", "built in"}}, q, plan::BcastFigures());
   }
   for (const auto& [library, figures] : model.file.models) {
-    fmt::print("\n{}: {}\n", plan::describe(library), origin(q, figures.bcast, model));
-    print_choice(q, figures.bcast);
+    const auto name = plan::describe(library), from = origin(q, figures.bcast, model);
+    list.text("\n{}: {}\n", name, from);
+    print_choice(list, {{"mpi", name}, {"figures", from}}, q, figures.bcast);
   }
 }
 
@@ -173,17 +197,21 @@ int explain_bcast(const ExplainBcastOptions& options) {
   if (bytes > (std::uint64_t{1} << 40)) return fail(fmt::format("explain: --bytes cannot be {}; at most 1 TiB", bytes));
   if (options.hosts > options.ranks)
     return fail(fmt::format("explain: {} ranks cannot be on {} hosts", options.ranks, options.hosts));
-  fmt::print("broadcast of {} among {} ranks on {} host{}\n", base::format_bytes(bytes), options.ranks, options.hosts,
-             options.hosts == 1 ? "" : "s");
+  Listing list(options.json);
+  list.document = {{"bytes", bytes}, {"ranks", options.ranks}, {"hosts", options.hosts}, {"choices", Json::array()}};
+  list.text("broadcast of {} among {} ranks on {} host{}\n", base::format_bytes(bytes), options.ranks, options.hosts,
+            options.hosts == 1 ? "" : "s");
   if (options.ranks < 2 || bytes == 0) {
-    fmt::print("  nothing to do: left to the MPI\n");
+    list.text("  nothing to do: left to the MPI\n");
+    list.finish();
     return 0;
   }
-  print_choices({options.ranks, options.hosts, static_cast<std::int64_t>(bytes)});
-  fmt::print(
+  print_choices(list, {options.ranks, options.hosts, static_cast<std::int64_t>(bytes)});
+  list.text(
       "\nThese figures alone do not decide who does it. If all ranks have Dunnage, the MPI does the first four\n"
       "broadcasts of a size on a communicator. Dunnage does the next four, or eleven of the communicator's first\n"
       "size. From then on Dunnage does them if it was at least 5 % faster, and else the MPI (DUNNAGE_BCAST).\n");
+  list.finish();
   return 0;
 }
 

@@ -8,6 +8,7 @@ namespace dunnage::tool {
 struct ExplainBcastOptions {
   int ranks = 2, hosts = 1;
   std::uint64_t bytes = 1 << 20;
+  bool json = false;  // print JSON in place of text
 };
 
 /// Prints the explanation. Returns the exit status.

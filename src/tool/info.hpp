@@ -3,7 +3,7 @@
 
 namespace dunnage::tool {
 
-/// Prints the information. Returns the exit status.
-int info();
+/// Prints the information, as text or as JSON. Returns the exit status.
+int info(bool json);
 
 }  // namespace dunnage::tool

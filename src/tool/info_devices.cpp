@@ -10,7 +10,7 @@
 #include "device/cuda_driver_api.h"
 #include "device/kernels.hpp"
 #include "tool/gpu_paths.hpp"
-#include "tool/line.hpp"
+#include "tool/listing.hpp"
 
 namespace dunnage::tool {
 namespace {
@@ -40,71 +40,73 @@ int attribute(const Functions& f, CUdevice_attribute which, CUdevice device) {
   return f.cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
 }
 
-void print_device(const Functions& f, CUdevice device) {
+void print_device(Listing& list, const Functions& f, CUdevice device) {
   char name[256] = "unknown";
   std::size_t bytes = 0;
   f.cuDeviceGetName(name, sizeof name, device);
   f.cuDeviceTotalMem(&bytes, device);
-  line(fmt::format("device {}", device), fmt::format("{}, compute capability {}.{}, {:.1f} GiB", name,
-                                                     attribute(f, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
-                                                     attribute(f, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
-                                                     static_cast<double>(bytes) / (std::size_t{1} << 30)));
+  list.line(fmt::format("device {}", device),
+            fmt::format("{}, compute capability {}.{}, {:.1f} GiB", name,
+                        attribute(f, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device),
+                        attribute(f, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device),
+                        static_cast<double>(bytes) / (std::size_t{1} << 30)));
 }
 
-void print_peers(const Functions& f, int devices) {
+void print_peers(Listing& list, const Functions& f, int devices) {
   for (CUdevice device = 0; devices > 1 && device < devices; ++device) {
     std::vector<int> reached;
     for (CUdevice peer = 0; peer < devices; ++peer) {
       int can = 0;
       if (peer != device && f.cuDeviceCanAccessPeer(&can, device, peer) == CUDA_SUCCESS && can) reached.push_back(peer);
     }
-    line(fmt::format("peers of device {}", device),
-         reached.empty() ? "none" : fmt::format("{}", fmt::join(reached, ", ")));
+    list.line(fmt::format("peers of device {}", device),
+              reached.empty() ? "none" : fmt::format("{}", fmt::join(reached, ", ")));
   }
 }
 
-void print_paths(const GpuPaths& paths) {
+void print_paths(Listing& list, const GpuPaths& paths) {
   if (paths.direct.empty()) return;
-  fmt::print("paths of messages between GPUs, tried between processes\n");
+  list.section("paths of messages between GPUs, tried between processes");
   for (std::size_t reader = 0; reader < paths.direct.size(); ++reader)
     for (std::size_t owner = 0; owner < paths.direct.size(); ++owner) {
       const auto& why = paths.direct[reader][owner];
-      line(fmt::format("from {} to {}", owner, reader),
-           why.find("CUDA_ERROR_DEVICE_UNAVAILABLE") != why.npos
-               ? "not tried: the GPU admits one process at a time (its compute mode)"
-           : why.empty() ? "direct: the receiver's GPU reads the sender's"
-           : paths.rings[reader].empty() && paths.rings[owner].empty()
-               ? fmt::format("rings in shared memory, not direct ({})", why)
-               : fmt::format("staged in host memory, not direct ({})", why));
+      list.line(fmt::format("from {} to {}", owner, reader),
+                why.find("CUDA_ERROR_DEVICE_UNAVAILABLE") != why.npos
+                    ? "not tried: the GPU admits one process at a time (its compute mode)"
+                : why.empty() ? "direct: the receiver's GPU reads the sender's"
+                : paths.rings[reader].empty() && paths.rings[owner].empty()
+                    ? fmt::format("rings in shared memory, not direct ({})", why)
+                    : fmt::format("staged in host memory, not direct ({})", why));
     }
   for (std::size_t device = 0; device < paths.rings.size(); ++device)
     if (!paths.rings[device].empty())
-      line(fmt::format("rings of device {}", device),
-           fmt::format("shared memory cannot be page-locked: {}", paths.rings[device]));
-  line("between hosts",
-       "staged in host memory, or passed to an MPI that reaches GPUs (its MPIX_Query_cuda_support; DUNNAGE_MPI_CUDA)");
+      list.line(fmt::format("rings of device {}", device),
+                fmt::format("shared memory cannot be page-locked: {}", paths.rings[device]));
+  list.line(
+      "between hosts",
+      "staged in host memory, or passed to an MPI that reaches GPUs (its MPIX_Query_cuda_support; DUNNAGE_MPI_CUDA)");
 }
 
 /// `folder`: where the kernels are installed, ending in '/'.
-void print_kernels(bool simulated, const std::string& folder) {
+void print_kernels(Listing& list, bool simulated, const std::string& folder) {
   if (simulated) {
     const auto file = folder + "sim/libdunnage-kernels-sim.so";
-    return line("kernels", std::filesystem::exists(file) ? file : fmt::format("{} is missing", file));
+    return list.line("kernels", std::filesystem::exists(file) ? file : fmt::format("{} is missing", file));
   }
   const auto file = device::kernels_file(folder);
-  line("kernels",
-       device::has_kernels(folder) ? file : fmt::format("{} ({} is missing)", device::without_kernels, file));
+  list.line("kernels",
+            device::has_kernels(folder) ? file : fmt::format("{} ({} is missing)", device::without_kernels, file));
 }
 
 }  // namespace
 
-void print_devices(const base::Settings& settings, const std::filesystem::path& backends) {
-  fmt::print("devices\n");
-  if (settings.device == base::Device::off) return line("driver", "not looked for (DUNNAGE_DEVICE=off)");
+void print_devices(Listing& list, const base::Settings& settings, const std::filesystem::path& backends) {
+  list.section("devices");
+  if (settings.device == base::Device::off) return list.line("driver", "not looked for (DUNNAGE_DEVICE=off)");
   const bool simulated = settings.test == base::Test::sim;
   const std::string file = simulated ? (backends / "sim" / "libcuda.so.1").string() : "libcuda.so.1";
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return line("driver", fmt::format("none ({} cannot be loaded)", file));
+  if (!library) return list.line("driver", fmt::format("none ({} cannot be loaded)", file));
   // The paths are tried before this process uses the driver. A child cannot use the driver if its
   // parent has used it.
   const auto paths = try_gpu_paths(file);
@@ -113,26 +115,26 @@ void print_devices(const base::Settings& settings, const std::filesystem::path& 
 #define DUNNAGE_TEXT(name) DUNNAGE_TEXT_OF(name)
 #define DUNNAGE_RESOLVE(function)                                                              \
   f.function = reinterpret_cast<decltype(f.function)>(dlsym(library, DUNNAGE_TEXT(function))); \
-  if (!f.function) return line("driver", fmt::format("{} has no {}", file, DUNNAGE_TEXT(function)));
+  if (!f.function) return list.line("driver", fmt::format("{} has no {}", file, DUNNAGE_TEXT(function)));
   DUNNAGE_INFO_FUNCTIONS(DUNNAGE_RESOLVE)
 #undef DUNNAGE_RESOLVE
   int driver = 0, devices = 0;
   if (const CUresult code = f.cuInit(0); code != CUDA_SUCCESS) {
     const char* name = nullptr;
     f.cuGetErrorName(code, &name);
-    return line("driver", fmt::format("{}: cuInit says {}", file, name ? name : "nothing known"));
+    return list.line("driver", fmt::format("{}: cuInit says {}", file, name ? name : "nothing known"));
   }
   f.cuDriverGetVersion(&driver);
-  line("driver", fmt::format("{}{}{}", version(driver), simulated ? ", simulated" : "",
-                             driver < CUDA_VERSION
-                                 ? fmt::format("; too old for the kernels, which need {}", version(CUDA_VERSION))
-                                 : ""));
-  print_kernels(simulated, backends.string() + '/');
+  list.line("driver", fmt::format("{}{}{}", version(driver), simulated ? ", simulated" : "",
+                                  driver < CUDA_VERSION
+                                      ? fmt::format("; too old for the kernels, which need {}", version(CUDA_VERSION))
+                                      : ""));
+  print_kernels(list, simulated, backends.string() + '/');
   f.cuDeviceGetCount(&devices);
-  if (devices == 0) line("devices", "none");
-  for (CUdevice device = 0; device < devices; ++device) print_device(f, device);
-  print_peers(f, devices);
-  print_paths(paths);
+  if (devices == 0) list.line("devices", "none");
+  for (CUdevice device = 0; device < devices; ++device) print_device(list, f, device);
+  print_peers(list, f, devices);
+  print_paths(list, paths);
 }
 
 }  // namespace dunnage::tool

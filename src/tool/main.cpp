@@ -11,6 +11,7 @@
 #include "tool/describe.hpp"
 #include "tool/explain.hpp"
 #include "tool/explain_bcast.hpp"
+#include "tool/explain_types.hpp"
 #include "tool/info.hpp"
 #include "tool/package.hpp"
 #include "tool/process.hpp"
@@ -93,17 +94,22 @@ int parse_and_run(Words words) {
   add_settings(run, run_options);
   run.callback([&] { status = tool::run(run_options); });
 
-  app.add_subcommand("info", "Show Dunnage's parts, MPIs, processor and settings")->callback([&] {
-    status = tool::info();
-  });
+  const char* const print_json = "print JSON in place of text";
+  bool json = false;
+  CLI::App& info = *app.add_subcommand("info", "Show Dunnage's parts, MPIs, processor and settings");
+  info.add_flag("--json", json, print_json);
+  info.callback([&] { status = tool::info(json); });
 
   tool::ExplainOptions explain_options;
   tool::ExplainBcastOptions bcast_options;
   CLI::App& explain = *app.add_subcommand("explain", "Show how Dunnage handles a datatype or a broadcast, and why");
+  explain.add_option("type", explain_options.type,
+                     "for example 'vector(1024,1,1024,double)', 'MPI_Type_vector(1024,1,1024,MPI_DOUBLE)', or bcast");
+  std::string types;
   explain
-      .add_option("type", explain_options.type,
-                  "for example 'vector(1024,1,1024,double)', 'MPI_Type_vector(1024,1,1024,MPI_DOUBLE)', or bcast")
-      ->required();
+      .add_option("--types", types,
+                  "explain the datatypes that a program has committed (dunnage run --explain=FILE.json)")
+      ->type_name("FILE");
   explain.add_option("--ranks", bcast_options.ranks, "bcast: number of ranks")->check(CLI::Range(1, 1 << 20));
   explain.add_option("--hosts", bcast_options.hosts, "bcast: number of hosts")->check(CLI::Range(1, 1 << 20));
   const auto read_bytes = [&](const std::string& text) {
@@ -120,11 +126,17 @@ int parse_and_run(Words words) {
                   "also show what a program with this report (dunnage run --report=FILE.json) has tried with such "
                   "data")
       ->type_name("FILE");
+  explain.add_flag("--json", json, print_json);
   explain.callback([&] {
+    explain_options.json = bcast_options.json = json;
+    if (explain_options.type.empty() == types.empty())
+      throw CLI::ValidationError("type", "give a datatype, or --types=FILE");
     const bool bcast = explain_options.type == "bcast";
     if (!explain_options.report.empty() && (bcast || explain_options.memory == "device"))
       throw CLI::ValidationError("--report", "a report has trials of datatypes in host memory only");
-    status = bcast ? tool::explain_bcast(bcast_options) : tool::explain(explain_options);
+    status = !types.empty() ? tool::explain_types(types, explain_options)
+             : bcast        ? tool::explain_bcast(bcast_options)
+                            : tool::explain(explain_options);
   });
 
   app.add_subcommand("bench", "Run benchmarks; `dunnage bench --help` lists them")->callback([&] {

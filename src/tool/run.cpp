@@ -32,9 +32,9 @@ std::string complaint_about(const std::map<std::string, std::string>& settings) 
   return "";
 }
 
-// Returns why the file of a report cannot be written here, or "" if it can be. A job that has run
-// for hours must not lose its report.
-std::string complaint_about_report(const std::string& value) {
+// Returns why the file of an output, as a report, cannot be written here, or "" if it can be. A job
+// that has run for hours must not lose its report.
+std::string complaint_about_output(const std::string& name, const std::string& value) {
   base::Output output;
   if (!base::parse_output(value, output) || output.kind != base::Output::file) return "";
   const fs::path file = fs::absolute(output.path), folder = file.parent_path();
@@ -47,10 +47,11 @@ std::string complaint_about_report(const std::string& value) {
   else if (access(fs::exists(file, none) ? file.c_str() : folder.c_str(), W_OK) != 0)
     why = fmt::format("it cannot be written: {}", std::strerror(errno));
   if (why.empty()) return "";
+  const auto option = option_name(name);
   return fmt::format(
-      "run: --report={}: {}; name a file in a folder that you may write, for example --report=report.json. If only the "
-      "hosts of the ranks have the folder, set DUNNAGE_REPORT in place of the option",
-      value, why);
+      "run: {0}={1}: {2}; name a file in a folder that you may write, for example {0}={3}.json. If only the hosts of "
+      "the ranks have the folder, set {4} in place of the option",
+      option, value, why, option.substr(2), name);
 }
 
 // Returns why the command cannot be meant, or "" if it can be.
@@ -61,7 +62,7 @@ std::string complaint_about_command(const std::vector<std::string>& command) {
   return "";
 }
 
-// A relative path of a report or a model is relative to this folder, wherever the ranks are
+// A relative path of an output or a model is relative to this folder, wherever the ranks are
 // started.
 std::string from_here(const std::string& name, const std::string& value) {
   if (name == "DUNNAGE_MODEL") return value == plan::no_file ? value : fs::absolute(value).string();
@@ -88,12 +89,12 @@ std::string option_name(std::string_view setting) {
 }
 
 int run(const RunOptions& options) {
-  const auto report = options.settings.find("DUNNAGE_REPORT");
-  for (const std::string& complaint :
-       {complaint_about_command(options.command), complaint_about(options.settings),
-        report == options.settings.end() ? std::string() : complaint_about_report(report->second)}) {
+  for (const std::string& complaint : {complaint_about_command(options.command), complaint_about(options.settings)})
     if (!complaint.empty()) return fail(complaint);
-  }
+  for (const std::string name : {"DUNNAGE_REPORT", "DUNNAGE_EXPLAIN"})
+    if (const auto given = options.settings.find(name); given != options.settings.end())
+      if (const auto complaint = complaint_about_output(name, given->second); !complaint.empty())
+        return fail(complaint);
 
   const fs::path library = find_home().library();
   if (!fs::exists(library)) {

@@ -422,3 +422,49 @@ def test_a_broadcast_on_several_hosts(dunnage):
 def test_broadcasts_that_cannot_be(dunnage, words, said):
     done = dunnage("explain", "bcast", *words)
     assert done.returncode == 2 and said in done.stderr
+
+
+def as_json(dunnage, *words, **variables):
+    run = dunnage("explain", *words, "--json", **variables)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_json_of_a_type(dunnage):
+    told = as_json(dunnage, "MPI_Type_vector(1024,1,2,MPI_DOUBLE)", "--count", 3)
+    assert told["type"] == "vector(1024,1,2,double)"
+    assert (told["size"], told["count"], told["bytes"], told["blocks"]) == (8192, 3, 24576, 3072)
+    assert told["extent"] == 8 * 2047 and told["kernel"]["stores"] in ("cached", "streamed")
+    assert told["measured"]["verified"] is True and told["measured"]["pack seconds"] > 0
+    assert [mpi["mpi"] for mpi in told["mpis"]] == ["Open MPI", "MPICH"]
+    for mpi in told["mpis"]:
+        pack = mpi["predicted pack"]
+        assert pack["accelerated"] in (True, False) and 0 < pack["the MPI's seconds"] < 1
+        assert set(mpi["ways"]) == {"within a host", "to the rank itself"}
+
+
+@pytest.mark.parametrize("text", ["contiguous(4,double)", "contiguous(0,double)"])
+def test_json_without_a_kernel(dunnage, text):
+    told = as_json(dunnage, text)
+    assert told["kernel"] is None and "measured" not in told
+
+
+def test_json_of_device_memory(dunnage):
+    told = as_json(dunnage, "vector(1024,1,2,double)", "--memory", "device")
+    assert told["pack"]["launches"][0]["threads of a block"] > 0 and told["unpack"]["predicted seconds"] > 0
+    assert "between hosts" in told["ways"]["message"]
+
+
+def test_json_of_a_broadcast(dunnage):
+    told = as_json(dunnage, "bcast", "--ranks", 16, "--hosts", 4, "--bytes", "1MiB")
+    [choice] = told["choices"]
+    assert (told["bytes"], told["ranks"], told["hosts"]) == (1 << 20, 16, 4)
+    names = {one["algorithm"] for one in choice["algorithms"]}
+    assert choice["Dunnage"] in names and names <= set(NAMES)
+    assert next(one for one in choice["algorithms"] if one["algorithm"] == "binomial")["messages"] == 3
+    assert as_json(dunnage, "bcast", "--ranks", 1)["choices"] == []
+
+
+def test_an_error_prints_no_json(dunnage):
+    run = dunnage("explain", "vector(4,1", "--json")
+    assert run.returncode == 2 and run.stdout == "" and "expected ','" in run.stderr

@@ -1,5 +1,6 @@
 """dunnage info: parts, MPIs, processor, devices, settings."""
 
+import json
 import stat
 
 import pytest
@@ -17,6 +18,7 @@ def test_parts(dunnage, build):
     assert str(build / "lib" / "libdunnage.so") in line(result, "library")
     assert "missing" not in line(result, "library")
     backends = line(result, "backends")
+    assert "api" not in backends
     libraries = (build / "lib" / "dunnage").glob("libdunnage-*.so")
     for library in (one for one in libraries if not one.stem.startswith("libdunnage-api")):
         assert library.stem.removeprefix("libdunnage-") + " (" in backends
@@ -127,3 +129,22 @@ def test_version(dunnage, root):
     version = dunnage("--version").stdout.split()[1]
     assert f"VERSION {version} " in (root / "CMakeLists.txt").read_text()
     assert dunnage("info").stdout.startswith(f"dunnage {version}")
+
+
+def test_json_has_what_the_text_has(dunnage, build):
+    run = dunnage("info", "--json", DUNNAGE_FORCE="always", DUNNAGE_DEVICE="off")
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    text = dunnage("info", DUNNAGE_FORCE="always", DUNNAGE_DEVICE="off")
+    assert told["library"] == str(build / "lib" / "libdunnage.so")
+    assert line(text, "backends").endswith(", ".join(told["backends"]))
+    assert told["settings"]["DUNNAGE_FORCE"] == {"value": "always", "from": "environment", "default": "auto"}
+    assert told["processor"]["cores"] == int(line(text, "cores").split()[1])
+    assert told["devices"] == {"driver": "not looked for (DUNNAGE_DEVICE=off)"}
+    sections = [text.strip() for text in text.stdout.splitlines()[1:] if not text.startswith(" ")]
+    assert sections == [name for name, value in told.items() if isinstance(value, dict)]
+
+
+def test_json_has_complaints(dunnage):
+    told = json.loads(dunnage("info", "--json", DUNNAGE_FORCE="sometimes").stdout)
+    assert "sometimes" in told["settings"]["remarks"][0]

@@ -74,16 +74,17 @@ def test_a_value_may_be_the_next_word(dunnage):
     assert [env[f"DUNNAGE_{name}"] for name in ("FORCE", "REPORT", "STAGING_LIMIT")] == ["always", "1", "64MiB"]
 
 
+@pytest.mark.parametrize("option", ["report", "explain"])
 @pytest.mark.parametrize("file, words", [
     ("none/r.json", "none/r.json: the folder {here}/none does not exist"),
     ("folder.json", "folder.json: it is a folder"),
 ])
-def test_a_report_that_cannot_be_written(dunnage, tmp_path, monkeypatch, file, words):
+def test_an_output_that_cannot_be_written(dunnage, tmp_path, monkeypatch, option, file, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder.json").mkdir()
-    result = dunnage("run", f"--report={file}", "--", "touch", "started")
+    result = dunnage("run", f"--{option}={file}", "--", "touch", "started")
     assert result.returncode == 2 and not (tmp_path / "started").exists()
-    assert words.format(here=tmp_path) in result.stderr and "--report=report.json" in result.stderr
+    assert words.format(here=tmp_path) in result.stderr and f"--{option}={option}.json" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["run", "info", "explain", "report", "bench", "tune"])

@@ -15,6 +15,7 @@
 #include "mpi/process/gpu_use.hpp"
 #include "mpi/process/private_world.hpp"
 #include "mpi/process/report.hpp"
+#include "mpi/process/seen_types.hpp"
 #include "mpi/process/types.hpp"
 #include "mpi/process/watchdog.hpp"
 
@@ -48,6 +49,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
     leave_world();
     KeptHandle::end_all();
     report();
+    tell_types();
     forget_bcast_groups();
     free_private_world();
     end_attributes();

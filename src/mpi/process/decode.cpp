@@ -144,7 +144,8 @@ SpecPtr predefined(MPI_Datatype type) {
       for (std::size_t i = 0; i < l.data.node->offsets.size(); ++i)
         members.push_back({l.data.node->offsets[i], l.data.node->prefix[i + 1] - l.data.node->prefix[i]});
     }
-    auto pair = std::make_shared<Spec>(*type::named("pair", std::move(members), l.extent, 1));
+    auto pair =
+        std::make_shared<Spec>(*type::named("pair " + std::to_string(key_of(type)), std::move(members), l.extent, 1));
     pair->pair = true;
     return pair;
   }

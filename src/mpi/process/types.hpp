@@ -120,6 +120,7 @@ void know_duplicate(MPI_Datatype old, MPI_Datatype copy);
 void forget_types();
 
 /// The constructor tree of a type, as the MPI tells it. Throws type::SpecError.
+/// A predefined type has its handle as its name: "basic 127507", "pair 23".
 type::SpecPtr decode(MPI_Datatype type);
 /// The bytes of a type that MPI_Type_contiguous has made from a predefined type without gaps.
 /// Programs make such types by the thousand, and they need no more analysis. Throws
