@@ -18,8 +18,9 @@ FLAVOURS = [f for f in ("openmpi", "mpich") if (SANITIZED.parent / "dunnage" / f
     "program, ranks",
     [("blocking", 2), ("nonblocking", 2), ("persistent", 2), ("large", 3), ("pack", 1), ("communicators", 2)],
 )
-def test_nothing_is_found(launch, flavour, program, ranks):
-    run = run_sanitized(launch, flavour, program, ranks, DUNNAGE_FORCE="always", DUNNAGE_TICKETS="always")
+def test_nothing_is_found(launch, tmp_path, flavour, program, ranks):
+    settings = {"DUNNAGE_FORCE": "always", "DUNNAGE_TICKETS": "always", "DUNNAGE_EXPLAIN": str(tmp_path / "types.json")}
+    run = run_sanitized(launch, flavour, program, ranks, **settings)
     judge(run, lambda: launch(flavour, f"contract_{program}", ranks=ranks))
 
 

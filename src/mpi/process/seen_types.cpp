@@ -94,11 +94,14 @@ double shortest(const Call& call) {
 std::optional<PackTimes> time_packing(MPI_Datatype type, const type::Layout& layout) {
   if (!process->initialized || layout.size <= 0 || std::max(layout.size, layout.true_extent) > most_timed)
     return std::nullopt;
+  if (layout.true_lb < -most_timed || layout.true_lb > most_timed) return std::nullopt;  // of addresses in the program
   const pack::Program program(layout, 1);
   const auto size = static_cast<std::size_t>(layout.size);
   std::vector<char> memory(static_cast<std::size_t>(layout.true_extent)), theirs(size), ours(size);
   for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<char>(i * 2654435761u >> 13);
-  const char* const buffer = memory.data() - layout.true_lb;
+  // As a program's buffer, this may lie outside of what the type touches.
+  const auto first = reinterpret_cast<std::uintptr_t>(memory.data());
+  const auto* buffer = reinterpret_cast<const char*>(first - static_cast<std::uintptr_t>(layout.true_lb));
   const double library = shortest([&] {
     int position = 0;
     process->own.Pack(buffer, 1, type, theirs.data(), static_cast<int>(size), &position, MPI_COMM_SELF);
