@@ -4,14 +4,15 @@ import pytest
 
 import suite
 
-EXAMPLE = suite.ROOT / "examples" / "python" / "cupy_ring.py"
+EXAMPLES = suite.ROOT / "examples" / "python"
 
 
 @pytest.mark.parametrize("mpi", suite.MPIS)
 @pytest.mark.parametrize("through", [False, True], ids=["plain", "dunnage"])
-def test_the_ring(mpi, through):
+@pytest.mark.parametrize("example", ["cupy_ring.py", "torch_training.py"])
+def test_an_example(mpi, through, example):
     if not (suite.VENV / suite.MPIS[mpi] / "complete").exists():
         pytest.skip(f"no wheel of {mpi}")
-    done = suite.launch(mpi, ["mpiexec", "-n", "2", "python", EXAMPLE], through=through)
+    done = suite.launch(mpi, ["mpiexec", "-n", "2", "python", EXAMPLES / example], through=through)
     assert done.returncode == 0, done.stdout
     assert "2 ranks, " in done.stdout and done.stdout.rstrip().endswith(": right")
