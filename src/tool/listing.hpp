@@ -3,7 +3,9 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -32,7 +34,7 @@ class Listing {
 
   /// Begins a section. The lines and remarks that follow belong to it.
   void section(std::string_view title) {
-    text("{}\n", title);
+    text("{}{}{}\n", bold(), title, plain());
     section_ = title;
     document[section_] = Json::object();
   }
@@ -43,13 +45,24 @@ class Listing {
     (section_.empty() ? document : document[section_])[std::string(name)] = value;
   }
   void remark(std::string_view complaint) {
-    text("  ! {}\n", complaint);
+    text("  {}! {}{}\n", bold(), complaint, plain());
     document[section_]["remarks"].push_back(complaint);
   }
 
   Json document = Json::object();
 
  private:
+  /// Where the output is a terminal that wants it (https://no-color.org).
+  static bool is_terminal() {
+    static const bool is = [] {
+      const char *refused = std::getenv("NO_COLOR"), *kind = std::getenv("TERM");
+      return isatty(STDOUT_FILENO) && !(refused && *refused) && kind && std::string_view(kind) != "dumb";
+    }();
+    return is;
+  }
+  static std::string_view bold() { return is_terminal() ? "\x1b[1m" : ""; }
+  static std::string_view plain() { return is_terminal() ? "\x1b[0m" : ""; }
+
   const bool json_;
   std::string section_;
 };

@@ -13,6 +13,7 @@ from .packages import require
 
 require("bench")  # before the modules that need them
 
+from ..terminal import colour_output
 from . import commit, machine, message
 from .bcast import report as bcast
 from .bcast.run import run_broadcasts
@@ -184,4 +185,5 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 
 if __name__ == "__main__":
+    colour_output()
     sys.exit(main())

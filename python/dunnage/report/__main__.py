@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import List, Optional
 
+from ..terminal import colour_output
 from .page import page
 from .reports import NoReport, read
 from .text import as_json, summary
@@ -53,4 +54,5 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 
 if __name__ == "__main__":
+    colour_output()
     sys.exit(main())

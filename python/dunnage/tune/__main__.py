@@ -13,6 +13,7 @@ require("tune", "scipy")  # before the modules that need them
 
 from ..bench.home import Home, find_home
 from ..bench.runner import RunError
+from ..terminal import colour_output
 from . import bcast, bcast_measure, device, model_file
 from .evaluate import Tuned
 from .measure import PROGRAM, WrongBytes, measure_all
@@ -106,4 +107,5 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 
 if __name__ == "__main__":
+    colour_output()
     sys.exit(main())
