@@ -40,7 +40,8 @@ def test_elsewhere_there_are_no_colours(monkeypatch, stream, variables):
     assert "\033" not in printed(monkeypatch, stream, **variables)
 
 
-@pytest.mark.parametrize("variables, coloured", [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)])
+@pytest.mark.parametrize("variables, coloured", [
+    ({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False)])
 def test_the_command_on_a_terminal(variables, coloured):
     leader, follower = pty.openpty()
     env = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
