@@ -50,12 +50,14 @@ def section(title: str, *children: Any) -> Element:
     return tag("section", tag("h2", title), *children)
 
 
+# One number or a range, with a unit perhaps: "2.5 GB/s", "30 to 3,000 times", "12 %".
+NUMBER = re.compile(r"\d[\d.,]*( to \d[\d.,]*)?( ?(%|[^\W\d]{1,8}(/s)?))?")
+
+
 def table(head: List[Any], rows: List[List[Any]], note: str = "") -> Element:
-    """Returns a table, with a note below it. Cells that are numbers or begin with a digit stand at
-    the right.
-    """
+    """Returns a table, with a note below it. Numbers, with their units, stand at the right."""
     def cell(value: Any) -> Element:
-        number = isinstance(value, int) or (isinstance(value, str) and value[:1].isdigit())
+        number = isinstance(value, int) or (isinstance(value, str) and NUMBER.fullmatch(value))
         shown = f"{value:,}" if isinstance(value, int) else value
         return tag("td", shown, class_="number") if number else tag("td", shown)
 
