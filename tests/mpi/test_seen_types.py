@@ -63,8 +63,6 @@ def test_random_types(launch, tmp_path, flavour):
         assert done.returncode == 0, (one, done)
         said = json.loads(done.stdout)
         assert said["size"] == one["bytes"], one
-        # Open MPI gives some structs another extent than the standard.
-        assert said["extent"] == one["extent"] or MPIS[flavour].kind.startswith("openmpi"), one
 
 
 def test_text(launch):
