@@ -4,7 +4,6 @@ without messages.
 """
 
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from chosen import in_turns  # noqa: E402
-from installed import BUILD, MPIS, command, environment, yielding  # noqa: E402
+from installed import BUILD, MPIS, command, launched, yielding  # noqa: E402
 
 LIBRARY = BUILD / "lib" / "libdunnage.so"
 SIMULATOR = BUILD / "lib" / "dunnage" / "sim"
@@ -38,13 +37,7 @@ def run(name, program, ranks, *arguments, preload=(), device=False, sized=True, 
         variables["LD_PRELOAD"] = ":".join(map(str, preload))
     words = [*command(mpi, ranks, yielding(mpi, variables)), str(BUILD / "mpi" / mpi.programs / program)]
     words += [*(SIZES[program] if sized else []), *(["--steps", str(STEPS)] if sized else []), *arguments]
-    for _ in range(3):
-        done = subprocess.run(list(map(str, words)), env=environment(), capture_output=True, text=True, timeout=100,
-                              check=False)
-        # MPICH's mpirun may die of a broken pipe, silently, if the program ends at once.
-        if done.returncode != -signal.SIGPIPE or done.stdout or done.stderr:
-            break
-    return done
+    return launched(words)
 
 
 def results(done):

@@ -3,7 +3,6 @@ the mesh in host memory and on the simulated device.
 """
 
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from installed import BUILD, MPIS, command, environment, yielding  # noqa: E402
+from installed import BUILD, MPIS, command, launched, yielding  # noqa: E402
 
 INTERFACES = ["mpif", "mpi_module", "f08"]
 LIBRARY = BUILD / "lib" / "libdunnage.so"
@@ -47,13 +46,7 @@ def run(name, interface, ranks, *arguments, preload=(), **variables):
     if preload:
         variables["LD_PRELOAD"] = ":".join(map(str, preload))
     words = command(MPIS[name], ranks, yielding(MPIS[name], variables))
-    for _ in range(3):
-        done = subprocess.run([*map(str, words), str(program), *arguments], env=environment(), capture_output=True,
-                              text=True, timeout=100, check=False)
-        # MPICH's mpirun may die of a broken pipe, silently, if the program ends at once.
-        if done.returncode != -signal.SIGPIPE or done.stdout or done.stderr:
-            break
-    return done
+    return launched([*words, program, *arguments])
 
 
 def checksums(done):

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shlex
+import signal
 import subprocess
 
 # Open MPI chooses these transports by itself on one host, after it has looked for others. MPI_Init
@@ -120,6 +121,17 @@ def command(mpi, ranks, variables):
         for name, value in variables.items():
             words += ["-genv", name, value]
     return words + EMULATOR
+
+
+def launched(words):
+    """Runs a launcher, again if it has died by itself: MPICH's mpirun may die of a broken pipe,
+    silently, if the program ends at once."""
+    for _ in range(3):
+        done = subprocess.run(list(map(str, words)), env=environment(), capture_output=True, text=True, timeout=100,
+                              check=False)
+        if done.returncode != -signal.SIGPIPE or done.stdout or done.stderr:
+            break
+    return done
 
 
 def environment():

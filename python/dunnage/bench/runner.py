@@ -92,6 +92,14 @@ def launch_program(
     return _records([*command, *words], {}, each, limit)
 
 
+def launch_environment(variables: Dict[str, str]) -> Dict[str, str]:
+    """Returns the environment of a launcher: this one, and the variables. Root may launch, too."""
+    environment = dict(os.environ, **variables)
+    for launcher in ("OMPI", "PRTE"):  # of Open MPI 4 and of Open MPI 5
+        environment[f"{launcher}_ALLOW_RUN_AS_ROOT"] = environment[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
+    return environment
+
+
 def _records(
     command: List[str], variables: Dict[str, str], each: Take = lambda record: None, limit: Optional[float] = None,
     **options: Any
@@ -100,13 +108,10 @@ def _records(
 
     Status 1 means wrong bytes, which are in the records.
     """
-    environment = dict(os.environ, **variables)
-    for launcher in ("OMPI", "PRTE"):  # of Open MPI 4 and of Open MPI 5
-        environment[f"{launcher}_ALLOW_RUN_AS_ROOT"] = environment[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
     records: List[Record] = []
     with tempfile.TemporaryFile("w+") as errors, subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
-        start_new_session=True, **options,
+        command, env=launch_environment(variables), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+        text=True, start_new_session=True, **options,
     ) as process:
         late = threading.Event()
         timer = threading.Timer(limit or 0, lambda: (late.set(), _end(process)))

@@ -11,7 +11,7 @@ from typing import Dict, List, Optional
 
 from ..experiment import Experiment
 from ..home import Home
-from ..runner import Run, RunError, Say, turns
+from ..runner import Run, RunError, Say, launch_environment, turns
 from . import tables
 
 READERS = {"imb": tables.imb, "osu": tables.osu}
@@ -74,10 +74,7 @@ def _launch(home: Home, experiment: Experiment, mpi: str, program: Path, variabl
 
 
 def _text(command: List[str], variables: Dict[str, str], limit: Optional[float] = None) -> str:
-    environment = dict(os.environ, **variables)
-    for launcher in ("OMPI", "PRTE"):  # of Open MPI 4 and of Open MPI 5
-        environment[f"{launcher}_ALLOW_RUN_AS_ROOT"] = environment[f"{launcher}_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
-    with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    with subprocess.Popen(command, env=launch_environment(variables), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
             said, errors = process.communicate(timeout=limit)
