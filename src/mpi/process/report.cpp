@@ -13,10 +13,10 @@
 
 #include "base/format.hpp"
 #include "base/machine.hpp"
-#include "base/write_file.hpp"
 #include "device/driver.hpp"
 #include "device/launches.hpp"
 #include "mpi/process/process.hpp"
+#include "mpi/process/write_output.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -384,15 +384,9 @@ void report() try {
   }
   const int answers = 1 + (together ? add_totals(sums, links, ranks - 1) : 0);
   const auto json = to_json(sums, links, answers);
-  const auto& output = process->settings.report;
-  const base::NoSigpipe guard;  // whoever read standard error may be gone
-  if (output.kind == base::Output::text)
-    std::fputs(to_text(json).c_str(), stderr);
-  else if (!base::write_file(output.path, to_file(json)))
-    std::fputs(fmt::format("dunnage: cannot write the report to DUNNAGE_REPORT={}; check that its folder exists\n",
-                           base::one_line(output.path, base::longest_path))
-                   .c_str(),
-               stderr);
+  write_output(
+      process->settings.report, "the report", "DUNNAGE_REPORT", [&] { return to_text(json); },
+      [&] { return to_file(json); });
 } catch (const std::exception& e) {
   std::fprintf(stderr, "dunnage: no report: %s\n", e.what());
 }

@@ -15,10 +15,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
-#include "base/write_file.hpp"
 #include "mpi/process/process.hpp"
 #include "mpi/process/report.hpp"
 #include "mpi/process/types.hpp"
+#include "mpi/process/write_output.hpp"
 #include "pack/cpu/program.hpp"
 #include "type/text.hpp"
 
@@ -175,15 +175,9 @@ void tell_types() try {
     return;
   auto& all = seen_types();
   const std::lock_guard lock(all.mutex);
-  const base::NoSigpipe guard;  // whoever read standard error may be gone
-  if (output.kind == base::Output::text)
-    std::fputs(to_text(all).c_str(), stderr);
-  else if (!base::write_file(output.path,
-                             to_json(all).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'))
-    std::fputs(fmt::format("dunnage: cannot write the datatypes to DUNNAGE_EXPLAIN={}; check that its folder exists\n",
-                           base::one_line(output.path, base::longest_path))
-                   .c_str(),
-               stderr);
+  write_output(
+      output, "the datatypes", "DUNNAGE_EXPLAIN", [&] { return to_text(all); },
+      [&] { return to_json(all).dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n'; });
 } catch (const std::exception& e) {
   std::fprintf(stderr, "dunnage: no datatypes: %s\n", e.what());
 }
