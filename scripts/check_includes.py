@@ -26,6 +26,7 @@ HEADERS = {
     "condition_variable": "condition_variable",
     "cstddef": "size_t",
     "cstdint": "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t uintptr_t",
+    "cstdio": "fputs",
     "cstdlib": "getenv",
     "cstring": "memcpy",
     "deque": "deque",
