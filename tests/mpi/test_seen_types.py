@@ -100,3 +100,15 @@ def test_a_type_or_a_file():
     for words in ([], ["vector(4,1,2,double)", "--types", "x.json"]):
         done = explain(*words)
         assert done.returncode == 2 and "give a datatype, or --types=FILE" in done.stderr, done
+
+
+@pytest.mark.parametrize("flavour", of_each_family(MPIS))
+def test_threads_that_commit_and_free(launch, tmp_path, flavour):
+    """Types are committed by several threads, freed while messages of them are pending, and their
+    handles come again."""
+    file = tmp_path / "types.json"
+    run = launch(flavour, "contract_threads", mode="dunnage", DUNNAGE_EXPLAIN=str(file))
+    assert run.code == 0 and not run.failures, run
+    if run.finished:
+        told = json.loads(file.read_text())
+        assert sum(one["commits"] for one in told["types"]) > len(told["types"]) > 5
