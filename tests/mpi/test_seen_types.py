@@ -102,7 +102,7 @@ def test_a_type_or_a_file():
         assert done.returncode == 2 and "give a datatype, or --types=FILE" in done.stderr, done
 
 
-@pytest.mark.parametrize("flavour", of_each_family(MPIS))
+@pytest.mark.parametrize("flavour", ["openmpi", "mpich"])  # not built for the standard's ABI
 def test_threads_that_commit_and_free(launch, tmp_path, flavour):
     """Types are committed by several threads, freed while messages of them are pending, and their
     handles come again."""
