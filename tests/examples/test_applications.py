@@ -35,7 +35,9 @@ def run(name, program, ranks, *arguments, preload=(), device=False, sized=True, 
         variables["DUNNAGE_SIM_DELAY"] = "20"
     if preload:
         variables["LD_PRELOAD"] = ":".join(map(str, preload))
-    words = [*command(mpi, ranks, yielding(mpi, variables)), str(BUILD / "mpi" / mpi.programs / program)]
+    # None: one rank without the launcher. MPICH's mpirun loses stderr in 1 of 40 programs that call MPI_Abort.
+    launcher = [] if ranks is None else command(mpi, ranks, yielding(mpi, variables))
+    words = [*launcher, str(BUILD / "mpi" / mpi.programs / program)]
     words += [*(SIZES[program] if sized else []), *(["--steps", str(STEPS)] if sized else []), *arguments]
     return launched(words)
 
@@ -213,9 +215,8 @@ def test_wrong_bytes_are_found(program, call, said, tmp_path):
     (AMR, ["--mesh", "8,8,2", "--ghosts", "3"], "3 ghost cells are more than the 2 cells of an edge"),
 ])
 def test_wrong_options(program, arguments, said):
-    done = run("mpich", program, 1, *arguments, sized=False)
-    # The program ends with 2. MPICH's mpirun seldom gives 1 for it.
-    assert done.returncode in (1, 2) and done.stderr.startswith(f"{program}: ") and said in done.stderr, done
+    done = run("mpich", program, None, *arguments, sized=False)
+    assert done.returncode == 2 and done.stderr.startswith(f"{program}: ") and said in done.stderr, done
 
 
 @pytest.mark.parametrize("program", [MD, AMR])
@@ -225,5 +226,5 @@ def test_help(program):
 
 
 def test_lists_that_are_too_old():
-    done = run("mpich", MD, 2, "--every", "100", "--steps", "100", "--box", "4,4,4", sized=False)
-    assert done.returncode != 0 and "choose a smaller --every" in done.stderr, done
+    done = run("mpich", MD, None, "--every", "100", "--steps", "100", "--box", "4,4,4", sized=False)
+    assert done.returncode == 1 and "choose a smaller --every" in done.stderr, done
