@@ -147,7 +147,7 @@ HOOK = "[[gnu::always_inline]] static inline"
 def counted(hook, prefix):
     """Returns the function that takes the hook's place if a report is wanted."""
     return (f"static {hook.renamed(f'counted_{prefix}')} {{\n"
-            "  const mpi::AtCallSite site(__builtin_return_address(0));\n"
+            "  const mpi::AtCallSite site(place_in_program(__builtin_return_address(0)));\n"
             f"  return {hook.call(f'hook_{prefix}{hook.name}')};\n}}\n")
 
 

@@ -51,6 +51,7 @@ using dunnage::mpi::Hook;
 using dunnage::mpi::process;
 using dunnage::shim::Caller;
 using dunnage::shim::caller;
+using dunnage::shim::place_in_program;
 namespace mpi = dunnage::mpi;
 
 /// The functions behind one exported name.

@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <unwind.h>
 
 #include "mpi/process/process.hpp"
 
@@ -50,6 +51,25 @@ int find_segments(dl_phdr_info* info, std::size_t, void* data) {
   return 1;
 }
 
+/// A walk from Dunnage's frames through those of the wrappers.
+struct Walk {
+  const void* wrapper;  // to where the hook returns
+  bool in_wrappers = false;
+  int frames = 0;
+  const void* program = nullptr;
+};
+
+_Unwind_Reason_Code look_at_frame(_Unwind_Context* context, void* data) {
+  auto& walk = *static_cast<Walk*>(data);
+  constexpr int deepest = 24;
+  if (++walk.frames > deepest) return _URC_NORMAL_STOP;
+  const auto* const code = reinterpret_cast<const void*>(_Unwind_GetIP(context));
+  walk.in_wrappers = walk.in_wrappers || code == walk.wrapper;
+  if (!walk.in_wrappers || caller(code) != Caller::other) return _URC_NO_REASON;
+  walk.program = code;
+  return _URC_NORMAL_STOP;
+}
+
 }  // namespace
 
 Caller find_caller(const void* code) {
@@ -72,6 +92,12 @@ Caller find_caller(const void* code) {
       }
     }
   return is;
+}
+
+const void* past_the_wrappers(const void* code) {
+  Walk walk{code};
+  _Unwind_Backtrace(look_at_frame, &walk);
+  return walk.program ? walk.program : code;
 }
 
 }  // namespace dunnage::shim

@@ -65,6 +65,25 @@ def test_call_sites(launch, tmp_path, flavour):
     assert any(place.startswith("exchange, ") for place in names(read(file).sites))  # the program's function
 
 
+FORTRAN = [(name, interface) for name in MPIS for interface in ("mpif", "mpi_module", "f08")
+           if (BUILD / "mpi" / MPIS[name].programs / f"higrad_{interface}").exists()]
+
+
+@pytest.mark.parametrize("flavour, interface", FORTRAN)
+def test_call_sites_of_a_fortran_program(launch, tmp_path, flavour, interface):
+    """Its own places, not those of the MPI's Fortran library, which calls the hooks."""
+    file = tmp_path / "report.json"
+    program = BUILD / "mpi" / MPIS[flavour].programs / f"higrad_{interface}"
+    run = launch(flavour, program.name, "--mesh", "8,8,8", "--steps", "3", mode="always", DUNNAGE_REPORT=str(file))
+    assert run.code == 0, run
+    report = json.loads(file.read_text())
+    sites = report["call sites"]
+    assert {site["file"] for site in sites} == {str(program)}
+    assert len({site["offset"] for site in sites if site["call"] == "MPI_Isend"}) > 1
+    for name in ("MPI_Isend", "MPI_Irecv"):
+        assert sum(site["bytes"] for site in sites if site["call"] == name) * 2 == report["calls"][name]["bytes"]
+
+
 def test_a_program_whose_path_is_no_text(launch, tmp_path):
     """A byte that is no UTF-8 in the path of the program does not cost the report."""
     flavour, file = FLAVOURS[0], tmp_path / "report.json"

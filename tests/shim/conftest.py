@@ -5,10 +5,9 @@ import sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from installed import MPIS  # noqa: E402
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "support")]
+from installed import MPIS  # noqa: E402
 
 
 @pytest.fixture(scope="session")

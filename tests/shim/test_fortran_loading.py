@@ -7,6 +7,9 @@ import sys
 
 import pytest
 
+from dunnage.report.reports import read
+from dunnage.report.sites import names
+
 
 @pytest.fixture
 def fortran(flavour, root, tmp_path):
@@ -43,6 +46,16 @@ def test_linked_with_the_program(build, fortran, root_environment, tmp_path):
     program = fortran("program", "-DPROGRAM", "-Wl,--no-as-needed", f"-L{build / 'lib'}", "-ldunnage",
                       f"-Wl,-rpath,{build / 'lib'}")
     assert accelerated([program], root_environment, tmp_path / "report.json") == {"MPI_Isend": 1, "MPI_Irecv": 1}
+
+
+def test_call_sites(build, fortran, root, root_environment, tmp_path):
+    """The lines of the program, not the places in the MPI's Fortran library."""
+    program, report = fortran("program", "-g", "-DPROGRAM"), tmp_path / "report.json"
+    accelerated([program], {**root_environment, "LD_PRELOAD": str(build / "lib/libdunnage.so")}, report)
+    lines = (root / "tests/shim/fortran_loading.F90").read_text().splitlines()
+    made = {f"exchange, fortran_loading.F90:{number}" for number, line in enumerate(lines, 1)
+            if "MPI_Isend" in line or "MPI_Irecv" in line}
+    assert len(made) == 2 and set(names(read(report).sites)) == made
 
 
 def test_the_wrappers_call_and_do_not_jump(build, flavour):
