@@ -140,14 +140,14 @@ def all_hooks(table):
     return hooks
 
 
-# A part of the function that the program calls: only there is the return address the program's.
-HOOK = "[[gnu::always_inline]] static inline"
+# Several functions call a hook, which each would have a copy of it otherwise.
+HOOK = "[[gnu::noinline]] static"
 
 
 def counted(hook, prefix):
     """Returns the function that takes the hook's place if a report is wanted."""
     return (f"static {hook.renamed(f'counted_{prefix}')} {{\n"
-            "  const mpi::AtCallSite site(place_in_program(__builtin_return_address(0)));\n"
+            "  const NotedCall noted(__builtin_return_address(0));\n"
             f"  return {hook.call(f'hook_{prefix}{hook.name}')};\n}}\n")
 
 

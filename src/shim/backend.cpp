@@ -51,7 +51,7 @@ using dunnage::mpi::Hook;
 using dunnage::mpi::process;
 using dunnage::shim::Caller;
 using dunnage::shim::caller;
-using dunnage::shim::place_in_program;
+using dunnage::shim::NotedCall;
 namespace mpi = dunnage::mpi;
 
 /// The functions behind one exported name.

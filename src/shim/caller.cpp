@@ -9,6 +9,7 @@
 #include <link.h>
 #include <unwind.h>
 
+#include "mpi/process/call_sites.hpp"
 #include "mpi/process/process.hpp"
 
 namespace dunnage::shim {
@@ -51,6 +52,9 @@ int find_segments(dl_phdr_info* info, std::size_t, void* data) {
   return 1;
 }
 
+/// To where the function returns that notes the call.
+thread_local const void* noted = nullptr;
+
 /// A walk from Dunnage's frames through those of the wrappers.
 struct Walk {
   const void* wrapper;  // to where the hook returns
@@ -65,21 +69,32 @@ _Unwind_Reason_Code look_at_frame(_Unwind_Context* context, void* data) {
   if (++walk.frames > deepest) return _URC_NORMAL_STOP;
   const auto* const code = reinterpret_cast<const void*>(_Unwind_GetIP(context));
   walk.in_wrappers = walk.in_wrappers || code == walk.wrapper;
-  if (!walk.in_wrappers || caller(code) != Caller::other) return _URC_NO_REASON;
+  if (!walk.in_wrappers || owner(code) != Caller::other) return _URC_NO_REASON;
   walk.program = code;
   return _URC_NORMAL_STOP;
 }
 
+/// Returns to where the MPI's wrappers return that have made a call; where they make it if that is
+/// not known.
+const void* past_the_wrappers(const void* wrapper) {
+  Walk walk{wrapper};
+  _Unwind_Backtrace(look_at_frame, &walk);
+  return walk.program ? walk.program : wrapper;
+}
+
 }  // namespace
 
-Caller find_caller(const void* code) {
+Caller find_owner(const void* code) {
   Dl_info info;
   if (!dladdr(code, &info)) return Caller::other;
   const void* mpi = base_of(reinterpret_cast<const void*>(mpi::process->own.Get_library_version));
+  const void* dunnage = base_of(reinterpret_cast<const void*>(&find_owner));
   const std::string_view path = info.dli_fname, file = path.substr(path.rfind('/') + 1);
   // A component of Open MPI.
   const bool is_component = file.starts_with("mca_") && file.ends_with(".so");
-  Caller is = info.dli_fbase == mpi || is_component ? Caller::mpi : Caller::other;
+  Caller is = info.dli_fbase == mpi || is_component ? Caller::mpi
+              : info.dli_fbase == dunnage           ? Caller::dunnage
+                                                    : Caller::other;
   if (void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)) {
     if (has_fortran_interface(library, info.dli_fbase)) is = Caller::fortran;
     dlclose(library);
@@ -94,10 +109,16 @@ Caller find_caller(const void* code) {
   return is;
 }
 
-const void* past_the_wrappers(const void* code) {
-  Walk walk{code};
-  _Unwind_Backtrace(look_at_frame, &walk);
-  return walk.program ? walk.program : code;
+NotedCall::NotedCall(const void* return_address) : outer_(noted), outermost_(!mpi::call_site) {
+  noted = return_address;
+  if (outermost_) mpi::call_site = owner(noted) == Caller::other ? noted : past_the_wrappers(noted);
 }
+
+NotedCall::~NotedCall() {
+  noted = outer_;
+  if (outermost_) mpi::call_site = nullptr;
+}
+
+Caller noted_caller() { return owner(noted); }
 
 }  // namespace dunnage::shim

@@ -7,14 +7,13 @@
 #include <atomic>
 #include <cstdint>
 
-#include "mpi/process/call_sites.hpp"
-
 namespace dunnage::shim {
 
 enum class Caller {
   mpi,      // the MPI's C library, for its own purposes
   fortran,  // the MPI's Fortran interface, for the program
   other,    // a tool, or the program itself
+  dunnage,  // a function that notes the call
 };
 
 /// A loaded file whose code has called us.
@@ -28,23 +27,37 @@ struct Module {
 /// The known modules, the newest first. Modules are never removed. Only a few files ever call.
 extern std::atomic<const Module*> modules;
 /// Finds out whose code this is, and adds its file to the modules.
-Caller find_caller(const void* code);
+Caller find_owner(const void* code);
 
 /// Returns whose code this is. Thread-safe.
-inline Caller caller(const void* code) {
+inline Caller owner(const void* code) {
   for (const auto* m = modules.load(std::memory_order_acquire); m; m = m->next)
     if (reinterpret_cast<std::uintptr_t>(code) - m->begin < m->size) return m->is;
-  return find_caller(code);
+  return find_owner(code);
 }
 
-/// Returns to where the MPI's wrappers return that have called the hook that returns to `code`;
-/// `code` itself if that is not known.
-const void* past_the_wrappers(const void* code);
+/// Lives in a function that calls a hook if a report is wanted, and notes where the program makes
+/// that call. For Fortran it is the place in the program, not in the MPI's wrapper.
+class NotedCall {
+ public:
+  /// Takes the address to which that function returns.
+  explicit NotedCall(const void* return_address);
+  NotedCall(const NotedCall&) = delete;
+  NotedCall& operator=(const NotedCall&) = delete;
+  ~NotedCall();
 
-/// Returns where the program makes the call whose hook returns to `code`, which is wanted for the
-/// outermost hook only. Thread-safe.
-inline const void* place_in_program(const void* code) {
-  return mpi::call_site || caller(code) == Caller::other ? code : past_the_wrappers(code);
+ private:
+  const void* outer_;  // the call that this one is made in
+  bool outermost_;
+};
+
+/// The caller of the call that is noted last.
+Caller noted_caller();
+
+/// Returns who calls the hook that returns to `code`. Thread-safe.
+inline Caller caller(const void* code) {
+  const auto who = owner(code);
+  return who == Caller::dunnage ? noted_caller() : who;
 }
 
 }  // namespace dunnage::shim

@@ -40,21 +40,8 @@ class CallSites {
 };
 
 /// To where the MPI call of this thread returns. Null outside of calls, and if no report is wanted.
+/// Calls within a call are made by that call's site.
 extern thread_local const void* call_site;
-
-/// Sets it while it lives. Calls within a call are made by that call's site.
-class AtCallSite {
- public:
-  explicit AtCallSite(const void* return_address) : outer_(call_site) {
-    if (!outer_) call_site = return_address;
-  }
-  AtCallSite(const AtCallSite&) = delete;
-  AtCallSite& operator=(const AtCallSite&) = delete;
-  ~AtCallSite() { call_site = outer_; }
-
- private:
-  const void* outer_;
-};
 
 /// A place in a file, as `addr2line -e FILE OFFSET` takes it.
 struct CodePlace {

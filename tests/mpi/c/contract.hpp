@@ -114,10 +114,14 @@ inline void check(bool ok, const std::string& what, const std::string& detail = 
   contract().check(ok, what, detail);
 }
 
+inline void check_numbers(long long got, long long expected, const std::string& what) {
+  const bool equal = got == expected;
+  contract().check(equal, what, equal ? "" : "expected " + std::to_string(expected) + " got " + std::to_string(got));
+}
+
 template <class A, class B>
 void check_equal(const A& got, const B& expected, const std::string& what) {
-  const long long g = (long long)got, e = (long long)expected;
-  contract().check(g == e, what, "expected " + std::to_string(e) + " got " + std::to_string(g));
+  check_numbers((long long)got, (long long)expected, what);
 }
 
 // An error code belongs to a class; success is MPI_SUCCESS.

@@ -99,8 +99,8 @@ struct Transfer {
     check(got == expected, what);
   }
 
-  // go(file, offset, buffer, count, type, status) does one round.
-  template <class Go>
+  using Go = FunctionRef<int(MPI_File, MPI_Offset, void* buffer, int count, MPI_Datatype, MPI_Status*)>;
+  // `go` does one round.
   void run(Go go) const {
     contract().section(label);
     const std::string path = folder + "/file";

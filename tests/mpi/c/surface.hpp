@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/function_ref.hpp"
 #include "elsewhere.hpp"
 #include "samples.hpp"
 
@@ -203,40 +204,62 @@ inline bool begin(const char* name, const std::string& what, std::string& label)
   return is_wanted(name) && !avoided(label);
 }
 
-template <bool large, class F, class Before, class After, class... A>
+// What is done before a round, and after it with a label for what is checked.
+using dunnage::base::FunctionRef;
+using Before = FunctionRef<void(int round)>;
+using After = FunctionRef<void(int round, const std::string& label)>;
+
+// These are no templates, which would be compiled for each collective. FunctionRef adds one function
+// for each lambda expression, where std::function adds four.
+inline void blocking_form(const char* name, const std::string& what, int round, Before before, After after,
+                          FunctionRef<int()> call) {
+  std::string label;
+  if (!begin(name, what, label)) return;
+  before(round);
+  if (went(call(), label)) after(round, label);
+}
+
+inline void nonblocking_form(const char* name, const std::string& what, int round, Before before, After after,
+                             FunctionRef<int(MPI_Request*)> call) {
+  std::string label;
+  if (!begin(name, what, label)) return;
+  before(round);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const bool ok = went(call(&request), label);
+  check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), label + ", Wait");
+  if (ok) after(round, label);
+}
+
+inline void persistent_form(const char* name, const std::string& what, int round, Before before, After after,
+                            FunctionRef<int(MPI_Request*)> init) {
+  std::string label;
+  if (!begin(name, what, label)) return;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (!went(init(&request), label)) return;
+  for (int start = 0; start < 2; ++start) {
+    before(++round);
+    if (!went(MPI_Start(&request), label + ", Start")) break;
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), label + ", Wait");
+    after(round, label);
+  }
+  check_ok(MPI_Request_free(&request), label + ", Request_free");
+}
+
+template <bool large, class F, class... A>
 void forms_of(const F& f, const std::string& what, Before before, After after, A... a) {
   constexpr bool blocking = decltype(f.blocking)::template takes<A...>;
   constexpr bool nonblocking = decltype(f.nonblocking)::template takes<A..., MPI_Request*>;
   constexpr bool persistent = decltype(f.persistent)::template takes<A..., MPI_Info, MPI_Request*>;
   static_assert(kMpi4 || large || (blocking && nonblocking));
   static_assert(!kMpi4 || (blocking && nonblocking && persistent));
-  int round = large ? 10 : 0;
-  std::string label;
-  if constexpr (blocking)
-    if (begin(f.blocking.name, what, label)) {
-      before(round);
-      if (went(f.blocking(a...), label)) after(round, label);
-    }
+  const int round = large ? 10 : 0;
+  if constexpr (blocking) blocking_form(f.blocking.name, what, round, before, after, [&] { return f.blocking(a...); });
   if constexpr (nonblocking)
-    if (begin(f.nonblocking.name, what, label)) {
-      before(++round);
-      MPI_Request request = MPI_REQUEST_NULL;
-      const bool ok = went(f.nonblocking(a..., &request), label);
-      check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), label + ", Wait");
-      if (ok) after(round, label);
-    }
+    nonblocking_form(f.nonblocking.name, what, round + 1, before, after,
+                     [&](MPI_Request* request) { return f.nonblocking(a..., request); });
   if constexpr (persistent)
-    if (begin(f.persistent.name, what, label)) {
-      MPI_Request request = MPI_REQUEST_NULL;
-      if (!went(f.persistent(a..., MPI_INFO_NULL, &request), label)) return;
-      for (int start = 0; start < 2; ++start) {
-        before(++round);
-        if (!went(MPI_Start(&request), label + ", Start")) break;
-        check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), label + ", Wait");
-        after(round, label);
-      }
-      check_ok(MPI_Request_free(&request), label + ", Request_free");
-    }
+    persistent_form(f.persistent.name, what, round + 1, before, after,
+                    [&](MPI_Request* request) { return f.persistent(a..., MPI_INFO_NULL, request); });
 }
 
 // More ranks than two are there for what two do not have, and not for every width and size: they
@@ -245,7 +268,7 @@ inline bool brief() { return contract().ranks > 2; }
 
 // Runs the call in each form that there is, between before(round) and after(round, label). The
 // arguments end with the communicator.
-template <class F, class Before, class After, class... A>
+template <class F, class... A>
 void every_form(const F& family, const std::string& what, Before before, After after, const A&... a) {
   forms_of<false>(family.small, what, before, after, pass<false>(a)...);
   if (!brief()) forms_of<true>(family.large, what, before, after, pass<true>(a)...);
