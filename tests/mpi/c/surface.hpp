@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/function_ref.hpp"
 #include "elsewhere.hpp"
+#include "function_ref.hpp"
 #include "samples.hpp"
 
 // --- functions by name ---------------------------------------------------------------------------
@@ -205,12 +205,10 @@ inline bool begin(const char* name, const std::string& what, std::string& label)
 }
 
 // What is done before a round, and after it with a label for what is checked.
-using dunnage::base::FunctionRef;
 using Before = FunctionRef<void(int round)>;
 using After = FunctionRef<void(int round, const std::string& label)>;
 
-// These are no templates, which would be compiled for each collective. FunctionRef adds one function
-// for each lambda expression, where std::function adds four.
+// These are no templates, which would be compiled for each collective.
 inline void blocking_form(const char* name, const std::string& what, int round, Before before, After after,
                           FunctionRef<int()> call) {
   std::string label;
