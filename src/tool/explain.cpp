@@ -57,6 +57,19 @@ double seconds(const std::function<void()>& call) {
 }
 
 /// A model and the MPI that it is of.
+/// What predictions depend on beside the type.
+struct Basis {
+  base::Settings settings;
+  plan::MachineModel machine;
+};
+
+Basis read_basis() {
+  std::vector<std::string> complaints;  // `dunnage info` shows them
+  auto settings = base::Settings::from_environment(environ, complaints);
+  auto machine = plan::machine_model(settings.model);
+  return {std::move(settings), std::move(machine)};
+}
+
 struct Named {
   std::string name;
   plan::Model model;
@@ -173,10 +186,9 @@ plan::Shape shape_of(const pack::Program& program, const type::Spec& spec) {
 }
 
 /// Prints what a program has measured beside its own MPI, and where its prediction was far off.
-void print_times(Listing& list, const TimesInProgram& times, const plan::Shape& shape) {
+void print_times(Listing& list, const TimesInProgram& times, const plan::Shape& shape,
+                 const plan::MachineModel& machine) {
   const auto library = plan::identify(times.library);
-  std::vector<std::string> complaints;  // `dunnage info` shows them
-  const auto machine = plan::machine_model(base::Settings::from_environment(environ, complaints).model);
   const auto known = std::ranges::find(machine.file.models, library, [](const auto& one) { return one.first; });
   const auto model = known == machine.file.models.end() ? plan::default_model(library) : known->second;
   const auto predicted = plan::predict(model, shape, plan::Operation::pack);
@@ -193,20 +205,18 @@ void print_times(Listing& list, const TimesInProgram& times, const plan::Shape& 
 }
 
 /// Explains data in host memory that are not contiguous.
-void print_host(Listing& list, const type::Spec& spec, const pack::Program& program, const ExplainOptions& options) {
+void print_host(Listing& list, const type::Spec& spec, const pack::Program& program, const ExplainOptions& options,
+                const Basis& basis) {
   const std::string_view stores = program.stores() == pack::Stores::streamed ? "streamed" : "cached";
   list.text("kernel           {} on {}, {} stores\n", program.kernel(), pack::kernels().target, stores);
   list.document["kernel"] = {
       {"name", program.kernel()}, {"instruction set", pack::kernels().target}, {"stores", stores}};
-  std::vector<std::string> complaints;  // `dunnage info` shows them
-  const auto settings = base::Settings::from_environment(environ, complaints);
-  const auto machine = plan::machine_model(settings.model);
-  const auto models = models_of(machine);
+  const auto models = models_of(basis.machine);
   const auto shape = shape_of(program, spec);
-  print_predictions(list, shape, machine, models, settings.tickets);
+  print_predictions(list, shape, basis.machine, models, basis.settings.tickets);
   if (!options.report.empty()) {
     const auto kind = plan::kind_of(program.kernel(), shape, program.span());
-    for (const auto& line : told_by_report(options.report, shape, kind, machine)) {
+    for (const auto& line : told_by_report(options.report, shape, kind, basis.machine)) {
       list.text("{}\n", line);
       list.document["trials of the report"].push_back(line);
     }
@@ -246,18 +256,17 @@ void print_ways(Listing& list, const std::string& name, const plan::GpuSizes& si
 
 /// Prints the ways with each MPI of the model file. If there is no model file, prints the ways by
 /// the built-in figures.
-void print_ways(Listing& list, const pack::cuda::Recipe& recipe) {
-  std::vector<std::string> complaints;
-  const auto settings = base::Settings::from_environment(environ, complaints);
-  const auto model = plan::machine_model(settings.model);
-  if (model.file.models.empty()) return print_ways(list, "message", plan::GpuSizes(), settings, recipe);
-  for (const auto& [library, figures] : model.file.models)
-    print_ways(list, plan::describe(library), figures.gpu, settings, recipe);
+void print_ways(Listing& list, const pack::cuda::Recipe& recipe, const Basis& basis) {
+  const auto& models = basis.machine.file.models;
+  if (models.empty()) return print_ways(list, "message", plan::GpuSizes(), basis.settings, recipe);
+  for (const auto& [library, figures] : models)
+    print_ways(list, plan::describe(library), figures.gpu, basis.settings, recipe);
 }
 
 /// Prints the kernels for buffers in device memory that begin at multiples of 256 bytes, as those
 /// from cudaMalloc do.
-void print_device(Listing& list, const type::Layout& layout, const pack::Program& program, std::int64_t count) {
+void print_device(Listing& list, const type::Layout& layout, const pack::Program& program, std::int64_t count,
+                  const Basis& basis) {
   namespace cuda = pack::cuda;
   const cuda::Recipe recipe(layout, count);
   const cuda::Job job{&recipe, std::uintptr_t{1} << 40, std::uintptr_t{1} << 41, 0, recipe.size(), 0};
@@ -292,7 +301,7 @@ void print_device(Listing& list, const type::Layout& layout, const pack::Program
     found["predicted seconds"] = p.time * 1e-9;
     found["limit, seconds"] = p.limit * 1e-9;
   }
-  print_ways(list, recipe);
+  print_ways(list, recipe, basis);
 }
 
 }  // namespace
@@ -306,6 +315,7 @@ int explain(Listing& list, const ExplainOptions& options) try {
   const auto spec = type::parse(options.type);
   const auto layout = type::layout_of(*spec);
   const pack::Program program(layout, options.count);
+  const Basis basis = read_basis();
   list.text("type\n");
   print_tree(list, *spec, 0);
   list.text("count            {}\n", options.count);
@@ -324,13 +334,13 @@ int explain(Listing& list, const ExplainOptions& options) try {
   if (program.size() == 0) {
     list.text("kernel           none: there are no bytes\n");
   } else if (options.memory == "device") {
-    print_device(list, layout, program, options.count);
+    print_device(list, layout, program, options.count, basis);
   } else if (layout.contiguous()) {
     list.text("kernel           none: contiguous data goes straight to the MPI\n");
   } else {
-    print_host(list, *spec, program, options);
+    print_host(list, *spec, program, options, basis);
   }
-  if (options.times) print_times(list, *options.times, shape_of(program, *spec));
+  if (options.times) print_times(list, *options.times, shape_of(program, *spec), basis.machine);
   return 0;
 } catch (const NoReport& e) {
   fmt::print(stderr, "dunnage explain: {}\n", e.what());

@@ -118,7 +118,7 @@ def test_rounds_are_paired(tmp_path):
         "plain": {"samples": [plain]}, "dunnage": {"samples": [plain / 2]}}}) for plain in (1.0, 10.0, 3.0)])
     [line] = installed.lines(run)
     assert line.ratios == [2, 2, 2]
-    figures = {figure.name: figure.value for figure in installed.summarize([line], {})}
+    figures = {figure.name: figure.value for figure in installed.summarize([line])}
     assert figures == {"PingPong, plain/Dunnage, geometric mean": pytest.approx(2), "lowest, plain/Dunnage": 2}
 
 

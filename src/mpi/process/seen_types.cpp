@@ -1,14 +1,17 @@
 #include "mpi/process/seen_types.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <limits>
 #include <mutex>
 #include <optional>
-#include <regex>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -53,20 +56,31 @@ SeenTypes& seen_types() {
   return all;
 }
 
-/// Puts the MPI's names in place of the handles of predefined types (decode()).
+/// Puts the MPI's names in place of the handles of predefined types, "basic 17" and "pair 3"
+/// (decode()).
 std::string with_names(const std::string& text) {
-  static const std::regex handle("(basic|pair) (\\d+)");
+  constexpr std::string_view words[] = {"basic ", "pair "};
+  std::array<std::size_t, 2> next = {text.find(words[0]), text.find(words[1])};
   std::string named;
-  auto end = text.begin();
-  for (std::sregex_iterator found(text.begin(), text.end(), handle), none; found != none; ++found) {
+  std::size_t done = 0;
+  for (;;) {
+    const auto i = next[0] <= next[1] ? 0u : 1u;
+    const auto word = next[i];
+    named.append(text, done, word - done);  // the rest, if there is no word
+    if (word == std::string::npos) return named;
+    const auto* const number = text.data() + word + words[i].size();
+    std::uint64_t handle = 0;
+    const auto [end, error] = std::from_chars(number, text.data() + text.size(), handle);
     char name[MPI_MAX_OBJECT_NAME] = "";
     int length = 0;
-    const auto type = handle_of<MPI_Datatype>(std::stoull((*found)[2]));
-    if (process->own.Type_get_name(type, name, &length) != MPI_SUCCESS) break;
-    named.append(end, (*found)[0].first).append(name, static_cast<std::size_t>(length));
-    end = (*found)[0].second;
+    done = static_cast<std::size_t>(end - text.data());
+    if (error == std::errc() &&
+        process->own.Type_get_name(handle_of<MPI_Datatype>(handle), name, &length) == MPI_SUCCESS)
+      named.append(name, static_cast<std::size_t>(length));
+    else
+      named.append(text, word, done - word);
+    next[i] = text.find(words[i], done);
   }
-  return named.append(end, text.end());
 }
 
 /// Whether `dunnage explain` can read a type again.

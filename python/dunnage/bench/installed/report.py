@@ -10,7 +10,7 @@ from typing import Dict, List, Tuple
 from tabulate import tabulate
 
 from ..experiment import Experiment
-from ..figure import Criteria, Figure, figure_table
+from ..figure import Figure, figure_table
 from ..lines import line_plot
 from ..output import write_json
 from ..results import Measured, Record, join
@@ -43,15 +43,14 @@ def lines(run: Run) -> List[Line]:
     return [line for line in found if line.ratios]
 
 
-def summarize(results: List[Line], criteria: Criteria) -> List[Figure]:
+def summarize(results: List[Line]) -> List[Figure]:
     """Returns the mean ratio of each MPI and benchmark, and the lowest ratio."""
     figures = []
-    asked = criteria.get("mean", {}).get("least")
     for mpi in dict.fromkeys(line.mpi for line in results):
         own = [line for line in results if line.mpi == mpi]
         for name in dict.fromkeys(line.pattern for line in own):
             ratios = [median(line.ratios) for line in own if line.pattern == name]
-            figures.append(Figure(mpi, f"{name}, plain/Dunnage, geometric mean", geometric_mean(ratios), asked))
+            figures.append(Figure(mpi, f"{name}, plain/Dunnage, geometric mean", geometric_mean(ratios)))
         worst = min(own, key=lambda line: median(line.ratios))
         figures.append(Figure(mpi, "lowest, plain/Dunnage", median(worst.ratios), pattern=worst.name))
     return figures
@@ -73,7 +72,7 @@ def _row(line: Line) -> Dict[str, str]:
 def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool:
     """Prints the tables, and writes JSON and PNG. Returns True: these benchmarks check no bytes."""
     results = lines(run)
-    figures = summarize(results, experiment.criteria)
+    figures = summarize(results)
     print("", tabulate([_row(line) for line in results], headers="keys", disable_numparse=True),
           figure_table(figures), sep="\n\n")
     stem = write_json(experiment, head, figures, output, {"results": [vars(line) for line in results]})
