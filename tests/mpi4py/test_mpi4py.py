@@ -10,10 +10,11 @@ from chosen import ALL
 
 # By the number of ranks: more ranks than cores make some of them slow.
 QUICK = ["test_p2p_buf_matched", "test_p2p_obj", "test_request", "test_status", "test_subclass"]
-SOME = [*QUICK, "test_cco_ngh_buf", "test_pack", "test_msgspec"]
+SOME = [*QUICK, "test_cco_ngh_buf", "test_p2p_buf", "test_cco_vec"]
+BY_ITSELF = ["test_pack", "test_msgspec"]  # each rank, mostly
 MODULES = {
-    1: [*SOME, "test_p2p_buf", "test_cco_vec", "test_cco_nb_vec", "test_cco_pr_vec"],
-    2: [*SOME, "test_p2p_buf", "test_cco_vec"],
+    1: [*SOME, *BY_ITSELF, "test_cco_nb_vec", "test_cco_pr_vec"],
+    2: [*SOME, *(BY_ITSELF if ALL else [])],
     3: QUICK,
 }
 
@@ -38,15 +39,14 @@ def set_up():
         pytest.skip("mpi4py's tests are not here: they come with MPI_WHEELS=yes scripts/setup.sh")
 
 
-# A rank alone sends to itself only, which differs less from MPI to MPI.
-@pytest.mark.parametrize(
-    "mpi, ranks",
-    [(mpi, n) for mpi in ("openmpi5", "mpich5") for n in MODULES if ALL or (mpi, n) != ("openmpi5", 1)],
-)
+@pytest.mark.parametrize("mpi", ["openmpi5", "mpich5"])
+@pytest.mark.parametrize("ranks", MODULES)
 def test_as_without_dunnage(mpi, ranks):
-    result = suite.compare(mpi, ranks, MODULES[ranks])
+    # A rank alone sends to itself only, which differs less from MPI to MPI.
+    one_mpi_will_do = ranks == 1 and mpi == "openmpi5" and not ALL
+    result = suite.compare(mpi, ranks, BY_ITSELF if one_mpi_will_do else MODULES[ranks])
     assert not result["differ"], f"{result['differ']}\n{result['output']}"
-    assert result["passed"] > 150 * ranks, result
+    assert result["passed"] > 100 * ranks, result
 
 
 @pytest.mark.parametrize("mpi", suite.MPIS)
