@@ -140,7 +140,7 @@ def all_hooks(table):
     return hooks
 
 
-# Several functions call a hook, which each would have a copy of it otherwise.
+# Several functions call a hook. If it were inlined, each would have a copy.
 HOOK = "[[gnu::noinline]] static"
 
 

@@ -109,14 +109,14 @@ Caller find_owner(const void* code) {
   return is;
 }
 
-NotedCall::NotedCall(const void* return_address) : outer_(noted), outermost_(!mpi::call_site) {
+NotedCall::NotedCall(const void* return_address) : outer_(noted) {
   noted = return_address;
-  if (outermost_) mpi::call_site = owner(noted) == Caller::other ? noted : past_the_wrappers(noted);
+  if (!outer_) mpi::call_site = owner(noted) == Caller::other ? noted : past_the_wrappers(noted);
 }
 
 NotedCall::~NotedCall() {
   noted = outer_;
-  if (outermost_) mpi::call_site = nullptr;
+  if (!outer_) mpi::call_site = nullptr;
 }
 
 Caller noted_caller() { return owner(noted); }

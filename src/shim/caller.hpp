@@ -47,8 +47,7 @@ class NotedCall {
   ~NotedCall();
 
  private:
-  const void* outer_;  // the call that this one is made in
-  bool outermost_;
+  const void* outer_;  // the call that this one is made in, or null
 };
 
 /// The caller of the call that is noted last.
