@@ -35,10 +35,7 @@ def run(name, program, ranks, *arguments, preload=(), device=False, sized=True, 
         variables["DUNNAGE_SIM_DELAY"] = "20"
     if preload:
         variables["LD_PRELOAD"] = ":".join(map(str, preload))
-    # None: one rank without the launcher. MPICH's mpirun loses stderr of 1 in 40 programs that call
-    # MPI_Abort.
-    launcher = [] if ranks is None else command(mpi, ranks, yielding(mpi, variables))
-    words = [*launcher, str(BUILD / "mpi" / mpi.programs / program)]
+    words = [*command(mpi, ranks, yielding(mpi, variables)), str(BUILD / "mpi" / mpi.programs / program)]
     words += [*(SIZES[program] if sized else []), *(["--steps", str(STEPS)] if sized else []), *arguments]
     return launched(words)
 

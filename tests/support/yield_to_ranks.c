@@ -2,7 +2,7 @@
 // that it waits for. So it gives up its core, for longer if it goes on to wait.
 //
 // MPICH 4.0 has no setting for that. With UCX it calls ucp_worker_progress in every turn of its
-// waiting. Open MPI, MPICH 5 and Intel MPI call sched_yield if they are told to.
+// waiting. Dunnage calls sched_yield where it waits itself.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 // A reference to something callable, for parameters of functions that would be templates otherwise.
-// std::function adds four functions for each lambda expression, and this one.
+// It adds one function for each lambda expression, where std::function adds four.
 #pragma once
 
 template <class Signature>
