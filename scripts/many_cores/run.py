@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the differential machine or the faults on a host with many cores, from a checkout and what
-bundle.sh beside this file made. Arguments are those of the machine and of faults.py:
+"""Runs the differential machine, the faults or the soak on a host with many cores, from a checkout
+and what bundle.sh beside this file made. Arguments are those of the machine, faults.py and soak.py:
 
     scripts/many_cores/run.py ARCHIVE machine --seconds 240 --jobs 64 --first 1000000 --no-shrink
     scripts/many_cores/run.py ARCHIVE faults --seconds 130 --jobs 60 --seed 31 --count 100000
+    scripts/many_cores/run.py ARCHIVE soak --hours 0.1 --mpi openmpi5
 """
 
 import json
@@ -57,7 +58,7 @@ def main():
             import machine.__main__
 
             return machine.__main__.main()
-        runpy.run_path(str(ROOT / "tests/faults/faults.py"), run_name="__main__")
+        runpy.run_path(str(ROOT / f"tests/faults/{what}.py"), run_name="__main__")
 
 
 if __name__ == "__main__":

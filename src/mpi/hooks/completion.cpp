@@ -234,25 +234,40 @@ class Ours {
       auto* operation = operations_[i];
       if (!operation || operation->inner == MPI_REQUEST_NULL || key_of(requests_[i]) == operation->key) continue;
       const auto asked = std::exchange(operation->inner, requests_[i]);
-      if (requests_[i] == MPI_REQUEST_NULL) {
-        operation->gone(asked);
-        freed_.push_back(static_cast<int>(i));
-      }
+      if (requests_[i] == MPI_REQUEST_NULL)
+        (operation->gone(asked) ? freed_persistent_ : freed_).push_back(static_cast<int>(i));
       requests_[i] = handle_of<MPI_Request>(operation->key);
     }
   }
   Request* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
   /// Open MPI frees all requests of a call that have failed, those too of which the call does not
   /// tell. Nothing of such a receive may reach the program's buffer any more, whose handle may be
-  /// another operation's next.
+  /// another operation's next. Open MPI 4.1 also frees persistent requests.
   void forget_freed() {
     for (std::size_t i = 0; i < operations_.size(); ++i)
-      if (operations_[i] && requests_[i] == MPI_REQUEST_NULL) freed_.push_back(static_cast<int>(i));
-    for (const int i : std::exchange(freed_, {})) {
-      MPI_Status unknown{};
-      set_empty(unknown);
-      complete(i, unknown, MPI_ERR_OTHER);
+      if (const auto* o = operations_[i]; o && requests_[i] == MPI_REQUEST_NULL)
+        (o->persistent ? freed_persistent_ : freed_).push_back(static_cast<int>(i));
+    for (const int i : std::exchange(freed_, {})) end_untold(i);
+    for (const int i : std::exchange(freed_persistent_, {})) forget_persistent_at(i);
+  }
+  /// The MPI has freed the program's persistent request, or the one that stood for it. Then the
+  /// program's handle becomes null too, as without Dunnage. An inactive request must not stay in
+  /// its place: beside one that fails, Open MPI 4.1 raises what the inactive one's memory holds.
+  void forget_persistent_at(int i) {
+    end_untold(i);
+    const std::unique_ptr<Request> operation(std::exchange(operations_[static_cast<std::size_t>(i)], nullptr));
+    {
+      const auto alone = no_progress();
+      process->requests.erase(operation->key);
     }
+    forget_persistent(handle_of<MPI_Request>(operation->key));
+    if (requests_[i] != MPI_REQUEST_NULL) process->next.MPI_Request_free(&requests_[i]);
+  }
+  /// Nobody has told how request i ended.
+  void end_untold(int i) {
+    MPI_Status unknown{};
+    set_empty(unknown);
+    complete(i, unknown, MPI_ERR_OTHER);
   }
 
   /// The program does not want the statuses.
@@ -491,6 +506,7 @@ class Ours {
   std::vector<Request*> operations_;
   std::optional<AlsoWatched> watched_;
   std::vector<int> freed_;  // the MPI has set the request that stood there to null
+  std::vector<int> freed_persistent_;
   bool told_ = true, all_shown_ = false;
   ErrorsOf failed_{};
 };

@@ -102,8 +102,9 @@ class Request {
   enum class News { none, complete, failed };
   virtual News ask(MPI_Request handle, MPI_Status& status);
   /// The MPI has set that request to null, about which it was asked in place of the program's.
-  /// Open MPI 4.1 does so with all persistent requests of a call that have failed.
-  virtual void gone(MPI_Request request) { (void)request; }
+  /// Open MPI 4.1 does so with all persistent requests of a call that have failed. Returns whether
+  /// this was one.
+  virtual bool gone(MPI_Request request) { return (void)request, false; }
   /// MPI_Cancel. Returns false if the MPI is to do it.
   virtual bool cancel() { return inner != MPI_REQUEST_NULL; }
   /// Whether there is something to do for the program when the MPI has completed the request: data

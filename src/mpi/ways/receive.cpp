@@ -198,8 +198,10 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     hook_ = call.hook;
   }
   bool receives() const override { return true; }
-  void gone(MPI_Request request) override {
-    if (request == stand_in_) stand_in_ = MPI_REQUEST_NULL;
+  bool gone(MPI_Request request) override {
+    if (request != stand_in_) return false;
+    stand_in_ = MPI_REQUEST_NULL;
+    return true;
   }
   /// Channels are to hear of it.
   void tell(std::unique_ptr<Posting> posting) {
