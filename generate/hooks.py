@@ -77,10 +77,13 @@ class Hook:
 
     def asked(self, unless="true"):
         """Returns the statements that ask `first`, a class whose object lives as long as the call.
+
+        The communicator and the arguments after it come before those that describe the data.
         """
         if not self.first:
             return ""
-        arguments = ", ".join([f"Hook::{self.name}", *self.words])
+        data = self.words.index("comm") if "comm" in self.words else len(self.words)
+        arguments = ", ".join([f"Hook::{self.name}", *self.words[data:], *self.words[:data]])
         return (f"  std::optional<mpi::{self.first}> first;\n"
                 f"  if (mpi::{self.first}::possible() && {unless}) first.emplace({arguments});\n"
                 "  if (first && first->done()) return first->code();\n")

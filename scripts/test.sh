@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # Builds and runs every test: the unit tests plain and under the sanitizers, then those that drive
 # the tool, MPI programs and the benchmarks. Goes on after a failure and ends with a summary of all.
+#
+# SANITIZERS="asan tsan" runs both sanitizers, which is the default. In CI the commit decides which
+# of the two runs (docs/decisions/0041-sanitizers-in-turns.md).
 set -uo pipefail
 . "$(dirname "$0")/env.sh"
 cd "$root" || exit
@@ -25,6 +28,13 @@ unit_tests() { # PRESET FOLDER LABEL [WRAPPER...]
     --output-junit "$results/unit-$preset.xml" || [ -e "$results/unit-$preset.xml" ] || failed_step "unit-$preset"
 }
 
+# By the commit's hash: a clone may lack the commits before. A copy without git has
+# AddressSanitizer.
+sanitizer_of_commit() {
+  case $(git rev-parse HEAD 2> /dev/null || true) in *[13579bdf]) echo tsan ;; *) echo asan ;; esac
+}
+if [ -n "${CI:-}" ]; then : "${SANITIZERS=$(sanitizer_of_commit)}"; else : "${SANITIZERS=asan tsan}"; fi
+
 # ThreadSanitizer of older compilers cannot live with the address randomisation of newer kernels.
 tsan_wrapper() {
   local probe=$root/build/tsan-probe
@@ -32,21 +42,27 @@ tsan_wrapper() {
   if "$probe" 2> /dev/null; then echo env; else setarch -R "$probe" 2> /dev/null && echo setarch -R; fi
 }
 
+announce "sanitizers of this run: ${SANITIZERS:-none}"
 announce "build"
 scripts/build.sh default || failed_step build
 unit_tests default build unit
-unit_tests asan build-asan unit
-scripts/build.sh asan preload || failed_step build-asan-preload # for tests/mpi/test_sanitized.py
-if wrapper=$(tsan_wrapper); then
-  # shellcheck disable=SC2086
-  unit_tests tsan build-tsan thread $wrapper
-  scripts/build.sh tsan preload || failed_step build-tsan-preload # for tests/mpi/test_sanitized.py
-else
-  echo "skipped: programs with ThreadSanitizer do not start on this machine"
-fi
+case " $SANITIZERS " in *" asan "*)
+  unit_tests asan build-asan unit
+  scripts/build.sh asan preload || failed_step build-asan-preload # for tests/mpi/test_sanitized.py
+esac
+case " $SANITIZERS " in *" tsan "*)
+  if wrapper=$(tsan_wrapper); then
+    # shellcheck disable=SC2086
+    unit_tests tsan build-tsan thread $wrapper
+    scripts/build.sh tsan preload || failed_step build-tsan-preload # for tests/mpi/test_sanitized.py
+  else
+    echo "skipped: programs with ThreadSanitizer do not start on this machine"
+  fi
+esac
 
 # A worker for each core: with more the ranks of different programs, which poll, keep each other
-# waiting. What measures time is marked `alone` and comes after the others.
+# waiting. In tests/mpi all ranks of a test share a core; one worker more uses the cores while ranks
+# sleep. What measures time is marked `alone` and comes after the others.
 pytest_step() { # NAME FOLDER OPTIONS...
   local name=$1 status=0
   shift
@@ -60,7 +76,9 @@ pytest_step() { # NAME FOLDER OPTIONS...
 for folder in tests/*/; do
   compgen -G "${folder}test_*.py" > /dev/null || continue
   announce "$folder"
-  pytest_step "$(basename "$folder")" "$folder" -m "not alone" -n "$(nproc)" --dist worksteal
+  workers=$(nproc)
+  [ "$folder" != tests/mpi/ ] || workers=$((workers + 1))
+  pytest_step "$(basename "$folder")" "$folder" -m "not alone" -n "$workers" --dist worksteal
   ! grep -rq "mark.alone" "$folder" --include='*.py' || pytest_step "$(basename "$folder")-alone" "$folder" -m alone
 done
 

@@ -196,7 +196,7 @@ int on_several_hosts(Part& part) {
 
 }  // namespace
 
-Broadcast::Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm) {
+Broadcast::Broadcast(Hook hook, MPI_Comm comm, void* buffer, std::int64_t count, MPI_Datatype type, int root) {
   const auto bytes = broadcast_bytes(count, type, comm);
   if (bytes == 0 || bytes > collective::most_bytes) return;
   auto* group = bcast_group(comm);

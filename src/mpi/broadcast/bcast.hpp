@@ -24,7 +24,7 @@ class Broadcast {
            process->initialized.load(std::memory_order_relaxed);
   }
   /// Does it, if it is ours.
-  Broadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm);
+  Broadcast(Hook hook, MPI_Comm comm, void* buffer, std::int64_t count, MPI_Datatype type, int root);
   Broadcast(const Broadcast&) = delete;
   Broadcast& operator=(const Broadcast&) = delete;
   ~Broadcast();

@@ -195,15 +195,15 @@ void NonblockingBroadcast::begin(Hook hook, void* buffer, std::int64_t count, MP
   code_ = rc == MPI_SUCCESS ? follow(published, errors_of_comm(comm), request, persistent) : rc;
 }
 
-NonblockingBroadcast::NonblockingBroadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root,
-                                           MPI_Comm comm, MPI_Request* request) {
+NonblockingBroadcast::NonblockingBroadcast(Hook hook, MPI_Comm comm, MPI_Request* request, void* buffer,
+                                           std::int64_t count, MPI_Datatype type, int root) {
   begin(hook, buffer, count, type, root, comm, request, false, [&](void* bulletin, int length) {
     return process->own.Ibcast(bulletin, length, MPI_BYTE, root, comm, request);
   });
 }
 
-NonblockingBroadcast::NonblockingBroadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root,
-                                           MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+NonblockingBroadcast::NonblockingBroadcast(Hook hook, MPI_Comm comm, MPI_Info info, MPI_Request* request, void* buffer,
+                                           std::int64_t count, MPI_Datatype type, int root) {
   if (process->own.Bcast_init)
     begin(hook, buffer, count, type, root, comm, request, true, [&](void* bulletin, int length) {
       return process->own.Bcast_init(bulletin, length, MPI_BYTE, root, comm, info, request);

@@ -28,10 +28,11 @@ class NonblockingBroadcast {
  public:
   /// Whether any may be ours. Four loads.
   static bool possible() { return process->shares && Broadcast::possible(); }
-  NonblockingBroadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm,
-                       MPI_Request* request);
-  NonblockingBroadcast(Hook hook, void* buffer, std::int64_t count, MPI_Datatype type, int root, MPI_Comm comm,
-                       MPI_Info info, MPI_Request* request);
+  NonblockingBroadcast(Hook hook, MPI_Comm comm, MPI_Request* request, void* buffer, std::int64_t count,
+                       MPI_Datatype type, int root);
+  /// MPI_Bcast_init.
+  NonblockingBroadcast(Hook hook, MPI_Comm comm, MPI_Info info, MPI_Request* request, void* buffer, std::int64_t count,
+                       MPI_Datatype type, int root);
   /// Whether it has been begun, and what the call is to return.
   bool done() const { return code_.has_value(); }
   int code() const { return *code_; }

@@ -24,19 +24,9 @@ class AllCall : public ExchangeCall {
 
  protected:
   AllCall(Hook hook, MPI_Comm comm, const AllKind& kind);
-  /// The kind of a call, of whose arguments the first `n` describe the buffers.
-  template <std::size_t n, class... Args>
-  static AllKind kind(Hook hook, const Args&... args) {
-    return with_first<n>(std::tie(args...), [&](auto... data) { return kind_of(hook, data...); });
-  }
-  /// In a collective that may wait for all ranks: whether it is ours.
-  template <class MakeEdges>
-  std::optional<Edges> agreed(MakeEdges&& make_edges) {
-    const auto turn = hood() ? next_turn() : Turn::theirs;
-    if (turn == Turn::theirs) return std::nullopt;
-    auto edges = make_edges();
-    if (turn == Turn::asked && !asked(edges)) return std::nullopt;
-    return edges;
+  std::optional<Edges> agreed(base::FunctionRef<Edges()> edges) {
+    return ExchangeCall::agreed(hood() ? next_turn() : Turn::theirs, edges,
+                                [this](const Edges& e) { return asked(e); });
   }
   bool agreed_before() const;
 
@@ -49,37 +39,33 @@ class AllCall : public ExchangeCall {
   const std::uint64_t kind_;  // AllKind::number()
 };
 
-/// A blocking call. The last argument is the communicator.
+/// A blocking call. `data`: the arguments before the communicator.
 class AllExchange : public AllCall {
  public:
-  template <class... Args>
-  explicit AllExchange(Hook hook, Args... args)
-      : AllCall(hook, comm_of<0>(args...), kind<sizeof...(args) - 1>(hook, args...)) {
-    if (const auto data = agreed([&] { return edges<sizeof...(args) - 1>(std::tie(args...)); })) exchange(*data);
+  template <class... Data>
+  AllExchange(Hook hook, MPI_Comm comm, Data... data) : AllCall(hook, comm, kind_of(hook, data...)) {
+    if (const auto edges = agreed([&] { return edges_of(*hood(), hook, data...); })) exchange(*edges);
   }
 };
 
 /// A nonblocking call, which waits for nobody. So the ranks have agreed before, or the call is the
-/// MPI's. The last arguments are the communicator and the request.
+/// MPI's.
 class NonblockingAllExchange : public AllCall {
  public:
-  template <class... Args>
-  explicit NonblockingAllExchange(Hook hook, Args... args)
-      : AllCall(hook, comm_of<1>(args...), kind<sizeof...(args) - 2>(hook, args...)) {
-    const auto all = std::tie(args...);
-    if (agreed_before()) begin(edges<sizeof...(args) - 2>(all), std::get<sizeof...(args) - 1>(all));
+  template <class... Data>
+  NonblockingAllExchange(Hook hook, MPI_Comm comm, MPI_Request* request, Data... data)
+      : AllCall(hook, comm, kind_of(hook, data...)) {
+    if (agreed_before()) begin(edges_of(*hood(), hook, data...), request);
   }
 };
 
-/// An _init call. The last arguments are the communicator, the info and the request.
+/// An _init call.
 class PersistentAllExchange : public AllCall {
  public:
-  template <class... Args>
-  explicit PersistentAllExchange(Hook hook, Args... args)
-      : AllCall(hook, comm_of<2>(args...), kind<sizeof...(args) - 3>(hook, args...)) {
-    const auto all = std::tie(args...);
-    if (const auto data = agreed([&] { return edges<sizeof...(args) - 3>(all); }))
-      init(*data, std::get<sizeof...(args) - 1>(all));
+  template <class... Data>
+  PersistentAllExchange(Hook hook, MPI_Comm comm, MPI_Info, MPI_Request* request, Data... data)
+      : AllCall(hook, comm, kind_of(hook, data...)) {
+    if (const auto edges = agreed([&] { return edges_of(*hood(), hook, data...); })) init(*edges, request);
   }
 };
 

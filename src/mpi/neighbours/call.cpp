@@ -9,6 +9,14 @@
 
 namespace dunnage::mpi {
 
+std::optional<Edges> ExchangeCall::agreed(Turn turn, base::FunctionRef<Edges()> edges,
+                                          base::FunctionRef<bool(const Edges&)> asked) const {
+  if (turn == Turn::theirs) return std::nullopt;
+  auto made = edges();
+  if (turn == Turn::asked && !asked(made)) return std::nullopt;
+  return made;
+}
+
 void ExchangeCall::exchange(const Edges& edges) {
   if (!hood_->messages) return exchange_by_rings(edges);
   // Not before: a graph need not be symmetric until it is used.

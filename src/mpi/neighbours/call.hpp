@@ -3,20 +3,12 @@
 
 #include <memory>
 #include <optional>
-#include <tuple>
-#include <utility>
 
+#include "base/function_ref.hpp"
 #include "mpi/neighbours/edges.hpp"
 #include "mpi/neighbours/exchange_way.hpp"
 
 namespace dunnage::mpi {
-
-/// Calls f with the first `n` elements of a tuple.
-template <std::size_t n, class F, class... Args>
-auto with_first(const std::tuple<Args...>& all, F&& f) {
-  return [&]<std::size_t... i>(std::index_sequence<i...>) { return f(std::get<i>(all)...); }
-  (std::make_index_sequence<n>());
-}
 
 /// Constructors of derived classes decide whether the call is ours, and do it then.
 class ExchangeCall {
@@ -30,14 +22,13 @@ class ExchangeCall {
  protected:
   /// `hood`: null if the call is not ours.
   ExchangeCall(Hook hook, MPI_Comm comm, Neighbourhood* hood) : hook_(hook), comm_(comm), hood_(hood) {}
-  /// The arguments of the call, of which the first `n` describe the buffers.
-  template <std::size_t n, class... Args>
-  Edges edges(const std::tuple<Args...>& all) const {
-    return with_first<n>(all, [&](auto... data) { return edges_of(*hood_, hook_, data...); });
-  }
   Hook hook() const { return hook_; }
   MPI_Comm comm() const { return comm_; }
   Neighbourhood* hood() const { return hood_; }
+
+  /// In a collective that may wait for all ranks: its data, if it is ours. `asked` asks the ranks.
+  std::optional<Edges> agreed(Turn turn, base::FunctionRef<Edges()> edges,
+                              base::FunctionRef<bool(const Edges&)> asked) const;
 
   // The ranks have agreed before.
   void exchange(const Edges& edges);
@@ -58,11 +49,5 @@ class ExchangeCall {
 /// Makes the communicator for the messages. All ranks of `comm` call it at a time. Returns whether
 /// all have it.
 bool make_message_comm(Neighbourhood& hood, MPI_Comm comm);
-
-/// The communicator among the arguments of a call, of which `after` come behind it.
-template <std::size_t after, class... Args>
-MPI_Comm comm_of(const Args&... args) {
-  return std::get<sizeof...(args) - 1 - after>(std::tie(args...));
-}
 
 }  // namespace dunnage::mpi

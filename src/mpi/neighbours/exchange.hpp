@@ -21,14 +21,9 @@ class NeighbourCall : public ExchangeCall {
 
  protected:
   NeighbourCall(Hook hook, MPI_Comm comm) : ExchangeCall(hook, comm, neighbourhood(comm)) {}
-  /// In a collective that may wait for all ranks: whether it is ours.
-  template <class MakeEdges>
-  std::optional<Edges> agreed(MakeEdges&& make_edges) {
-    const auto turn = hood() ? next_turn(*hood()) : Turn::theirs;
-    if (turn == Turn::theirs) return std::nullopt;
-    auto edges = make_edges();
-    if (turn == Turn::asked && !asked(edges)) return std::nullopt;
-    return edges;
+  std::optional<Edges> agreed(base::FunctionRef<Edges()> edges) {
+    return ExchangeCall::agreed(hood() ? next_turn(*hood()) : Turn::theirs, edges,
+                                [this](const Edges& e) { return asked(e); });
   }
   bool agreed_before() const { return hood() && hood()->messages; }
 
@@ -36,34 +31,33 @@ class NeighbourCall : public ExchangeCall {
   bool asked(const Edges& edges);
 };
 
-/// A blocking call. The last argument is the communicator.
+/// A blocking call. `data`: the arguments before the communicator.
 class NeighbourExchange : public NeighbourCall {
  public:
-  template <class... Args>
-  explicit NeighbourExchange(Hook hook, Args... args) : NeighbourCall(hook, comm_of<0>(args...)) {
-    if (const auto data = agreed([&] { return edges<sizeof...(args) - 1>(std::tie(args...)); })) exchange(*data);
+  template <class... Data>
+  NeighbourExchange(Hook hook, MPI_Comm comm, Data... data) : NeighbourCall(hook, comm) {
+    if (const auto edges = agreed([&] { return edges_of(*hood(), hook, data...); })) exchange(*edges);
   }
 };
 
 /// A nonblocking call, which waits for nobody. So the ranks have agreed before, or the call is the
-/// MPI's. The last arguments are the communicator and the request.
+/// MPI's.
 class NonblockingNeighbourExchange : public NeighbourCall {
  public:
-  template <class... Args>
-  explicit NonblockingNeighbourExchange(Hook hook, Args... args) : NeighbourCall(hook, comm_of<1>(args...)) {
-    const auto all = std::tie(args...);
-    if (agreed_before()) begin(edges<sizeof...(args) - 2>(all), std::get<sizeof...(args) - 1>(all));
+  template <class... Data>
+  NonblockingNeighbourExchange(Hook hook, MPI_Comm comm, MPI_Request* request, Data... data)
+      : NeighbourCall(hook, comm) {
+    if (agreed_before()) begin(edges_of(*hood(), hook, data...), request);
   }
 };
 
-/// An _init call. The last arguments are the communicator, the info and the request.
+/// An _init call.
 class PersistentNeighbourExchange : public NeighbourCall {
  public:
-  template <class... Args>
-  explicit PersistentNeighbourExchange(Hook hook, Args... args) : NeighbourCall(hook, comm_of<2>(args...)) {
-    const auto all = std::tie(args...);
-    if (const auto data = agreed([&] { return edges<sizeof...(args) - 3>(all); }))
-      init(*data, std::get<sizeof...(args) - 1>(all));
+  template <class... Data>
+  PersistentNeighbourExchange(Hook hook, MPI_Comm comm, MPI_Info, MPI_Request* request, Data... data)
+      : NeighbourCall(hook, comm) {
+    if (const auto edges = agreed([&] { return edges_of(*hood(), hook, data...); })) init(*edges, request);
   }
 };
 

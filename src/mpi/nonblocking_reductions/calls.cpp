@@ -74,6 +74,12 @@ bool takes(const ReductionGroup& group, const ReductionCall& call, const std::op
 
 }  // namespace
 
+void BlockingReduction::connect(MPI_Comm comm) {
+  auto* const group = ReductionGroup::of(comm);
+  if (code() != MPI_SUCCESS && group->meeting().forsaken()) return;  // connecting would wait for a rank that is gone
+  if (group->first_time()) connect_reductions(comm);
+}
+
 void connect_reductions(MPI_Comm comm) {
   ReductionHoods* there = nullptr;
   if (!reduction_hoods.find(comm, there) || there) return;

@@ -5,9 +5,6 @@
 // blocking or an _init call that such reductions are.
 #pragma once
 
-#include <tuple>
-
-#include "mpi/neighbours/call.hpp"
 #include "mpi/nonblocking_reductions/reduction_way.hpp"
 #include "mpi/reductions/reduction.hpp"
 
@@ -16,17 +13,16 @@ namespace dunnage::mpi {
 /// Makes what the nonblocking reductions of a communicator need. All its ranks call it at a time.
 void connect_reductions(MPI_Comm comm);
 
-/// A blocking reduction. The last argument is the communicator.
+/// A blocking reduction. `data`: the arguments before the communicator.
 class BlockingReduction : public ReductionOfAll {
  public:
-  template <class... Args>
-  explicit BlockingReduction(Hook hook, Args... args) : ReductionOfAll(hook, args...) {
-    if (!done()) return;
-    const auto comm = comm_of<0>(args...);
-    auto* const group = ReductionGroup::of(comm);
-    if (code() != MPI_SUCCESS && group->meeting().forsaken()) return;  // connecting would wait for a rank that is gone
-    if (group->first_time()) connect_reductions(comm);
+  template <class... Data>
+  BlockingReduction(Hook hook, MPI_Comm comm, Data... data) : ReductionOfAll(hook, comm, data...) {
+    if (done()) connect(comm);
   }
+
+ private:
+  void connect(MPI_Comm comm);
 };
 
 // The arguments of a call but its communicator. The result of all ranks is alike, but for `root`
@@ -73,11 +69,6 @@ class UnderWayReduction {
 
  protected:
   explicit UnderWayReduction(MPI_Comm comm) : comm_(comm), group_(ReductionGroup::of(comm)) {}
-  /// Of the arguments the first `n` come before the communicator.
-  template <std::size_t n, class... Args>
-  ReductionCall call(Hook hook, const std::tuple<Args...>& all) const {
-    return with_first<n>(all, [&](auto... data) { return reduction_call(*group_, hook, data...); });
-  }
   ReductionGroup* group() const { return group_; }
   void begin(const ReductionCall& call, MPI_Request* request);
   void init(const ReductionCall& call, MPI_Request* request);
@@ -88,23 +79,21 @@ class UnderWayReduction {
   std::optional<int> code_;
 };
 
-/// The last arguments are the communicator and the request.
 class NonblockingReduction : public UnderWayReduction {
  public:
-  template <class... Args>
-  explicit NonblockingReduction(Hook hook, Args... args) : UnderWayReduction(comm_of<1>(args...)) {
-    const auto all = std::tie(args...);
-    if (group()) begin(call<sizeof...(args) - 2>(hook, all), std::get<sizeof...(args) - 1>(all));
+  template <class... Data>
+  NonblockingReduction(Hook hook, MPI_Comm comm, MPI_Request* request, Data... data) : UnderWayReduction(comm) {
+    if (group()) begin(reduction_call(*group(), hook, data...), request);
   }
 };
 
-/// An _init call. The last arguments are the communicator, the info and the request.
+/// An _init call.
 class PersistentReduction : public UnderWayReduction {
  public:
-  template <class... Args>
-  explicit PersistentReduction(Hook hook, Args... args) : UnderWayReduction(comm_of<2>(args...)) {
-    const auto all = std::tie(args...);
-    if (group()) init(call<sizeof...(args) - 3>(hook, all), std::get<sizeof...(args) - 1>(all));
+  template <class... Data>
+  PersistentReduction(Hook hook, MPI_Comm comm, MPI_Info, MPI_Request* request, Data... data)
+      : UnderWayReduction(comm) {
+    if (group()) init(reduction_call(*group(), hook, data...), request);
   }
 };
 

@@ -30,16 +30,16 @@ class PartitionedInit {
 };
 
 struct PartitionedSendInit : PartitionedInit {
-  PartitionedSendInit(Hook hook, const void* buffer, int partitions, MPI_Count count, MPI_Datatype type, int dest,
-                      int tag, MPI_Comm comm, MPI_Info, MPI_Request* request) {
+  PartitionedSendInit(Hook hook, MPI_Comm comm, MPI_Info, MPI_Request* request, const void* buffer, int partitions,
+                      MPI_Count count, MPI_Datatype type, int dest, int tag) {
     init({hook, static_cast<char*>(const_cast<void*>(buffer)), partitions, count, type, dest, tag, comm}, true,
          request);
   }
 };
 
 struct PartitionedReceiveInit : PartitionedInit {
-  PartitionedReceiveInit(Hook hook, void* buffer, int partitions, MPI_Count count, MPI_Datatype type, int source,
-                         int tag, MPI_Comm comm, MPI_Info, MPI_Request* request) {
+  PartitionedReceiveInit(Hook hook, MPI_Comm comm, MPI_Info, MPI_Request* request, void* buffer, int partitions,
+                         MPI_Count count, MPI_Datatype type, int source, int tag) {
     init({hook, static_cast<char*>(buffer), partitions, count, type, source, tag, comm}, false, request);
   }
 };

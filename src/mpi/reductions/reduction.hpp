@@ -24,7 +24,7 @@ class ReductionOfAll {
 
   /// All but MPI_Reduce and MPI_Reduce_scatter. `Count`: int or MPI_Count.
   template <class Count>
-  ReductionOfAll(Hook hook, const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  ReductionOfAll(Hook hook, MPI_Comm comm, const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op) {
     auto* group = ReductionGroup::of(comm);
     if (!group || count <= 0) return;
     ReductionArguments arguments{hook, reduction_kind_of(hook), send, receive, count, 0, 0, type, op};
@@ -37,8 +37,8 @@ class ReductionOfAll {
   }
   /// MPI_Reduce_scatter.
   template <class Count>
-  ReductionOfAll(Hook hook, const void* send, void* receive, const Count* counts, MPI_Datatype type, MPI_Op op,
-                 MPI_Comm comm) {
+  ReductionOfAll(Hook hook, MPI_Comm comm, const void* send, void* receive, const Count* counts, MPI_Datatype type,
+                 MPI_Op op) {
     auto* group = ReductionGroup::of(comm);
     if (!group || !counts) return;
     ReductionArguments arguments{hook, collective::ReductionKind::reduce_scatter, send, receive, 0, 0, 0, type, op};
@@ -51,8 +51,8 @@ class ReductionOfAll {
   }
   /// MPI_Reduce.
   template <class Count>
-  ReductionOfAll(Hook hook, const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op, int root,
-                 MPI_Comm comm) {
+  ReductionOfAll(Hook hook, MPI_Comm comm, const void* send, void* receive, Count count, MPI_Datatype type, MPI_Op op,
+                 int root) {
     auto* group = ReductionGroup::of(comm);
     if (!group || count <= 0 || root < 0 || static_cast<std::uint32_t>(root) >= group->ranks()) return;
     run(*group, {hook, collective::ReductionKind::reduce, send, receive, count, 0, 0, type, op, root}, comm);
