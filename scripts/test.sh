@@ -51,6 +51,8 @@ case " $SANITIZERS " in *" asan "*)
   scripts/build.sh asan preload || failed_step build-asan-preload # for tests/mpi/test_sanitized.py
 esac
 case " $SANITIZERS " in *" tsan "*)
+  # The shorter turn has the headers too.
+  scripts/build.sh default header_checks || failed_step build-header-checks
   if wrapper=$(tsan_wrapper); then
     # shellcheck disable=SC2086
     unit_tests tsan build-tsan thread $wrapper

@@ -92,7 +92,7 @@ def test_faults_in_collectives_with_a_root(launch, fault):
 
 
 @pytest.mark.parametrize(
-    "flavour, ranks", [("openmpi", 1), ("mpich", 1), ("openmpi", 2), ("mpich", 2), ("mpich", 3)]
+    "flavour, ranks", [("openmpi", 1), ("mpich", 1), ("openmpi", 2), ("mpich5", 2), ("mpich", 3)]
 )
 def test_neighbour_collectives_under_way(passes, flavour, ranks):
     settings = {"DUNNAGE_NEIGHBOURS": "on", "CONTRACT_OUR_NEIGHBOURS": "1"}

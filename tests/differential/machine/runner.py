@@ -99,8 +99,8 @@ def why(errors):
     """What a launch that did not end says."""
     for word in ("hung", "crashed"):
         if word in errors:
-            where = re.search(r'check="\S* ([^"]*)" ' + word, errors)
-            return f"{word} at {where.group(1)}" if where else word
+            where = re.search(rf'check="\S* ([^"]*)" {word}( \(signal \d+\))?', errors)
+            return f"{word} at {where.group(1)}{where.group(2) or ''}" if where else word
     return "ended early: " + " ".join(errors.split())[-200:]
 
 

@@ -95,8 +95,8 @@ class Contract {
   static void fatal(int signal) {
     char line[512];
     const Contract& c = *self();
-    const int n = std::snprintf(line, sizeof line, "FAIL contract=%s rank=%d check=\"%s\" %s\n", c.name_, c.rank,
-                                c.where_, signal == SIGALRM ? "hung" : "crashed");
+    const int n = std::snprintf(line, sizeof line, "FAIL contract=%s rank=%d check=\"%s\" %s (signal %d)\n", c.name_,
+                                c.rank, c.where_, signal == SIGALRM ? "hung" : "crashed", signal);
     if (write(STDERR_FILENO, line, n) < 0) _exit(4);
     _exit(signal == SIGALRM ? 3 : 2);
   }

@@ -217,12 +217,33 @@ int complete_one(MPI_Request& request, bool by_test) {
   return code;
 }
 
+/// Whether the MPI's MPI_Wait returns MPI_SUCCESS after the program's error handler has returned,
+/// as MPICH 5 does. Dunnage does what the MPI does.
+bool handled_is_success() {
+  MPI_Comm comm;
+  MPI_Errhandler handler;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_create_errhandler(hear, &handler);
+  MPI_Comm_set_errhandler(comm, handler);
+  heard = 0;
+  const int out[2] = {};
+  int in = 0;
+  MPI_Request request;
+  MPI_Irecv(&in, 1, MPI_INT, 0, 0, comm, &request);
+  MPI_Send(out, 2, MPI_INT, 0, 0, comm);
+  const int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Errhandler_free(&handler);
+  MPI_Comm_free(&comm);
+  return heard > 0 && code == MPI_SUCCESS;
+}
+
 /// A neighbour's message is too long, or this rank's own on a ring of one. The call that completes
 /// the collective returns the error. The handler of the communicator is called once, and that of
 /// MPI_COMM_WORLD is not. The communicator goes on.
 void too_long(MPI_Comm comm, const std::string& what) {
   if (!our_neighbours()) return;
   contract().section("too long, " + what);
+  const int expected = handled_is_success() ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
   MPI_Errhandler handler, worlds;
   MPI_Comm_create_errhandler(hear, &handler);
   MPI_Comm_create_errhandler(hear_by_world, &worlds);
@@ -236,7 +257,7 @@ void too_long(MPI_Comm comm, const std::string& what) {
     check_ok(MPI_Ineighbor_allgather(out.data(), 2, MPI_DOUBLE, in.data(), bad ? 1 : 2, MPI_DOUBLE, comm, &request),
              what + ", too long, begin");
     const int code = complete_one(request, by_test);
-    check_class(code, bad ? MPI_ERR_TRUNCATE : MPI_SUCCESS, what + ", too long");
+    check_class(code, bad ? expected : MPI_SUCCESS, what + ", too long");
     check_equal(heard, bad ? 1 : 0, what + ", too long, handler");
     check_equal(heard_by_world, 0, what + ", too long, another communicator's handler");
     check(request == MPI_REQUEST_NULL, what + ", too long, request");
