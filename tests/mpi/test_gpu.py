@@ -14,7 +14,7 @@ from installed import BUILD, MPIS
 from model import write as model_file
 from simulated import SIM, SECONDS, exact_or_an_error, needs_simulator, simulated, ways
 
-pytestmark = needs_simulator
+pytestmark = [needs_simulator, pytest.mark.family_in_turns]
 
 # Those that programs which provoke errors run with.
 MOST = [f for f in MPIS if f != "mpi_abi_on_impi"]

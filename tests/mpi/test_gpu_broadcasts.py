@@ -8,7 +8,7 @@ import pytest
 from installed import MPIS
 from simulated import exact_or_an_error, needs_simulator, simulated
 
-pytestmark = [needs_simulator, pytest.mark.all_cores]
+pytestmark = [needs_simulator, pytest.mark.all_cores, pytest.mark.family_in_turns]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from installed import BUILD
 
 from simulated import exact_or_an_error, needs_simulator, simulated, without_messages
 
-pytestmark = needs_simulator
+pytestmark = [needs_simulator, pytest.mark.family_in_turns]
 
 LINES = {"": {}, "small arena": {"DUNNAGE_DEVICE_ARENA": "2M"}, "slow device": {"DUNNAGE_SIM_DELAY": "300"}}
 

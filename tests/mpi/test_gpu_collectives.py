@@ -8,7 +8,7 @@ import pytest
 from simulated import exact_or_an_error, needs_simulator, simulated
 from test_bcast import roster
 
-pytestmark = needs_simulator
+pytestmark = [needs_simulator, pytest.mark.family_in_turns]
 
 NEIGHBOUR_KINDS = ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")
 ROOTED_KINDS = ("gather", "gatherv", "scatter", "scatterv")

@@ -7,7 +7,7 @@ import pytest
 from chosen import ALL, in_turns
 from simulated import exact_or_an_error, needs_simulator, simulated
 
-pytestmark = needs_simulator
+pytestmark = [needs_simulator, pytest.mark.family_in_turns]
 
 REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
 BY_KERNELS = "direct, reduced: each rank's GPU reads the data of all ranks"

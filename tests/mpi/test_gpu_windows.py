@@ -7,7 +7,7 @@ import pytest
 from chosen import ALL
 from simulated import needs_simulator
 
-pytestmark = needs_simulator
+pytestmark = [needs_simulator, pytest.mark.family_in_turns]
 
 # Open MPI 4.1 makes no windows of one rank.
 WINDOW_RANKS = [("openmpi", n) for n in (2, 3, 4)] + [("mpich", n) for n in (1, 2, 3, 4)]

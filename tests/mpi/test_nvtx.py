@@ -9,6 +9,8 @@ import pytest
 from installed import BUILD
 from simulated import SIM, simulated
 
+pytestmark = pytest.mark.family_in_turns
+
 TOOL = Path(__file__).resolve().parents[1] / "shim/nvtx_tool.c"
 
 

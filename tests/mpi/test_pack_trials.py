@@ -5,6 +5,8 @@ import json
 import pytest
 from installed import BUILD, MPIS
 
+pytestmark = pytest.mark.family_in_turns
+
 FLAVOURS = [name for name, mpi in MPIS.items() if mpi.kind in ("openmpi", "mpich") and mpi.programs == name]
 OURS = ("Dunnage", "Dunnage, stores past the caches")
 TRIED = "the MPI's turn in a trial, or it won the trial"

@@ -10,6 +10,8 @@ from dunnage.report.reports import read
 from dunnage.report.sites import names
 from installed import BUILD, MPIS
 
+pytestmark = pytest.mark.family_in_turns
+
 ROWS = {16: 256, 4096: 65536}  # rows of the matrix, and the bytes of a message
 RANKS = 3
 FLAVOURS = [name for name in MPIS if (BUILD / "mpi" / name / "columns").exists()]

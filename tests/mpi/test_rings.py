@@ -7,6 +7,8 @@ import pytest
 from installed import MPIS
 from test_contract import judge
 
+pytestmark = pytest.mark.family_in_turns
+
 FLAVOURS = [flavour for flavour in ("openmpi", "mpich") if flavour in MPIS]
 OURS = {"DUNNAGE_NEIGHBOURS": "on", "CONTRACT_OUR_NEIGHBOURS": "1"}
 KINDS = ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")

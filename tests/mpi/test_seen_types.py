@@ -8,6 +8,8 @@ import pytest
 from chosen import of_each_family
 from installed import BUILD, MPIS, environment
 
+pytestmark = pytest.mark.family_in_turns
+
 
 def seen(launch, tmp_path, flavour, program, *arguments, **more):
     file = tmp_path / "types.json"

@@ -11,6 +11,8 @@ import pytest
 from installed import BUILD
 from test_contract import CASES, SURFACE, WORLDS, judge
 
+pytestmark = pytest.mark.family_in_turns
+
 PRELOAD = BUILD / "lib" / "libdunnage.so"
 
 LEFT = "this call is left to the MPI"

@@ -6,6 +6,8 @@ from conftest import PRELOAD, execute  # noqa: F401
 from installed import BUILD, MPIS, command, yielding
 from simulated import simulated
 
+pytestmark = pytest.mark.family_in_turns
+
 # Which way the exchanges must take, and the settings that lead there.
 KERNELS = ("kernels", {"DUNNAGE_TRIGGER": "kernels"})
 OPERATIONS = ("memory-operations", {"DUNNAGE_TRIGGER": "memory-operations"})
