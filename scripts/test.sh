@@ -53,6 +53,7 @@ tsan_wrapper() {
 
 announce "turns: ${TURNS:-none}"
 has_turn abi || export MPI_ABI=no
+has_turn tsan abi || export BENCHMARKS=no # AddressSanitizer's turn is the longest
 announce "build"
 scripts/build.sh default || failed_step build
 if has_turn tsan abi; then unit_tests default build unit; fi # asan: the unit tests with AddressSanitizer
@@ -86,7 +87,7 @@ pytest_step() { # NAME FOLDER OPTIONS...
 }
 for folder in tests/*/; do
   compgen -G "${folder}test_*.py" > /dev/null || continue
-  [ "$folder" != tests/bench/ ] || has_turn tsan abi || continue # AddressSanitizer's turn is the longest
+  case $BENCHMARKS$folder in notests/bench/ | notests/tune/) continue ;; esac
   announce "$folder"
   workers=$(nproc)
   [ "$folder" != tests/mpi/ ] || workers=$((workers + 1))
