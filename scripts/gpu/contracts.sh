@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # scripts/gpu/contracts.sh [PROGRAM...]: the contract programs for device memory (default: those
 # below) with Dunnage on GPUs, with the settings that their tests have on the simulated device. Uses
-# a build in build/, or BUILD. RANKS: how many ranks (default: 2). WRAP: what runs each rank's
+# a build in build/, or BUILD. RANKS: how many ranks (default: 2). SHARED=1: all ranks use one GPU;
+# without that, each uses another one, as far as there are enough. WRAP: what runs each rank's
 # program, such as "compute-sanitizer --error-exitcode 9 --report-api-errors no".
 #
 # Writes contract_PROGRAM.txt and machine.txt to $OUT (default: build/results), and to standard
@@ -31,11 +32,12 @@ as_tested() { # PROGRAM
 }
 
 read -ra wrap <<< "${WRAP:-}"
+[ -n "${SHARED:-}" ] || each=1
 result=0
 for program in "$@"; do
   as_tested "$program"
   log=$out/contract_$program.txt status=0
-  timeout 180 "${launcher[@]}" -n "${RANKS:-2}" env CONTRACT_TIMEOUT=150 LD_PRELOAD="$build/lib/libdunnage.so" "${settings[@]}" \
+  timeout 180 "${launcher[@]}" -n "${RANKS:-2}" env CONTRACT_TIMEOUT=150 ${each:+CONTRACT_GPU_EACH=1} LD_PRELOAD="$build/lib/libdunnage.so" "${settings[@]}" \
     "${wrap[@]}" "$programs/contracts_gpu" "$program" "${arguments[@]}" > "$log" 2>&1 || status=$?
   if [ $status != 0 ]; then
     result=1

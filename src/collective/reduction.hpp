@@ -19,6 +19,7 @@ struct ReductionShape {
   std::int64_t begin = 0, count = 0;  // reduce_scatter: what this rank gets
   bool in_place = false;              // this rank's data are where its result goes
   bool any_in_place = false;          // those of some rank are; the same on all ranks
+  bool handshake = false;             // results wait until all ranks have read; the same on all ranks
   bool copied = false;                // ranks reduce copies of all data: in place is nothing special, nor are parts
 };
 

@@ -41,6 +41,8 @@ struct GpuSizes {
       "direct, from a rank that is receiving the same broadcast: several would read over the root's " \
       "link") \
   row(direct_reduced, "direct, reduced: each rank's GPU reads the data of all ranks") \
+  row(direct_reduced_over, \
+      "direct, reduced over the data: each rank's GPU reads the data of all ranks, and writes when all have read") \
   row(direct_reduced_in_parts, \
       "direct, reduced in parts: each rank's GPU reduces a part, and reads the parts of the others") \
   row(direct_window, "direct, in a window: the origin's GPU reads and writes the target's memory") \

@@ -66,6 +66,15 @@ TEST(ReductionPlan, InPlaceAllRanksTakeParts) {
   EXPECT_FALSE(plan_reduction(s).apart);
 }
 
+TEST(ReductionPlan, InPlaceWithAHandshakeAllRanksReduceAll) {
+  auto s = shape(ReductionKind::allreduce, 1, 2, 5);
+  s.in_place = s.any_in_place = s.handshake = true;
+  const auto plan = plan_reduction(s);
+  EXPECT_FALSE(plan.gathers);
+  EXPECT_FALSE(plan.apart);
+  EXPECT_EQ(plan.own, (ReductionPart{0, 5}));
+}
+
 TEST(ReductionPlan, CopiesAreReducedAtOnceAndInPlace) {
   for (const auto kind : {ReductionKind::allreduce, ReductionKind::scan, ReductionKind::exscan}) {
     auto s = shape(kind, 2, 4, 8 << 20);

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from chosen import ALL, in_turns
+from conftest import MODES
+from installed import BUILD, MPIS, command, yielding
 from simulated import exact_or_an_error, needs_simulator, simulated
 
 pytestmark = [needs_simulator, pytest.mark.family_in_turns]
@@ -12,23 +14,38 @@ pytestmark = [needs_simulator, pytest.mark.family_in_turns]
 REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
 BY_KERNELS = "direct, reduced: each rank's GPU reads the data of all ranks"
 IN_PARTS = "direct, reduced in parts: each rank's GPU reduces a part, and reads the parts of the others"
+OVER = "direct, reduced over the data: each rank's GPU reads the data of all ranks, and writes when all have read"
+
+
+def each_its_own(ranks):
+    """Settings with which each rank has a GPU of its own."""
+    return {"DUNNAGE_SIM_DEVICES": str(ranks), "CONTRACT_GPU_EACH": "1"}
 
 
 @pytest.mark.parametrize(
-    "flavour, ranks",
-    [("openmpi", 2), ("openmpi", 4), ("mpich", 1), ("mpich", 3), *([("openmpi5", 2), ("mpich5", 3)] if ALL else [])],
+    "flavour, ranks, devices",
+    [
+        ("openmpi", 2, 1),
+        ("openmpi", 4, 4),
+        ("mpich", 1, 1),
+        ("mpich", 2, 2),
+        ("mpich", 3, 1),
+        *([("openmpi5", 2, 2), ("mpich5", 3, 3)] if ALL else []),
+    ],
 )
-def test_reductions(passes, flavour, ranks, tmp_path):
-    """Bit for bit, and by kernels as soon as the ranks know each other."""
+def test_reductions(passes, flavour, ranks, devices, tmp_path):
+    """Bit for bit, and by kernels as soon as the ranks know each other. Short ones in place are
+    reduced over the data, unless ranks share a GPU."""
     report = tmp_path / "report.json"
-    passes(
-        flavour, "contract_gpu_reductions", "types", ranks=ranks, DUNNAGE_COLLECTIVES="on", DUNNAGE_REPORT=str(report)
-    )
+    settings = {"DUNNAGE_COLLECTIVES": "on", **(each_its_own(ranks) if devices == ranks else {})}
+    passes(flavour, "contract_gpu_reductions", "types", ranks=ranks, DUNNAGE_REPORT=str(report), **settings)
     calls = json.loads(report.read_text())["calls"]
     for name in REDUCTIONS:
         ways_of_call = calls[f"MPI_{name}"]["device memory"]
         assert ways_of_call[BY_KERNELS] > 100, calls[f"MPI_{name}"]
-        assert (ways_of_call.get(IN_PARTS, 0) > 100) == (name == "Allreduce" and ranks > 1)
+        in_place, never = (OVER, IN_PARTS) if devices == ranks else (IN_PARTS, OVER)
+        assert (ways_of_call.get(in_place, 0) > 100) == (name == "Allreduce" and ranks > 1), ways_of_call
+        assert ways_of_call.get(never, 0) < 10, ways_of_call
         # At first the ranks do not know whether they read each other's memory.
         assert sum(calls[f"MPI_{name}"]["declined"].values()) <= 16 * ranks, calls[f"MPI_{name}"]
 
@@ -38,11 +55,11 @@ def test_reductions_beside_other_things(passes, flavour, ranks, tmp_path):
     """Long ones, late ranks, all kinds of memory, messages, several communicators, and what only
     the MPI does."""
     report = tmp_path / "report.json"
-    passes(
-        flavour, "contract_gpu_reductions", "others", ranks=ranks, DUNNAGE_COLLECTIVES="on", DUNNAGE_REPORT=str(report)
-    )
+    settings = {"DUNNAGE_COLLECTIVES": "on", **(each_its_own(ranks) if ranks > 2 else {})}
+    passes(flavour, "contract_gpu_reductions", "others", ranks=ranks, DUNNAGE_REPORT=str(report), **settings)
     calls = json.loads(report.read_text())["calls"]
     assert calls["MPI_Allreduce"]["device memory"][IN_PARTS] > 10
+    assert (calls["MPI_Allreduce"]["device memory"].get(OVER, 0) > 10) == (ranks > 2)
     assert calls["MPI_Allreduce"]["declined"]["device memory, packed by the MPI in host memory"] > 0
 
 
@@ -144,6 +161,10 @@ REDUCTION_FAULTS = [
     "cuStreamQuery:4",
     "cuStreamCreate:1",
     "cuPointerGetAttributes:30",
+    "cuLaunchKernel:14",
+    "kernel:11",
+    "cuIpcOpenMemHandle:3",
+    "cuStreamQuery:30",
 ]
 
 
@@ -158,15 +179,29 @@ def test_faults_in_reductions(launch, fault, ranks):
         mode="dunnage",
         limit=120,
         **simulated(
-            flavour, DUNNAGE_COLLECTIVES="on", DUNNAGE_SIM_FAIL=f"{fault}:999", CONTRACT_ERRORS_ARE_FATAL="1"
+            flavour,
+            DUNNAGE_COLLECTIVES="on",
+            DUNNAGE_SIM_FAIL=f"{fault}:999",
+            CONTRACT_ERRORS_ARE_FATAL="1",
+            **(each_its_own(ranks) if REDUCTION_FAULTS.index(fault) % 4 >= 2 else {}),
         ),
     )
     assert exact_or_an_error(run), run
 
 
-@pytest.mark.parametrize("fault", ["cuLaunchKernel:45", "cuLaunchKernel:46", "cuMemcpyAsync:45"])
+@pytest.mark.parametrize(
+    "fault, own",
+    [
+        ("cuLaunchKernel:45", False),
+        ("cuLaunchKernel:46", False),
+        ("cuMemcpyAsync:45", False),
+        ("cuLaunchKernel:44", True),
+        ("cuLaunchKernel:45", True),
+        ("cuLaunchKernel:46", True),
+    ],
+)
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])
-def test_errors_in_reductions_are_told(passes, fault, flavour):
+def test_errors_in_reductions_are_told(passes, fault, flavour, own):
     """The rank whose device fails tells an error, and so do those who need its part. Nobody waits
     for ever, and the next reductions are right."""
     passes(
@@ -177,4 +212,19 @@ def test_errors_in_reductions_are_told(passes, fault, flavour):
         limit=120,
         DUNNAGE_COLLECTIVES="on",
         DUNNAGE_SIM_FAIL=f"{fault}:999",
+        **(each_its_own(3) if own else {}),
     )
+
+
+def test_a_rank_that_ends_releases_the_kernels_of_others(run_words):
+    """At any moment of a reduction in place, with and without a handshake."""
+    program = BUILD / "mpi" / "mpich" / "contracts_gpu"
+    if "mpich" not in MPIS or not program.exists():
+        pytest.skip("no mpich here")
+    for after in range(20000, 23000, 500):
+        own = each_its_own(2) if after % 1000 else {}
+        settings = simulated("mpich", DUNNAGE_COLLECTIVES="on", **MODES["dunnage"], **own)
+        words = command(MPIS["mpich"], 2, yielding(MPIS["mpich"], settings))
+        words = [words[0], "-disable-auto-cleanup", *words[1:], program, "reductions", "dies", str(after)]
+        done = run_words(words, 60)
+        assert "survived 0" in done.output and not done.failures, (after, done)

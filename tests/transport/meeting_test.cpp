@@ -49,7 +49,9 @@ TEST_F(MeetingTest, AllOffer) {
   b.reduced();
   EXPECT_TRUE(a.has_reduced(1));
   EXPECT_FALSE(a.has_failed(1));
+  EXPECT_FALSE(a.any_has_failed());
   c.fail();
+  EXPECT_TRUE(a.any_has_failed());
   EXPECT_TRUE(a.has_reduced(2));
   EXPECT_TRUE(a.has_failed(2));
   b.finished();

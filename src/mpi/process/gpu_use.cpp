@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "device/passed.hpp"
@@ -37,6 +38,11 @@ CUcontext context_of(const Driver& driver, const device::Place& place) {
 std::shared_ptr<const device::Arena::Block> take_block(const Driver& driver, std::int64_t size) {
   return device::Gpu::current(driver).arena().take(static_cast<std::uint64_t>(size), process->settings.device_arena,
                                                    process->rank);
+}
+
+bool launches_wait() {
+  const auto* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+  return blocking && *blocking && std::strcmp(blocking, "0") != 0;
 }
 
 bool in_one_piece(const pack::gpu::Described& data) {

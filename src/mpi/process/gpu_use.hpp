@@ -42,6 +42,9 @@ device::Place any_place(const device::Driver& driver);
 CUcontext context_of(const device::Driver& driver, const device::Place& place);
 /// Device memory of ours in the current context. Null if there is none.
 std::shared_ptr<const device::Arena::Block> take_block(const device::Driver& driver, std::int64_t size);
+/// Whether a launch returns only when the kernel has ended (CUDA_LAUNCH_BLOCKING): the host cannot
+/// look after a kernel that waits then.
+bool launches_wait();
 /// Whether all bytes of a buffer are in one allocation of device or managed memory.
 bool in_one_piece(const pack::gpu::Described& data);
 /// Bytes of a piece of staging memory between two layouts on one device: large enough for the link,

@@ -15,6 +15,7 @@
 
 #include "collective/reduction.hpp"
 #include "mpi/process/process.hpp"
+#include "mpi/reductions/handshake_slots.hpp"
 #include "transport/gpu/meeting.hpp"
 #include "transport/shm/publications.hpp"
 
@@ -56,6 +57,7 @@ class ReductionGroup {
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(world_.size()); }
   GroupMeeting& meeting() { return *meeting_; }
+  HandshakeSlots& slots() { return slots_; }
   /// Whether such reductions were Dunnage's when the ranks last asked. Waits for nobody.
   bool was_ours(collective::ReductionKind kind, std::int64_t count) {
     return possible_ && gpus_ && count > 0 && kind_of(kind, count).ours;
@@ -96,6 +98,7 @@ class ReductionGroup {
   std::uint32_t rank_ = 0;
   std::array<Kind, kinds * widths> kinds_;
   std::unique_ptr<GroupMeeting> meeting_;
+  HandshakeSlots slots_;
 
   static ReductionGroup* make(MPI_Comm comm);
 };

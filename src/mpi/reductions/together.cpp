@@ -8,6 +8,8 @@
 #include "mpi/process/failure.hpp"
 #include "mpi/process/gpu_use.hpp"
 #include "mpi/reductions/kinds.hpp"
+#include "pack/cuda/handshake.hpp"
+#include "pack/cuda/plan_reduction.hpp"
 #include "transport/gpu/reduction.hpp"
 #include "transport/shm/patience.hpp"
 
@@ -17,6 +19,7 @@ namespace {
 using collective::ReductionKind;
 using collective::ReductionPlan;
 using collective::ReductionShape;
+using pack::cuda::Handshake;
 using transport::gpu::GpuReduction;
 using transport::gpu::Meeting;
 using transport::gpu::ReductionOffer;
@@ -33,11 +36,12 @@ class Together {
     wait_until([&] { return meeting_.may_announce(); });
     std::optional<ReductionOffer> own;
     if (guarded([&] { own = offer(); }) != MPI_SUCCESS) own.reset();
-    meeting_.announce(own);
+    call_ = meeting_.announce(own);
     wait_until([&] { return meeting_.all_announced(); });
     offers_ = meeting_.take_offers();
     if (offers_.empty()) return std::nullopt;
     for (const auto& one : offers_) shape_.any_in_place |= one.in_place != 0;
+    shape_.handshake = shake_hands();
     plan_ = collective::plan_reduction(shape_);
     return reduce();
   } catch (const Forsaken&) {
@@ -143,7 +147,23 @@ class Together {
     offer.element = static_cast<std::uint32_t>(kernel_.element);
     offer.operation = static_cast<std::uint32_t>(kernel_.operation);
     offer.in_place = arguments_.in_place();
+    offer_slots(*driver, input->device, offer);
     return offer;
+  }
+  /// Offers a handshake, if this rank can take part in one.
+  void offer_slots(const device::Driver& driver, int gpu, ReductionOffer& offer) {
+    if (arguments_.kind != ReductionKind::allreduce || !arguments_.in_place() || group_.ranks() < 2 ||
+        group_.ranks() > Handshake::most_ranks ||
+        pack::cuda::reduction_blocks(kernel_.element, arguments_.total, true) > Handshake::most_blocks ||
+        launches_wait() || !turn_.take())
+      return;
+    const device::Scope scope(driver, context_);
+    auto& slots = group_.slots();
+    if (!slots.ready(driver, context_) || !read_by_all(slots.place(driver))) return;
+    offer.slots = slots.exported();
+    offer.slots_at = slots.at();
+    offer.wide = (input_ | result_) % pack::cuda::reduction_chunk == 0;
+    offer.gpu = device::identity_of(driver, gpu);
   }
   using Room = std::shared_ptr<const device::Arena::Block>;
   bool make_room(std::int64_t count, Room& room) {
@@ -176,10 +196,39 @@ class Together {
     input_ = room;
   }
 
+  /// Whether this reduction has a handshake. All ranks find the same. Ranks that share a GPU have
+  /// none: without MPS the kernel of one keeps that of the other from running.
+  bool shake_hands() {
+    wide_ = bytes_of(arguments_.total) % pack::cuda::reduction_chunk == 0 &&
+            facts().category != pack::cuda::Category::located;
+    for (std::size_t rank = 0; rank < offers_.size(); ++rank) {
+      const auto& one = offers_[rank];
+      for (std::size_t other = 0; other < rank; ++other)
+        if (offers_[other].gpu == one.gpu) return false;
+      if (one.gpu == 0) return false;
+      wide_ = wide_ && one.wide;
+    }
+    return pack::cuda::reduction_blocks(kernel_.element, arguments_.total, wide_) <= Handshake::most_blocks;
+  }
+  Handshake handshake(GpuReduction& work) {
+    Handshake h;
+    h.number = call_;
+    h.ranks = shape_.ranks;
+    h.wide = wide_;
+    h.slots = reinterpret_cast<const char*>(group_.slots().address());
+    for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
+      const auto& theirs = offers_[rank];
+      const auto slots = rank == shape_.rank ? group_.slots().address() : work.map(theirs.slots, theirs.slots_at);
+      h.put[rank] = slots + pack::cuda::slot_offset(0, shape_.rank);
+    }
+    return h;
+  }
+
   int reduce() {
     const Accelerated counted(arguments_.hook, bytes_of(arguments_.total));
-    process->count(arguments_.hook,
-                   plan_.gathers ? plan::GpuWay::direct_reduced_in_parts : plan::GpuWay::direct_reduced);
+    process->count(arguments_.hook, plan_.gathers      ? plan::GpuWay::direct_reduced_in_parts
+                                    : shape_.handshake ? plan::GpuWay::direct_reduced_over
+                                                       : plan::GpuWay::direct_reduced);
     bool lost = false;
     int code = guarded([&] { lost = !reduce_own(); });
     if (code == MPI_SUCCESS && lost) code = MPI_ERR_OTHER;
@@ -215,9 +264,25 @@ class Together {
       const auto& theirs = offers_[rank];
       sources.push_back(first + (rank == shape_.rank ? input_ : work.map(theirs.input, theirs.input_at)));
     }
+    if (shape_.handshake) return reduce_with_handshake(work, sources);
     work.reduce(kernel_.element, kernel_.operation, sources, result_at(plan_.to), plan_.own.count);
     wait_for(work);
     return true;
+  }
+  /// Returns false if another rank's kernel will not come.
+  bool reduce_with_handshake(GpuReduction& work, std::span<const std::uintptr_t> sources) try {
+    work.reduce(kernel_.element, kernel_.operation, sources, result_, plan_.own.count, handshake(work));
+    bool all_come = true;
+    for (transport::shm::Patience patience; !work.done(); patience.wait()) {
+      if (process->world) process->world->answer();
+      if (!all_come || !(meeting_.any_has_failed() || (patience.doubts() && group_.meeting().forsaken()))) continue;
+      all_come = false;
+      group_.slots().end_waits(*device::driver());
+    }
+    return all_come;
+  } catch (...) {
+    group_.slots().end_waits(*device::driver());  // the kernel may have begun, and `work` waits for it
+    throw;
   }
   /// Returns false if another rank's part will not come.
   bool gather() {
@@ -255,7 +320,10 @@ class Together {
   CUcontext context_ = nullptr;
   std::uintptr_t input_ = 0, result_ = 0;
   Room input_room_;  // a copy of the data, if others cannot read them in their place
-  Room room_;        // for the part of the result that others read, or that must not be in its place yet
+  HandshakeTurn turn_;
+  std::uint64_t call_ = 0;  // its number in the meeting
+  bool wide_ = false;       // in a handshake all ranks read chunks
+  Room room_;               // for the part of the result that others read, or that must not be in its place yet
   std::vector<ReductionOffer> offers_;
 };
 

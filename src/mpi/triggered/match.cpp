@@ -94,12 +94,10 @@ void note_context(const device::Driver& driver, Draft& draft, const PersistentMe
 /// Whether kernels may poll, or else memory operations may be used, and in which context.
 void prepare(Draft& draft) {
   const auto* driver = device::driver();
-  const auto* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
   if (process->settings.trigger == base::Trigger::mpi) return draft.object("DUNNAGE_TRIGGER=mpi");
   if (!driver || (!draft.sides.empty() && !others_read_memory()))
     return draft.object("no device memory that other ranks read");
-  if (blocking && *blocking && std::strcmp(blocking, "0") != 0)
-    return draft.object("CUDA_LAUNCH_BLOCKING is set: a kernel that waits would hold the host up");
+  if (launches_wait()) return draft.object("CUDA_LAUNCH_BLOCKING is set: a kernel that waits would hold the host up");
   for (auto* list : draft.all_sides()) {
     for (const auto* messages : {&list->sends, &list->receives})
       for (const auto& message : *messages) note_context(*driver, draft, message.what);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pack/cuda/fused_move.hpp"
+#include "pack/cuda/handshake.hpp"
 #include "pack/cuda/kernel_list.hpp"
 #include "pack/cuda/move.hpp"
 #include "pack/cuda/reduce.hpp"
@@ -189,12 +190,42 @@ DUNNAGE_MOVE_KERNELS(MOVE)
 DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
 #undef MOVES
 
-#define REDUCE(name, ...)                                                            \
-  void reduce_##name(const void* parameter, u64 blocks, u32, Translate translate) {  \
-    auto a = copied<Reduction>(parameter);                                           \
-    for (u32 s = 0; s < a.sources; ++s) reach(a.source[s], translate);               \
-    reach(a.to, translate);                                                          \
-    each_thread<u64>(blocks, [&](u64 i) { pack::cuda::reduce<__VA_ARGS__>(a, i); }); \
+/// Others may need the processor to write what is waited for.
+void rest() { std::this_thread::sleep_for(std::chrono::microseconds(10)); }
+
+/// All threads of a block read before the block tells that, and write when all ranks have told it.
+template <class T>
+void reduce_with_handshake(const Reduction& a, u64 blocks, Translate translate) {
+  struct Thread {
+    bool has;
+    Reduced<T> value;
+  };
+  std::vector<Thread> threads(block_threads);
+  const auto reach_slot = [&](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); };
+  for (u64 block = 0; block < blocks; ++block) {
+    const auto first = block * block_threads;
+    for (u64 t = 0; t < block_threads; ++t) threads[t].has = reduce<T>(a, first + t, threads[t].value);
+    for (u32 rank = 0; rank < a.handshake.ranks; ++rank) tell_block(a.handshake, block, rank, reach_slot);
+    for (u32 rank = 0; rank < a.handshake.ranks; ++rank)
+      while (!block_told(a.handshake, block, rank)) rest();
+    for (u64 t = 0; t < block_threads; ++t)
+      if (threads[t].has) write_reduced<T>(a, first + t, threads[t].value);
+  }
+}
+
+template <class T>
+void reduce_blocks(const void* parameter, u64 blocks, Translate translate) {
+  auto a = copied<Reduction>(parameter);
+  for (u32 s = 0; s < a.sources; ++s) reach(a.source[s], translate);
+  reach(a.to, translate);
+  reach(a.handshake.slots, translate);
+  if (a.handshake.ranks) return reduce_with_handshake<T>(a, blocks, translate);
+  each_thread<u64>(blocks, [&](u64 i) { reduce_and_write<T>(a, i); });
+}
+
+#define REDUCE(name, ...)                                                           \
+  void reduce_##name(const void* parameter, u64 blocks, u32, Translate translate) { \
+    reduce_blocks<__VA_ARGS__>(parameter, blocks, translate);                       \
   }
 DUNNAGE_REDUCE_KERNELS(REDUCE)
 #undef REDUCE
@@ -204,9 +235,6 @@ void reach(Signal& s, Translate translate) {
   reach(s.puts_at, translate);
   reach(s.wait, translate);
 }
-/// Others may need the processor to write what is waited for.
-void rest() { std::this_thread::sleep_for(std::chrono::microseconds(10)); }
-
 void signal(const void* parameter, u64, u32, Translate translate) {
   auto s = copied<Signal>(parameter);
   reach(s, translate);

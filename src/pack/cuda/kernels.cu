@@ -1,6 +1,7 @@
 // The kernels: one extern "C" function for each entry of kernel_list.hpp. No other code runs on the
 // device.
 #include "pack/cuda/fused_move.hpp"
+#include "pack/cuda/handshake.hpp"
 #include "pack/cuda/kernel_list.hpp"
 #include "pack/cuda/move.hpp"
 #include "pack/cuda/partition.hpp"
@@ -103,10 +104,6 @@ DUNNAGE_MOVE_KERNELS(MOVE)
   KERNEL moves_n##N(const __grid_constant__ Fused<N, FusedMove> f) { run_fused<is_pack>(f, blockIdx.x, threadIdx.x); }
 DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
 
-#define REDUCE(name, ...) \
-  KERNEL reduce_##name(const __grid_constant__ Reduction a) { reduce<__VA_ARGS__>(a, item<u64>()); }
-DUNNAGE_REDUCE_KERNELS(REDUCE)
-
 namespace {
 struct OnDevice {
   __device__ std::uint64_t* operator()(u64 slot) const { return reinterpret_cast<std::uint64_t*>(slot); }
@@ -114,7 +111,30 @@ struct OnDevice {
 struct NoRest {
   __device__ void operator()() const {}
 };
+
+// All threads of a block have read before one of them tells that.
+__device__ void shake_hands(const Handshake& h) {
+  __syncthreads();
+  if (threadIdx.x < h.ranks) {
+    tell_block(h, blockIdx.x, threadIdx.x, OnDevice());
+    while (!block_told(h, blockIdx.x, threadIdx.x)) {
+    }
+  }
+  __syncthreads();
+}
+
+template <class T>
+__device__ void reduce_block(const Reduction& a) {
+  const auto i = item<u64>();
+  Reduced<T> value;
+  const bool has = reduce<T>(a, i, value);
+  if (a.handshake.ranks) shake_hands(a.handshake);
+  if (has) write_reduced<T>(a, i, value);
+}
 }  // namespace
+#define REDUCE(name, ...) \
+  KERNEL reduce_##name(const __grid_constant__ Reduction a) { reduce_block<__VA_ARGS__>(a); }
+DUNNAGE_REDUCE_KERNELS(REDUCE)
 
 // One warp. All threads have read the epoch before one of them advances it.
 extern "C" __global__ void __launch_bounds__(32) signal(const __grid_constant__ Signal s) {

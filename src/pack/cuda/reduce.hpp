@@ -101,30 +101,42 @@ struct Access<Located<V, I>> {
   }
 };
 
+/// Whether elements are read in chunks.
+template <class T>
+constexpr bool in_chunks = CategoryOf<T>::value != Category::located&& reduction_chunk % sizeof(T) == 0;
+
+/// What a thread has reduced and not written yet: one element, or a chunk of them.
+template <class T, bool chunks = in_chunks<T>>
+struct Reduced {
+  T element[1];
+};
+template <class T>
+struct Reduced<T, true> {
+  union {
+    Word<reduction_chunk> word;
+    T element[reduction_chunk / static_cast<int>(sizeof(T))];
+  };
+};
+
 template <Operation operation, class T>
-DUNNAGE_HD void reduce_element(const Reduction& a, std::uint64_t i) {
+DUNNAGE_HD T reduced_element(const Reduction& a, std::uint64_t i) {
   const auto at = static_cast<std::int64_t>(i * sizeof(T));
   auto value = Access<T>::read(a.source[0] + at);
   for (std::uint32_t s = 1; s < a.sources; ++s)
     value = Combine<operation>::of(value, Access<T>::read(a.source[s] + at));
-  Access<T>::write(a.to + at, value);
+  return value;
 }
 
 /// A chunk of several elements. The chunks of some sources are read before they are reduced, so
 /// that a thread waits for them together.
 template <Operation operation, class T>
-DUNNAGE_HD void reduce_chunk(const Reduction& a, std::uint64_t c) {
+DUNNAGE_HD void reduce_chunk(const Reduction& a, std::uint64_t c, Reduced<T>& value) {
   constexpr int n = reduction_chunk / static_cast<int>(sizeof(T));
   constexpr std::uint32_t together = 4;
-  union Chunk {
-    Word<reduction_chunk> word;
-    T element[n];
-  };
   const auto at = static_cast<std::int64_t>(c * reduction_chunk);
-  Chunk value;
   value.word = load<reduction_chunk>(a.source[0] + at);
   for (std::uint32_t s = 1; s < a.sources; s += together) {
-    Chunk next[together] = {};
+    Reduced<T> next[together] = {};
     DUNNAGE_UNROLL
     for (std::uint32_t j = 0; j < together; ++j)
       if (s + j < a.sources) next[j].word = load<reduction_chunk>(a.source[s + j] + at);
@@ -135,36 +147,57 @@ DUNNAGE_HD void reduce_chunk(const Reduction& a, std::uint64_t c) {
         for (int e = 0; e < n; ++e) value.element[e] = Combine<operation>::of(value.element[e], next[j].element[e]);
       }
   }
-  store<reduction_chunk>(a.to + at, value.word);
 }
 
-/// Whether elements are read in chunks.
-template <class T>
-constexpr bool in_chunks = CategoryOf<T>::value != Category::located&& reduction_chunk % sizeof(T) == 0;
-
-/// Item i: a chunk, or the elements behind the last whole chunk; or one element.
+/// Item i: a chunk, or the elements behind the last whole chunk; or one element. Returns whether
+/// `value` has it. Elements behind the last whole chunk are written at once.
 template <Operation operation, class T>
-DUNNAGE_HD void reduce_item(const Reduction& a, std::uint64_t i) {
+DUNNAGE_HD bool reduce_item(const Reduction& a, std::uint64_t i, Reduced<T>& value) {
   if constexpr (in_chunks<T>) {
     if (a.wide) {
       constexpr std::uint64_t n = reduction_chunk / sizeof(T);
-      if ((i + 1) * n <= a.count) return reduce_chunk<operation, T>(a, i);
-      for (auto e = i * n; e < a.count; ++e) reduce_element<operation, T>(a, e);
-      return;
+      if ((i + 1) * n <= a.count) {
+        reduce_chunk<operation, T>(a, i, value);
+        return true;
+      }
+      for (auto e = i * n; e < a.count; ++e)
+        Access<T>::write(a.to + static_cast<std::int64_t>(e * sizeof(T)), reduced_element<operation, T>(a, e));
+      return false;
     }
   }
-  if (i < a.count) reduce_element<operation, T>(a, i);
+  if (i >= a.count) return false;
+  value.element[0] = reduced_element<operation, T>(a, i);
+  return true;
 }
 
+/// Likewise, by the operation that the parameter names.
 template <class T, int operation = 0>
-DUNNAGE_HD void reduce(const Reduction& a, std::uint64_t i) {
+DUNNAGE_HD bool reduce(const Reduction& a, std::uint64_t i, Reduced<T>& value) {
   if constexpr (operation < operation_kinds) {
     constexpr auto this_one = static_cast<Operation>(operation);
     if constexpr (applies(this_one, CategoryOf<T>::value)) {
-      if (a.operation == this_one) return reduce_item<this_one, T>(a, i);
+      if (a.operation == this_one) return reduce_item<this_one, T>(a, i, value);
     }
-    reduce<T, operation + 1>(a, i);
+    return reduce<T, operation + 1>(a, i, value);
+  } else {
+    return false;
   }
+}
+
+/// Writes item i, after reduce() has returned true.
+template <class T>
+DUNNAGE_HD void write_reduced(const Reduction& a, std::uint64_t i, const Reduced<T>& value) {
+  if constexpr (in_chunks<T>) {
+    if (a.wide) return store<reduction_chunk>(a.to + static_cast<std::int64_t>(i * reduction_chunk), value.word);
+  }
+  Access<T>::write(a.to + static_cast<std::int64_t>(i * sizeof(T)), value.element[0]);
+}
+
+/// Reduces item i and writes it.
+template <class T>
+DUNNAGE_HD void reduce_and_write(const Reduction& a, std::uint64_t i) {
+  Reduced<T> value{};
+  if (reduce<T>(a, i, value)) write_reduced<T>(a, i, value);
 }
 
 }  // namespace dunnage::pack::cuda

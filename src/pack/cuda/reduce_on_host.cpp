@@ -11,9 +11,9 @@ void reduce_on_host(Element element, Operation operation, std::span<const std::u
   const auto& reduction = std::get<Reduction>(launch.parameters);
   const auto items = launch.blocks * block_threads;
   switch (element) {
-#define DUNNAGE_REDUCE(name, ...)                                                \
-  case Element::name:                                                            \
-    for (std::uint64_t i = 0; i < items; ++i) reduce<__VA_ARGS__>(reduction, i); \
+#define DUNNAGE_REDUCE(name, ...)                                                          \
+  case Element::name:                                                                      \
+    for (std::uint64_t i = 0; i < items; ++i) reduce_and_write<__VA_ARGS__>(reduction, i); \
     break;
     DUNNAGE_REDUCTION_ELEMENTS(DUNNAGE_REDUCE)
 #undef DUNNAGE_REDUCE

@@ -121,6 +121,22 @@ inline constexpr int element_kinds = sizeof element_facts / sizeof element_facts
 constexpr const ElementFacts& facts_of(Element element) { return element_facts[static_cast<int>(element)]; }
 constexpr bool applies(Operation operation, Element element) { return applies(operation, facts_of(element).category); }
 
+inline constexpr int reduction_chunk = 16;  // bytes that a thread reads at once if it can
+
+/// By which ranks reduce over their own data in one launch each: ranks that reduce the same
+/// elements, each on a GPU of its own. Block b of a launch tells block b of the other launches that
+/// it has read its elements. It writes the results when all of them have told it. A slot is a word
+/// of 8 bytes in device memory, and holds the number of the last reduction. So none is ever reset.
+struct Handshake {
+  static constexpr std::uint32_t most_ranks = 8;
+  static constexpr std::uint32_t most_blocks = 64;  // so few that all run at once
+  std::uint64_t number = 0;                         // of this reduction, grows
+  std::uint64_t put[most_ranks] = {};  // for each rank the address, in its memory, of this rank's slot for block 0
+  const char* slots = nullptr;         // in this rank's memory: for each block, one for each rank
+  std::uint32_t ranks = 0;             // 0: there is none, and blocks write at once
+  bool wide = false;                   // all ranks' addresses, and the length, are multiples of `reduction_chunk`
+};
+
 /// The parameter of a reduction's kernel. Element i of the result is the sources' elements i,
 /// reduced in the order of the sources. The result may be one of the sources.
 struct Reduction {
@@ -131,7 +147,7 @@ struct Reduction {
   std::uint32_t sources = 0;
   Operation operation = Operation::sum;
   bool wide = false;  // all addresses are multiples of `reduction_chunk`
+  Handshake handshake;
 };
-inline constexpr int reduction_chunk = 16;  // bytes that a thread reads at once if it can
 
 }  // namespace dunnage::pack::cuda

@@ -159,8 +159,8 @@ std::vector<std::size_t> launch_together(device::Gpu& gpu, device::Borrowed& lan
 
 void launch_reduction(device::Gpu& gpu, device::Borrowed& lane, pack::cuda::Element element,
                       pack::cuda::Operation operation, std::span<const std::uintptr_t> sources, std::uintptr_t to,
-                      std::int64_t count) {
-  auto launch = pack::cuda::plan_reduction(element, operation, sources, to, count);
+                      std::int64_t count, const pack::cuda::Handshake& handshake) {
+  auto launch = pack::cuda::plan_reduction(element, operation, sources, to, count, handshake);
   if (launch.blocks == 0) return;
   lane.busy();
   put(gpu, lane, Direction::pack, launch);

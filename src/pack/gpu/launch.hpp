@@ -68,7 +68,7 @@ class PreparedMoves {
 /// device::Error.
 void launch_reduction(device::Gpu& gpu, device::Borrowed& lane, pack::cuda::Element element,
                       pack::cuda::Operation operation, std::span<const std::uintptr_t> sources, std::uintptr_t to,
-                      std::int64_t count);
+                      std::int64_t count, const pack::cuda::Handshake& handshake = {});
 
 /// Puts one kernel into the stream that moves data directly from buffer to buffer; the device must
 /// reach both. Returns false, and does nothing, if no kernel does that well. Throws device::Error.

@@ -47,6 +47,12 @@ bool Meeting::has_failed(std::uint32_t rank) const {
   return seats_[rank]->failed.load(std::memory_order_relaxed) == call_;
 }
 
+bool Meeting::any_has_failed() const {
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank)
+    if (rank != rank_ && has_reduced(rank) && has_failed(rank)) return true;
+  return false;
+}
+
 bool Meeting::all_finished() const {
   return all([&](const Seat& seat) { return seat.finished.load(std::memory_order_acquire) >= call_; });
 }

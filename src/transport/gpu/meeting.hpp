@@ -23,7 +23,11 @@ struct ReductionOffer {
   std::int64_t count;                // elements
   std::uint32_t kind, root;          // which call it is
   std::uint32_t element, operation;  // what is done
-  std::uint32_t in_place, unused;
+  std::uint32_t in_place;            // the data are where the result goes
+  std::uint32_t wide;                // for a handshake: the addresses are multiples of reduction_chunk
+  device::Exported slots;            // likewise: those of this rank
+  std::int64_t slots_at;
+  std::uint64_t gpu;  // device::identity_of this rank's GPU; 0: it shakes no hands
   /// Whether two ranks are in the same call.
   bool fits(const ReductionOffer& other) const {
     return count == other.count && kind == other.kind && root == other.root && element == other.element &&
@@ -68,6 +72,8 @@ class Meeting {
   bool has_reduced(std::uint32_t rank) const;
   /// After has_reduced().
   bool has_failed(std::uint32_t rank) const;
+  /// Whether the part of another rank will not come.
+  bool any_has_failed() const;
   bool all_finished() const;
 
  private:

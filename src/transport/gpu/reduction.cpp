@@ -10,8 +10,8 @@ std::uintptr_t GpuReduction::map(const device::Exported& allocation, std::int64_
 }
 
 void GpuReduction::reduce(Element element, Operation operation, std::span<const std::uintptr_t> sources,
-                          std::uintptr_t to, std::int64_t count) {
-  pack::gpu::launch_reduction(gpu_, lane_, element, operation, sources, to, count);
+                          std::uintptr_t to, std::int64_t count, const Handshake& handshake) {
+  pack::gpu::launch_reduction(gpu_, lane_, element, operation, sources, to, count, handshake);
 }
 
 void GpuReduction::copy(Element element, Operation operation, std::uintptr_t from, std::uintptr_t to,

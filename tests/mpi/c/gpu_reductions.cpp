@@ -1,13 +1,17 @@
 // Reductions on device memory: every operation on every datatype, of every length, in place and
 // not. Each result is compared bit for bit with one that is reduced here, rank by rank. The bytes
 // around a result, and the gaps in it, must keep their values.
+#include <chrono>
 #include <complex>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <random>
+#include <thread>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "surface.hpp"
 #include "team.hpp"
@@ -336,7 +340,7 @@ void all_of_type(const Place& place, const char* type_name, MPI_Datatype type, G
           contract().section(what);
           How how;
           how.in_place = in_place;
-          how.misaligned = round % 4 == 0;
+          how.misaligned = round % 4 == 0 || (round % 7 == 3 && place.rank == 1);
 #if MPI_VERSION >= 4
           how.large = round % 5 == 0;
 #endif
@@ -379,12 +383,13 @@ void all_types(const Place& place) {
 #undef PAIR
 }
 
-/// Data that are reduced in parts, by three ranks and more.
+/// Data that are reduced in parts, by three ranks and more. 256 KiB in place are the most that are
+/// not.
 void long_ones(const Place& place) {
   const auto sum = ops()[0];
   int round = 0;
   for (const Call call : {Call::allreduce, Call::reduce, Call::reduce_scatter_block, Call::scan})
-    for (const int n : {70001, 1 << 20, (1 << 20) + 333})
+    for (const int n : {16384, 32768, 32770, 70001, 1 << 20, (1 << 20) + 333})
       for (const bool in_place : {false, true}) {
         const std::string what =
             std::string("long ") + name_of(call) + ", " + std::to_string(n) + (in_place ? ", in place" : "");
@@ -565,6 +570,26 @@ void recovers(const Place& place) {
   int some = 0;
   PMPI_Allreduce(&failed, &some, 1, MPI_INT, MPI_SUM, place.comm);
   check(some > 0, "a failure was told");
+}
+
+/// The last rank ends at some moment of a reduction in place. The others get an error, and do
+/// not hang.
+[[noreturn]] void dies(const Place& place, unsigned microseconds) {
+  CudaMemory data(Kind::device, 4096);
+  std::thread ender;
+  if (place.rank == place.ranks - 1)
+    ender = std::thread([&] {
+      usleep(microseconds);
+      _exit(0);  // after a signal MPICH would end the other ranks
+    });
+  const auto begin = std::chrono::steady_clock::now();
+  int code = MPI_SUCCESS;
+  while (code == MPI_SUCCESS) code = MPI_Allreduce(MPI_IN_PLACE, data.data(), 512, MPI_DOUBLE, MPI_SUM, place.comm);
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  check(spent.count() < 10, "an error in time", std::to_string(spent.count()));
+  std::printf("survived %d\n", place.rank);
+  std::fflush(stdout);
+  _exit(0);
 }
 
 // --- nonblocking and persistent ------------------------------------------------------------------
@@ -778,12 +803,14 @@ CONTRACT_PROGRAM(reductions) {
   if (what == "memory" || what == "all") other_memory(world);
   if (what == "under_way" || what == "all") under_way(world);
   if (what == "recovers") recovers(world);
+  if (what == "dies") dies(world, unsigned(std::atoi(argv[2])));
   if (what == "faults")
     for (int round = 0; round < 6; ++round)
       for (const bool in_place : {false, true}) {  // an argument more: in other forms too
         How how;
         how.in_place = in_place;
-        go<double>(Call::allreduce, world, MPI_DOUBLE, ops()[0], 300000, how, round, "faults");
+        for (const int n : {300000, 5000})
+          go<double>(Call::allreduce, world, MPI_DOUBLE, ops()[0], n, how, round, "faults");
         if (argc <= 2) continue;
         for (const auto form : forms) {
           how.form = form;

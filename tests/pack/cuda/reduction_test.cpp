@@ -1,11 +1,14 @@
 // The kernels of reductions, run on the host, against the operations as the MPI standard has them:
 // bit for bit, for every operation, element, count and alignment.
+#include <chrono>
 #include <complex>
 #include <random>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "../../support/check_kernels.hpp"
+#include "pack/cuda/handshake.hpp"
 #include "pack/cuda/plan_reduction.hpp"
 
 namespace dunnage::pack::cuda {
@@ -149,6 +152,83 @@ TEST(Reduction, IsTheStandardsBitForBit) {
 #define CHECK(name, ...) check_all<__VA_ARGS__>(Element::name);
   DUNNAGE_REDUCTION_ELEMENTS(CHECK)
 #undef CHECK
+}
+
+/// Ranks, each a thread, reduce over their own data. Rank 0 comes late, so without a handshake the
+/// others would overwrite what it has to read.
+template <class T>
+void check_handshake(Element element, std::uint32_t ranks, std::int64_t count, bool wide) {
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+  std::vector<std::vector<Word<16>>> memory(ranks, std::vector<Word<16>>(bytes / 16 + 2));
+  std::vector<std::vector<std::uint64_t>> slots(ranks, std::vector<std::uint64_t>(handshake_bytes / 8));
+  std::vector<std::uintptr_t> from;
+  for (auto& one : memory) from.push_back(reinterpret_cast<std::uintptr_t>(one.data()) + (wide ? 0 : alignof(T)));
+  std::mt19937 random(ranks);
+  for (std::uint64_t number = 1; number <= 3; ++number) {
+    std::vector<char> want(bytes, '\0');
+    for (std::int64_t e = 0; e < count; ++e) {
+      const auto at = static_cast<std::uintptr_t>(e) * sizeof(T);
+      T value{};
+      for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        const auto next = Random<T>::of(random);
+        put(reinterpret_cast<char*>(from[rank] + at), next);
+        value = rank == 0 ? next
+                          : Expected<T>::of(element == Element::f64_i32 ? Operation::minimum_location : Operation::sum,
+                                            value, next);
+      }
+      put(want.data() + at, value);
+    }
+    const auto run = [&](std::uint32_t rank) {
+      Handshake h;
+      h.number = number;
+      h.ranks = ranks;
+      h.wide = wide;
+      h.slots = reinterpret_cast<const char*>(slots[rank].data());
+      for (std::uint32_t other = 0; other < ranks; ++other)
+        h.put[other] = reinterpret_cast<std::uintptr_t>(slots[other].data()) + slot_offset(0, rank);
+      auto launch = plan_reduction(element, element == Element::f64_i32 ? Operation::minimum_location : Operation::sum,
+                                   from, from[rank], count, h);
+      if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      for (const auto& kernel : emulated_kernels())
+        if (name_of(launch.id) == kernel.name)
+          kernel.run(launch.address(), launch.blocks, 0, [](const void* at) { return const_cast<void*>(at); });
+    };
+    std::vector<std::thread> threads;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) threads.emplace_back(run, rank);
+    for (auto& thread : threads) thread.join();
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      for (std::int64_t e = 0; e < count; ++e) {
+        T got{}, expected{};
+        std::memcpy(static_cast<void*>(&got),
+                    reinterpret_cast<const char*>(from[rank]) + e * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+        std::memcpy(static_cast<void*>(&expected), want.data() + e * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+        char mine[sizeof(T)] = {}, theirs[sizeof(T)] = {};
+        put(mine, got), put(theirs, expected);
+        ASSERT_EQ(std::memcmp(mine, theirs, sizeof(T)), 0) << facts_of(element).name << ", rank " << rank << " of "
+                                                           << ranks << ", element " << e << ", call " << number;
+      }
+  }
+}
+
+TEST(Reduction, WithAHandshakeRanksWriteWhenAllHaveRead) {
+  for (const std::uint32_t ranks : {2u, 3u, 8u}) {
+    check_handshake<double>(Element::f64, ranks, 2, true);
+    check_handshake<double>(Element::f64, ranks, 1030, true);
+    check_handshake<double>(Element::f64, ranks, 777, false);
+    check_handshake<std::uint8_t>(Element::u8, ranks, 4096, true);
+    check_handshake<Located<double, std::int32_t>>(Element::f64_i32, ranks, 300, false);
+  }
+}
+
+TEST(Reduction, BlocksOfAHandshakeDependOnTheLengthOnly) {
+  EXPECT_EQ(reduction_blocks(Element::f32, 1024, true), 1u);
+  EXPECT_EQ(reduction_blocks(Element::f32, 1024, false), 4u);
+  Handshake h;
+  h.ranks = 2;
+  const std::uintptr_t from[] = {4096, 8192};
+  EXPECT_EQ(plan_reduction(Element::f32, Operation::sum, from, 16, 1024, h).blocks, 4u);
+  h.wide = true;
+  EXPECT_EQ(plan_reduction(Element::f32, Operation::sum, from, 16, 1024, h).blocks, 1u);
 }
 
 TEST(Reduction, WrapsAround) {
