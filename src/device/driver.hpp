@@ -44,7 +44,6 @@ namespace dunnage::device {
   X(cuLaunchKernel)
 #define DUNNAGE_NEWER_DRIVER_FUNCTIONS(X) \
   X(cuCtxGetId)                           \
-  X(cuPointerGetAttribute)                \
   X(cuDeviceGetUuid)                      \
   X(cuMemHostRegister)                    \
   X(cuMemHostUnregister)                  \

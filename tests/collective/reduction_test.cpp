@@ -73,6 +73,9 @@ TEST(ReductionPlan, InPlaceWithAHandshakeAllRanksReduceAll) {
   EXPECT_FALSE(plan.gathers);
   EXPECT_FALSE(plan.apart);
   EXPECT_EQ(plan.own, (ReductionPart{0, 5}));
+  auto many = shape(ReductionKind::allreduce, 1, 8, 1 << 20);
+  many.in_place = many.any_in_place = many.handshake = true;
+  EXPECT_TRUE(plan_reduction(many).gathers);  // as if it were not in place
 }
 
 TEST(ReductionPlan, CopiesAreReducedAtOnceAndInPlace) {

@@ -33,6 +33,7 @@ class MeetingTest : public testing::Test {
 TEST_F(MeetingTest, AllOffer) {
   Meeting a = meeting_of(0), b = meeting_of(1), c = meeting_of(2);
   EXPECT_TRUE(a.may_announce());
+  a.tell_slots({{}, 7, 0, 0});
   EXPECT_EQ(a.announce(offer(5, 1)), 1u);
   b.announce(offer(5, 2));
   EXPECT_FALSE(a.all_announced());
@@ -43,6 +44,7 @@ TEST_F(MeetingTest, AllOffer) {
   EXPECT_EQ(offers[2].input_at, 3);
   EXPECT_FALSE(a.may_announce());  // the others have not seen the offers
   EXPECT_EQ(b.take_offers().size(), ranks);
+  EXPECT_EQ(b.slots_of(0).at, 7);
   EXPECT_EQ(c.take_offers().size(), ranks);
   EXPECT_TRUE(a.may_announce());
   EXPECT_FALSE(a.has_reduced(1));

@@ -41,8 +41,11 @@ std::shared_ptr<const device::Arena::Block> take_block(const Driver& driver, std
 }
 
 bool launches_wait() {
-  const auto* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
-  return blocking && *blocking && std::strcmp(blocking, "0") != 0;
+  static const bool wait = [] {
+    const auto* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
+    return blocking && *blocking && std::strcmp(blocking, "0") != 0;
+  }();
+  return wait;
 }
 
 bool in_one_piece(const pack::gpu::Described& data) {

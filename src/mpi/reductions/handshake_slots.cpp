@@ -12,7 +12,7 @@ namespace dunnage::mpi {
 
 /// A block of the arena, which has room for the slots of many communicators.
 struct HandshakeSheet {
-  static constexpr std::size_t places = 512;  // of 4 KiB: the least that the arena takes from the driver
+  static constexpr std::size_t places = 128;  // of 16 KiB: the least that the arena takes from the driver
   std::shared_ptr<const device::Arena::Block> block;
   std::mutex mutex;
   std::vector<bool> used = std::vector<bool>(places);
@@ -80,6 +80,7 @@ HandshakeSlots::~HandshakeSlots() {
 bool HandshakeSlots::ready(const device::Driver& driver, CUcontext context) {
   if (ended_) return false;
   if (slots_) return context == context_;
+  const device::Scope scope(driver, context);
   for (const bool another : {false, true}) {
     auto sheet = sheet_of(driver, context, another);
     if (!sheet) return false;

@@ -19,8 +19,8 @@ class HandshakeSlots {
   HandshakeSlots& operator=(const HandshakeSlots&) = delete;
   ~HandshakeSlots();
 
-  /// Whether the slots are in a context, which must be current. The first call makes them there.
-  /// False too after end_waits(). Throws device::Error.
+  /// Whether the slots are in a context. The first call makes them there. False too after
+  /// end_waits(). Throws device::Error.
   bool ready(const device::Driver& driver, CUcontext context);
 
   // After ready() has returned true:
@@ -29,6 +29,8 @@ class HandshakeSlots {
   const device::Exported& exported() const;
   std::int64_t at() const;
   device::Place place(const device::Driver& driver) const;
+  /// Whether the other ranks know them. False the first time.
+  bool told = false;
 
   /// Ends what waits for the slots, now and for ever. Does what it can if the device has failed.
   void end_waits(const device::Driver& driver) noexcept;

@@ -41,8 +41,9 @@ class Together {
     offers_ = meeting_.take_offers();
     if (offers_.empty()) return std::nullopt;
     for (const auto& one : offers_) shape_.any_in_place |= one.in_place != 0;
-    shape_.handshake = shake_hands();
+    shape_.handshake = shakes_hands();
     plan_ = collective::plan_reduction(shape_);
+    shape_.handshake = shape_.handshake && !plan_.gathers;
     return reduce();
   } catch (const Forsaken&) {
     return MPI_ERR_OTHER;
@@ -147,23 +148,35 @@ class Together {
     offer.element = static_cast<std::uint32_t>(kernel_.element);
     offer.operation = static_cast<std::uint32_t>(kernel_.operation);
     offer.in_place = arguments_.in_place();
-    offer_slots(*driver, input->device, offer);
+    offer_handshake(*driver, input->device, offer);
     return offer;
   }
   /// Offers a handshake, if this rank can take part in one.
-  void offer_slots(const device::Driver& driver, int gpu, ReductionOffer& offer) {
+  void offer_handshake(const device::Driver& driver, int gpu, ReductionOffer& offer) {
     if (arguments_.kind != ReductionKind::allreduce || !arguments_.in_place() || group_.ranks() < 2 ||
         group_.ranks() > Handshake::most_ranks ||
         pack::cuda::reduction_blocks(kernel_.element, arguments_.total, true) > Handshake::most_blocks ||
         launches_wait() || !turn_.take())
       return;
-    const device::Scope scope(driver, context_);
     auto& slots = group_.slots();
-    if (!slots.ready(driver, context_) || !read_by_all(slots.place(driver))) return;
-    offer.slots = slots.exported();
-    offer.slots_at = slots.at();
-    offer.wide = (input_ | result_) % pack::cuda::reduction_chunk == 0;
-    offer.gpu = device::identity_of(driver, gpu);
+    if (!slots.ready(driver, context_)) return;
+    if (!slots.told) {
+      const auto identity = device::identity_of(driver, gpu);
+      if (identity == 0 || !read_by_all(slots.place(driver))) return;
+      meeting_.tell_slots({slots.exported(), slots.at(), identity, blocks_at_once(driver, gpu)});
+      slots.told = true;
+    }
+    offer.handshake = (input_ | result_) % pack::cuda::reduction_chunk == 0 ? transport::gpu::wide_handshake
+                                                                            : transport::gpu::narrow_handshake;
+  }
+  /// Blocks of a reduction that surely run at once: a kernel's registers are enough for two of them
+  /// on a multiprocessor.
+  static std::uint64_t blocks_at_once(const device::Driver& driver, int gpu) {
+    int processors = 0;
+    if (!driver.cuDeviceGetAttribute ||
+        driver.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu) != CUDA_SUCCESS)
+      return 0;
+    return std::min<std::uint64_t>(Handshake::most_blocks, 2 * static_cast<std::uint64_t>(processors));
   }
   using Room = std::shared_ptr<const device::Arena::Block>;
   bool make_room(std::int64_t count, Room& room) {
@@ -198,17 +211,21 @@ class Together {
 
   /// Whether this reduction has a handshake. All ranks find the same. Ranks that share a GPU have
   /// none: without MPS the kernel of one keeps that of the other from running.
-  bool shake_hands() {
+  bool shakes_hands() {
     wide_ = bytes_of(arguments_.total) % pack::cuda::reduction_chunk == 0 &&
             facts().category != pack::cuda::Category::located;
-    for (std::size_t rank = 0; rank < offers_.size(); ++rank) {
-      const auto& one = offers_[rank];
-      for (std::size_t other = 0; other < rank; ++other)
-        if (offers_[other].gpu == one.gpu) return false;
-      if (one.gpu == 0) return false;
-      wide_ = wide_ && one.wide;
+    for (const auto& one : offers_) {
+      if (one.handshake == transport::gpu::no_handshake) return false;
+      wide_ = wide_ && one.handshake == transport::gpu::wide_handshake;
     }
-    return pack::cuda::reduction_blocks(kernel_.element, arguments_.total, wide_) <= Handshake::most_blocks;
+    std::uint64_t most = Handshake::most_blocks;
+    for (std::uint32_t rank = 0; rank < group_.ranks(); ++rank) {
+      const auto& slots = meeting_.slots_of(rank);
+      most = std::min(most, slots.blocks);
+      for (std::uint32_t other = 0; other < rank; ++other)
+        if (meeting_.slots_of(other).gpu == slots.gpu) return false;
+    }
+    return pack::cuda::reduction_blocks(kernel_.element, arguments_.total, wide_) <= most;
   }
   Handshake handshake(GpuReduction& work) {
     Handshake h;
@@ -217,8 +234,8 @@ class Together {
     h.wide = wide_;
     h.slots = reinterpret_cast<const char*>(group_.slots().address());
     for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
-      const auto& theirs = offers_[rank];
-      const auto slots = rank == shape_.rank ? group_.slots().address() : work.map(theirs.slots, theirs.slots_at);
+      const auto& theirs = meeting_.slots_of(rank);
+      const auto slots = rank == shape_.rank ? group_.slots().address() : work.map(theirs.memory, theirs.at);
       h.put[rank] = slots + pack::cuda::slot_offset(0, shape_.rank);
     }
     return h;

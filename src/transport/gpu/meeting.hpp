@@ -24,10 +24,7 @@ struct ReductionOffer {
   std::uint32_t kind, root;          // which call it is
   std::uint32_t element, operation;  // what is done
   std::uint32_t in_place;            // the data are where the result goes
-  std::uint32_t wide;                // for a handshake: the addresses are multiples of reduction_chunk
-  device::Exported slots;            // likewise: those of this rank
-  std::int64_t slots_at;
-  std::uint64_t gpu;  // device::identity_of this rank's GPU; 0: it shakes no hands
+  std::uint32_t handshake;           // a HandshakeOffer
   /// Whether two ranks are in the same call.
   bool fits(const ReductionOffer& other) const {
     return count == other.count && kind == other.kind && root == other.root && element == other.element &&
@@ -35,11 +32,23 @@ struct ReductionOffer {
   }
 };
 
+/// Whether a rank can take part in a handshake (pack/cuda/reduction.hpp) in a call.
+enum HandshakeOffer : std::uint32_t { no_handshake, narrow_handshake, wide_handshake };  // wide: by chunks
+
+/// Where others write for the handshakes of a rank. Plain bytes.
+struct ReductionSlots {
+  device::Exported memory;
+  std::int64_t at;       // from the beginning of the allocation
+  std::uint64_t gpu;     // device::identity_of the rank's GPU
+  std::uint64_t blocks;  // that surely run at once there
+};
+
 /// All numbers grow. Each is the last call for which something is true.
 struct Seat {
   std::atomic<std::uint64_t> announced{0};            // 2k: with an offer; 2k + 1: without one
   std::atomic<std::uint64_t> seen{0};                 // this rank has read all offers
   ReductionOffer offer{};                             // of the last call that was announced
+  ReductionSlots slots{};                             // there since before the first offer with a handshake
   alignas(64) std::atomic<std::uint64_t> reduced{0};  // this rank's part is where others read it
   std::atomic<std::uint64_t> failed{0};               // or will never be there
   std::atomic<std::uint64_t> finished{0};             // this rank reads no other's data any more
@@ -54,6 +63,11 @@ class Meeting {
 
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(seats_.size()); }
+
+  /// Before the first offer with a handshake.
+  void tell_slots(const ReductionSlots& slots) { own_->slots = slots; }
+  /// Of a rank that has made such an offer.
+  const ReductionSlots& slots_of(std::uint32_t rank) const { return seats_[rank]->slots; }
 
   /// Whether all ranks have read the offers of the last call, so that this one may be announced.
   bool may_announce() const;

@@ -383,13 +383,13 @@ void all_types(const Place& place) {
 #undef PAIR
 }
 
-/// Data that are reduced in parts, by three ranks and more. 256 KiB in place are the most that are
+/// Data that are reduced in parts, by three ranks and more. 1 MiB in place is the most that is
 /// not.
 void long_ones(const Place& place) {
   const auto sum = ops()[0];
   int round = 0;
   for (const Call call : {Call::allreduce, Call::reduce, Call::reduce_scatter_block, Call::scan})
-    for (const int n : {16384, 32768, 32770, 70001, 1 << 20, (1 << 20) + 333})
+    for (const int n : {32768, 70001, 131072, 131074, 1 << 20, (1 << 20) + 333})
       for (const bool in_place : {false, true}) {
         const std::string what =
             std::string("long ") + name_of(call) + ", " + std::to_string(n) + (in_place ? ", in place" : "");
