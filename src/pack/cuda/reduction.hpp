@@ -125,9 +125,9 @@ inline constexpr int reduction_chunk = 16;  // bytes that a thread reads at once
 
 /// By which ranks reduce over their own data in one launch each: ranks that reduce the same
 /// elements, each on a GPU of its own. Block b of a launch tells block b of the other launches that
-/// it has read its elements. It writes the results when all of them have told it. So all blocks must
-/// run at once. A slot is a word
-/// of 8 bytes in device memory, and holds the number of the last reduction. So none is ever reset.
+/// it has read its elements. It writes the results when all of them have told it. So all blocks
+/// must run at once. A slot is a word of 8 bytes in device memory, and holds the number of the last
+/// reduction. So none is ever reset.
 struct Handshake {
   static constexpr std::uint32_t most_ranks = 8;
   static constexpr std::uint32_t most_blocks = 256;
