@@ -101,6 +101,12 @@ const Driver* find_driver() {
   return there;
 }
 
+void settle_driver() {
+  if (surely_nothing_loaded()) return;
+  expect_questions();
+  (void)driver();
+}
+
 bool could_handle_devices(const std::string& folder, const char* node) {
   return has_kernels(folder) && access(node, F_OK) == 0;
 }

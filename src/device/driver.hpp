@@ -106,6 +106,10 @@ inline const Driver* driver() {
   return there ? there : find_driver();
 }
 
+/// The MPI has loaded what it needs, and most programs load nothing more: from now on
+/// surely_no_driver() tells at once. Thread-safe.
+void settle_driver();
+
 /// The driver that the program has loaded, if driver() is null because this installation has no
 /// kernels (device/kernels.hpp). It serves to recognise memory that must be left to the MPI.
 /// Thread-safe.

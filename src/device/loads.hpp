@@ -23,6 +23,9 @@ inline bool surely_nothing_loaded() {
 /// Whether no library was loaded since watch_loads(). Exact, but takes 20 ns. Thread-safe.
 bool nothing_loaded();
 
+/// Many questions will follow: the next one that nothing_loaded() is asked loads a mark. Thread-safe.
+void expect_questions();
+
 /// How many libraries the process has loaded so far.
 unsigned long long loads();
 /// Starts watching for loads after the `before`-th. The caller must have looked for what it wants

@@ -10,7 +10,7 @@ namespace {
 
 /// Each takes 8 KiB of shared memory.
 constexpr unsigned most_channels = 4096;
-bool some_unseen = false;
+bool some_unseen = false;  // a persistent request for which nothing could be barred
 
 /// The communicator that was looked for last. Most programs use one communicator again and again,
 /// and the MPI takes a lock to look for an attribute.
@@ -41,7 +41,27 @@ bool channels_allowed() { return process->world && process->settings.channels &&
 
 bool channels_possible() { return gpu_announcements() && !some_unseen && channels_allowed(); }
 
-void no_channels() { some_unseen = true; }
+namespace {
+
+template <class Bar>
+void bar(MPI_Comm comm, Bar&& in) try {
+  if (const auto streams = Streams::of(comm, true))
+    in(*streams);
+  else
+    some_unseen = true;
+} catch (const std::exception&) {
+  some_unseen = true;
+}
+
+}  // namespace
+
+void no_channel_to(MPI_Comm comm, int dest, int tag) {
+  bar(comm, [&](Streams& streams) { streams.bar_to(dest, tag); });
+}
+
+void no_channel_from(MPI_Comm comm, int source, int tag) {
+  bar(comm, [&](Streams& streams) { streams.bar_from(source, tag); });
+}
 
 std::shared_ptr<Streams> Streams::of(MPI_Comm comm, bool make) {
   if (comm == MPI_COMM_NULL || !channels_allowed()) return nullptr;
@@ -67,6 +87,7 @@ bool has_channel_from(MPI_Comm comm, int source, int tag) {
 }
 
 OutChannel* Streams::learn(int dest, int tag, std::uint32_t receiver, const device::Place& memory) {
+  if (barred_out_.has(key(dest, tag))) return nullptr;
   auto& out = out_[key(dest, tag)];
   if (++out.messages < 2 || OutChannel::alive() >= most_channels || !channels_possible()) return nullptr;
   out.messages = 0;
@@ -78,7 +99,7 @@ OutChannel* Streams::learn(int dest, int tag, std::uint32_t receiver, const devi
 }
 
 InChannel* Streams::join(int source, int tag, const transport::ChannelStamp& stamp) {
-  if (!channels_possible()) return nullptr;
+  if (!channels_possible() || barred_in_.has(key(source, tag))) return nullptr;
   auto channel = InChannel::join(stamp, turn_);
   if (!channel) return nullptr;
   process->channels.store(true, std::memory_order_relaxed);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "device/place.hpp"
 #include "mpi/channels/in_channel.hpp"
@@ -13,11 +14,12 @@ namespace dunnage::mpi {
 
 /// Whether there may be channels in this process once it uses a GPU: its calls come one at a time.
 bool channels_allowed();
-/// Whether there may be channels now: this process uses a GPU, and Dunnage knows of every
-/// persistent request.
+/// Whether there may be channels now: this process uses a GPU.
 bool channels_possible();
-/// A persistent request was made that Dunnage will not see again.
-void no_channels();
+/// A persistent request was made that Dunnage will not see again. There will be no channel for the
+/// messages that it may send or receive.
+void no_channel_to(MPI_Comm comm, int dest, int tag);
+void no_channel_from(MPI_Comm comm, int source, int tag);
 
 /// Not thread-safe: there are channels only in programs that make one call at a time.
 class Streams {
@@ -59,6 +61,13 @@ class Streams {
   /// A message has told of a channel. Returns null if it is not there any more.
   InChannel* join(int source, int tag, const transport::ChannelStamp& stamp);
 
+  /// From now on there is no new channel to that rank with that tag, or from it. `source` and `tag`
+  /// may be those of any message.
+  void bar_to(int dest, int tag) { barred_out_.add(key(dest, tag)); }
+  void bar_from(int source, int tag) {
+    source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG ? barred_in_.add_all() : barred_in_.add(key(source, tag));
+  }
+
   /// Numbers receives in the order in which they begin.
   std::uint64_t next_turn() { return turn_++; }
   /// How many receives are under way that name no source or no tag.
@@ -68,6 +77,24 @@ class Streams {
   static std::uint64_t key(int peer, int tag) {
     return std::uint64_t{static_cast<std::uint32_t>(peer)} << 32 | static_cast<std::uint32_t>(tag);
   }
+  /// Some keys, or all if there are many.
+  class Keys {
+   public:
+    void add(std::uint64_t one) {
+      if (!all_) some_.insert(one);
+      if (some_.size() > most) add_all();
+    }
+    void add_all() {
+      all_ = true;
+      some_.clear();
+    }
+    bool has(std::uint64_t one) const { return all_ || some_.contains(one); }
+
+   private:
+    static constexpr std::size_t most = 1024;
+    std::unordered_set<std::uint64_t> some_;
+    bool all_ = false;
+  };
   struct Out {
     unsigned messages = 0;
     std::unique_ptr<OutChannel> channel;
@@ -75,6 +102,7 @@ class Streams {
   Succession::Last last_out_, last_in_;  // outlive the channels
   std::unordered_map<std::uint64_t, Out> out_;
   std::unordered_map<std::uint64_t, std::unique_ptr<InChannel>> in_;
+  Keys barred_out_, barred_in_;
   std::uint64_t turn_ = 0;
 };
 

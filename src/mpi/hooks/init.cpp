@@ -78,6 +78,7 @@ void join() {
   std::call_once(once, [] {
     const auto& own = process->own;
     int rank = 0, ranks = 0;
+    device::settle_driver();
     if (own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS)
       return;
     process->rank = rank;

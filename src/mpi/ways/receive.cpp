@@ -635,9 +635,11 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
       watched->persistent = persistent;
       watched->measure(turn.take_message());
     }
-    if (!watched && persistent && !call.apart && call.source != MPI_PROC_NULL) no_channels();
+    const bool unseen = !watched && persistent && !call.apart && call.source != MPI_PROC_NULL;
     const int rc = begin(call.buffer, call.count, call.type);
-    if (!mpi_began(rc, request) && told && !persistent) told->not_begun();
+    const bool began = mpi_began(rc, request);
+    if (!began && told && !persistent) told->not_begun();
+    if (began && unseen) no_channel_from(call.comm, call.source, call.tag);
     return watch(rc, request, std::move(watched));
   }
   const Accelerated counted(call.hook, accepted.bytes());

@@ -610,7 +610,7 @@ int init_send(const SendCall& call, MPI_Request* request, Carry carry) {
       message = from_device(call, static_cast<std::uint32_t>(rank), accepted.bytes(), accepted.buffer);
   if (!mpi_began(rc, request) || call.dest == MPI_PROC_NULL) return rc;
   const auto unseen = [&] {
-    if (!call.apart) no_channels();
+    if (!call.apart) no_channel_to(call.comm, call.dest, call.tag);
     return rc;
   };
   auto streams = !call.apart && channels_allowed() ? Streams::of(call.comm, true) : nullptr;
