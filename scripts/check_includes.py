@@ -55,6 +55,7 @@ HEADERS = {
     "type_traits": "conditional_t has_unique_object_representations_v integral_constant invoke_result_t is_pointer_v "
     "is_same_v is_trivially_copyable_v is_unsigned_v is_void_v remove_cvref_t remove_reference_t",
     "unordered_map": "unordered_map",
+    "unordered_set": "unordered_set",
     "utility": "exchange forward get index_sequence make_index_sequence move pair swap",
     "variant": "variant",
     "vector": "erase_if vector",

@@ -23,7 +23,8 @@ inline bool surely_nothing_loaded() {
 /// Whether no library was loaded since watch_loads(). Exact, but takes 20 ns. Thread-safe.
 bool nothing_loaded();
 
-/// Many questions will follow: the next one that nothing_loaded() is asked loads a mark. Thread-safe.
+/// Many questions will follow: the next one that nothing_loaded() is asked loads a mark.
+/// Thread-safe.
 void expect_questions();
 
 /// How many libraries the process has loaded so far.
