@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# scripts/many_cores/bundle.sh [ARCHIVE]: what the differential machine and the faults need on a
-# host with many cores that has neither a build nor the MPIs, as one archive (default:
-# build/many_cores.tar.xz, 36 MB). run.py beside this script runs them there. That host must have
-# Python and an Open MPI 4.1.
+# scripts/many_cores/bundle.sh [ARCHIVE]: what the differential machine, the faults and the search
+# for slower calls need on a host with many cores that has neither a build nor the MPIs, as one
+# archive (default: build/many_cores.tar.xz, 36 MB). run.py beside this script runs them there. That
+# host must have Python and an Open MPI 4.1; for slower calls NumPy and tabulate too.
 #
 # Needs a build with the wheels of the MPIs (MPI_WHEELS=yes make) and Debian's MPICH.
 set -euo pipefail
@@ -25,6 +25,7 @@ cp build/tests/libyield_to_ranks.so "$to/tests/"
 for mpi in openmpi mpich openmpi5 mpich5 impi; do
   mkdir "$to/mpi/$mpi"
   cp build/mpi/$mpi/{interpreter,traffic}{,_gpu} "$to/mpi/$mpi/"
+  [ ! -e build/mpi/$mpi/bench_regressions ] || cp build/mpi/$mpi/bench_regressions "$to/mpi/$mpi/"
 done
 cp build/mpis.json "$to/"
 find "$to" -type f ! -name '*.json' -exec strip {} +

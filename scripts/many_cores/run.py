@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the differential machine, the faults or the soak on a host with many cores, from a checkout
-and what bundle.sh beside this file made. Arguments are those of the machine, faults.py and soak.py:
+"""Runs the differential machine, the faults, the soak or the search for slower calls on a host with
+many cores, from a checkout and what bundle.sh beside this file made. Arguments are those of the
+machine, faults.py, soak.py and regressions.py:
 
     scripts/many_cores/run.py ARCHIVE machine --seconds 240 --jobs 64 --first 1000000 --no-shrink
     scripts/many_cores/run.py ARCHIVE faults --seconds 130 --jobs 60 --seed 31 --count 100000
     scripts/many_cores/run.py ARCHIVE soak --hours 0.1 --mpi openmpi5
+    scripts/many_cores/run.py ARCHIVE regressions --seconds 280
 """
 
 import json
@@ -28,6 +30,19 @@ def moved(entry, tree):
     return {**entry, "launcher": str(home / "bin" / launcher), "libraries": str(home / "lib"), "moved": True}
 
 
+def make_launchers(mpis, folder):
+    """mpirun.NAME for each MPI, as the benchmarks look for them on PATH."""
+    folder.mkdir()
+    for entry in mpis:
+        launcher = folder / f"mpirun.{entry['name']}"
+        libraries = entry["libraries"] if entry["moved"] else ""
+        launcher.write_text(
+            f'#!/bin/sh\nLD_LIBRARY_PATH={libraries}:$LD_LIBRARY_PATH exec {entry["launcher"]} "$@"\n'
+        )
+        launcher.chmod(0o755)
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+
+
 def main():
     archive, what, *rest = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
@@ -35,7 +50,8 @@ def main():
         subprocess.run(["tar", "-C", folder, "-xJf", archive], check=True)
         build = tree / "build"
         mpis = [e for e in json.loads((build / "mpis.json").read_text()) if (build / "mpi" / e["name"]).exists()]
-        (build / "mpis.json").write_text(json.dumps([moved(entry, tree) for entry in mpis]))
+        mpis = [moved(entry, tree) for entry in mpis]
+        (build / "mpis.json").write_text(json.dumps(mpis))
         starter = tree / "mpich" / "bin" / "mpiexec.hydra"  # finds its libraries
         starter.rename(starter.with_suffix(".real"))
         starter.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={tree}/mpich/lib exec {starter.with_suffix(".real")} "$@"\n')
@@ -53,7 +69,13 @@ def main():
         )
         print((tree / "commit").read_text().strip(), os.cpu_count(), "cores", flush=True)
         sys.path[:0] = [str(ROOT / "tests" / name) for name in ("support", "differential", "faults")]
+        sys.path[:0] = [str(ROOT / "python")]
         sys.argv[1:] = rest
+        if what == "regressions":
+            import regressions
+
+            make_launchers(mpis, tree / "bin")
+            return regressions.main(rest)
         if what == "machine":
             import machine.__main__
 

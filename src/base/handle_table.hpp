@@ -25,7 +25,7 @@ class HandleTable {
   }
 
   /// Returns the value for a handle, or null. Takes no lock.
-  T* find(std::uint64_t key) const {
+  [[gnu::always_inline]] T* find(std::uint64_t key) const {
     auto& slot = current_.load(std::memory_order_acquire)->slot(key);
     // Another thread may be filling an empty slot for another key. It writes the key after the
     // value.
@@ -81,7 +81,7 @@ class HandleTable {
     explicit Table(std::size_t n) : slots(n) {}
     /// Returns the slot of the key, or the empty slot where the key would go. The table is never
     /// full, so the search ends.
-    Slot& slot(std::uint64_t key) {
+    [[gnu::always_inline]] Slot& slot(std::uint64_t key) {
       const auto mask = slots.size() - 1;
       for (auto i = (key * 0x9E3779B97F4A7C15u) >> 32;; ++i) {
         auto& s = slots[i & mask];

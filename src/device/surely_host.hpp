@@ -15,11 +15,9 @@ extern "C" __attribute__((weak)) void* __curbrk;
 extern constinit thread_local std::uintptr_t stack_end;
 void find_stack_end();
 
-/// Returns true if there is no driver, or if the address is in the heap that grows from the
-/// program's end or in the stack frames above this one. Other addresses may be host memory too.
-/// Takes a few nanoseconds.
-inline bool surely_host(const void* address) {
-  if (surely_no_driver()) return true;
+/// Whether an address is in the heap that grows from the program's end, or in the stack frames
+/// above this one.
+[[gnu::noinline]] inline bool in_heap_or_stack(const void* address) {
   if (!&__curbrk) return false;
   static const auto heap = reinterpret_cast<std::uintptr_t>(__curbrk);  // memory below it cannot be a device's either
   const auto at = reinterpret_cast<std::uintptr_t>(address);
@@ -27,6 +25,12 @@ inline bool surely_host(const void* address) {
   if (at >= heap - before && at < reinterpret_cast<std::uintptr_t>(__curbrk)) return true;
   if (stack_end == 0) find_stack_end();
   return at >= reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) && at < stack_end;
+}
+
+/// Returns true if there is no driver, or if the address is in the heap or on the stack. Other
+/// addresses may be host memory too. Takes a few nanoseconds.
+[[gnu::always_inline]] inline bool surely_host(const void* address) {
+  return surely_no_driver() || in_heap_or_stack(address);
 }
 
 }  // namespace dunnage::device

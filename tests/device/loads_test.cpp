@@ -21,6 +21,12 @@ TEST(Loads, ADriverThatComesLateIsFound) {
   EXPECT_FALSE(nothing_loaded());
   for (int i = 0; i < 5000; ++i) ASSERT_EQ(driver(), nullptr);
   EXPECT_TRUE(surely_nothing_loaded());
+  // A third library; settled, the answer is certain at once.
+  ASSERT_NE(dlopen(DUNNAGE_TEST_THIRD, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
+  EXPECT_FALSE(surely_nothing_loaded());
+  settle_driver();
+  EXPECT_TRUE(surely_nothing_loaded());
+  EXPECT_EQ(driver(), nullptr);
   ASSERT_NE(dlopen(DUNNAGE_TEST_FOLDER "sim/libcuda.so.1", RTLD_NOW | RTLD_GLOBAL), nullptr) << dlerror();
   EXPECT_FALSE(surely_nothing_loaded());
   EXPECT_NE(driver(), nullptr);

@@ -125,7 +125,8 @@ def _figures(measured: List[Point], asked: Dict[str, float]) -> List[Figure]:
     return figures
 
 
-def _row(point: Point) -> Dict[str, str]:
+def row(point: Point) -> Dict[str, str]:
+    """Returns a point as the row of a table."""
     low, high = point.interval
     return {
         "call": point.name,
@@ -154,7 +155,7 @@ def report(experiment: Experiment, run: Run, head: Record, output: Path) -> bool
                         (f"In doubt: the median is below {least:g}, the interval is not", perhaps)):
         print(f"\n{title}: {len(rows) or 'none'}")
         if rows:
-            print(tabulate([_row(point) for point in rows], headers="keys", disable_numparse=True))
+            print(tabulate([row(point) for point in rows], headers="keys", disable_numparse=True))
     wrong = [point for point in measured if not point.verified]
     for point in wrong:
         print(f"DUNNAGE GIVES WRONG BYTES: '{point.name}' with {point.mpi}")
