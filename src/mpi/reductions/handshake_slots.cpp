@@ -79,7 +79,8 @@ HandshakeSlots::~HandshakeSlots() {
 
 bool HandshakeSlots::ready(const device::Driver& driver, CUcontext context) {
   if (ended_) return false;
-  if (slots_) return context == context_;
+  const auto id = device::id_of(driver, context);
+  if (slots_) return id == context_id_;
   const device::Scope scope(driver, context);
   for (const bool another : {false, true}) {
     auto sheet = sheet_of(driver, context, another);
@@ -90,7 +91,7 @@ bool HandshakeSlots::ready(const device::Driver& driver, CUcontext context) {
     pack::gpu::gpu_copy(driver, reinterpret_cast<void*>(slots->sheet->block->address + slots->place * slots_bytes),
                         zeros.data(), zeros.size());
     slots_ = std::move(slots);
-    context_ = context;
+    context_id_ = id;
     return true;
   }
   return false;

@@ -37,7 +37,7 @@ class HandshakeSlots {
 
  private:
   std::shared_ptr<const SlotsInMemory> slots_;
-  CUcontext context_ = nullptr;
+  unsigned long long context_id_ = 0;  // device::id_of the context
   bool ended_ = false;
 };
 
