@@ -30,16 +30,18 @@ def moved(entry, tree):
     return {**entry, "launcher": str(home / "bin" / launcher), "libraries": str(home / "lib"), "moved": True}
 
 
+def make_starter(path, libraries, command):
+    """A script that starts a command which finds its libraries."""
+    path.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={libraries} exec {command} "$@"\n')
+    path.chmod(0o755)
+
+
 def make_launchers(mpis, folder):
     """mpirun.NAME for each MPI, as the benchmarks look for them on PATH."""
     folder.mkdir()
     for entry in mpis:
-        launcher = folder / f"mpirun.{entry['name']}"
         libraries = entry["libraries"] if entry["moved"] else ""
-        launcher.write_text(
-            f'#!/bin/sh\nLD_LIBRARY_PATH={libraries}:$LD_LIBRARY_PATH exec {entry["launcher"]} "$@"\n'
-        )
-        launcher.chmod(0o755)
+        make_starter(folder / f"mpirun.{entry['name']}", f"{libraries}:$LD_LIBRARY_PATH", entry["launcher"])
     os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
 
 
@@ -54,8 +56,7 @@ def main():
         (build / "mpis.json").write_text(json.dumps(mpis))
         starter = tree / "mpich" / "bin" / "mpiexec.hydra"  # finds its libraries
         starter.rename(starter.with_suffix(".real"))
-        starter.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={tree}/mpich/lib exec {starter.with_suffix(".real")} "$@"\n')
-        starter.chmod(0o755)
+        make_starter(starter, f"{tree}/mpich/lib", starter.with_suffix(".real"))
         os.environ.update(
             DUNNAGE_HOME=str(build),
             PYTHONDONTWRITEBYTECODE="1",

@@ -43,7 +43,6 @@ class Together {
     for (const auto& one : offers_) shape_.any_in_place |= one.in_place != 0;
     shape_.handshake = shakes_hands();
     plan_ = collective::plan_reduction(shape_);
-    shape_.handshake = shape_.handshake && !plan_.gathers;
     return reduce();
   } catch (const Forsaken&) {
     return MPI_ERR_OTHER;
@@ -281,7 +280,7 @@ class Together {
       const auto& theirs = offers_[rank];
       sources.push_back(first + (rank == shape_.rank ? input_ : work.map(theirs.input, theirs.input_at)));
     }
-    if (shape_.handshake) return reduce_with_handshake(work, sources);
+    if (shape_.handshake && !plan_.gathers) return reduce_with_handshake(work, sources);
     work.reduce(kernel_.element, kernel_.operation, sources, result_at(plan_.to), plan_.own.count);
     wait_for(work);
     return true;
@@ -337,10 +336,10 @@ class Together {
   CUcontext context_ = nullptr;
   std::uintptr_t input_ = 0, result_ = 0;
   Room input_room_;  // a copy of the data, if others cannot read them in their place
+  Room room_;        // for the part of the result that others read, or that must not be in its place yet
   HandshakeTurn turn_;
-  std::uint64_t call_ = 0;  // its number in the meeting
+  std::uint64_t call_ = 0;  // the number of this call in the meeting
   bool wide_ = false;       // in a handshake all ranks read chunks
-  Room room_;               // for the part of the result that others read, or that must not be in its place yet
   std::vector<ReductionOffer> offers_;
 };
 

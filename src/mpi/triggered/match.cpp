@@ -2,7 +2,6 @@
 // what it sends and receives and where its memory is. A receiver tries to map that. Then each tells
 // whether it can; if both can, the messages between the two go directly.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <span>

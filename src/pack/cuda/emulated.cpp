@@ -235,6 +235,7 @@ void reach(Signal& s, Translate translate) {
   reach(s.puts_at, translate);
   reach(s.wait, translate);
 }
+
 void signal(const void* parameter, u64, u32, Translate translate) {
   auto s = copied<Signal>(parameter);
   reach(s, translate);
