@@ -103,8 +103,7 @@ bool MachineModel::has(const Library& library) const { return find(file, library
 Model MachineModel::of(const Library& library) const {
   const auto at = find(file, library);
   if (at != file.models.end()) return at->second;
-  static const auto processor = processor_kind(base::this_processor());
-  return model_for(library, processor);
+  return model_for(library, base::this_processor_kind());
 }
 
 std::string usual_model_path() {

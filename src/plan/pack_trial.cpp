@@ -5,11 +5,11 @@
 
 namespace dunnage::plan {
 
-/// A packing call's time is all its own. The first calls also pay for the first touch of pages and
-/// for what an MPI sets up once.
-const TrialRules packing_rules{5, 1.03, true, 30, {{{1, 8}, {2, 2}}}, 2, false};
-/// A message's time depends on the other side, which may be late.
-const TrialRules message_rules{9, 1.03, true, 0, {{{3, 4}, {3, 4}}}, 4, true};
+/// A packing call's time is all its own. The first calls also pay for what an MPI sets up once.
+const TrialRules packing_rules{5, 1.03, true, 30, {{{1, 8}, {2, 2}}}, {2, 1.1}, 2, false};
+/// A message's time depends on the other side, which may be late. So nobody is behind before all
+/// have been measured.
+const TrialRules message_rules{9, 1.03, true, 0, {{{3, 4}, {3, 4}}}, {9, 1.1}, 4, true};
 
 double PackTrial::median(const Candidate& candidate) const {
   auto sorted = candidate.times;
@@ -23,6 +23,11 @@ double PackTrial::least(const Candidate& candidate) const {
   const auto n = std::min(candidate.taken, rules_.samples);
   const auto begin = candidate.times.begin();
   return n == 0 ? std::numeric_limits<double>::max() : *std::min_element(begin, begin + n);
+}
+
+double PackTrial::greatest(const Candidate& candidate) const {
+  const auto n = std::min(candidate.taken, rules_.samples);
+  return *std::max_element(candidate.times.begin(), candidate.times.begin() + std::max(n, 1));
 }
 
 PackTrial::PackTrial(Packer predicted, bool may_stream, const TrialRules& rules, std::uint32_t seed)
@@ -44,21 +49,24 @@ void PackTrial::begin_round() {
   const auto n = candidates_.size();
   for (std::size_t i = n; i-- > 0;) {
     const auto& candidate = candidates_[(i + static_cast<std::size_t>(round_)) % n];
-    if (!candidate.out) turns_.push_back(candidate.packer);
+    if (has_turns(candidate)) turns_.push_back(candidate.packer);
   }
   if (rules_.random) std::shuffle(turns_.begin(), turns_.end(), order_);
   ++round_;
 }
 
 bool PackTrial::enough() const {
-  return std::all_of(candidates_.begin(), candidates_.end(),
-                     [&](const auto& c) { return c.out || c.taken >= rules_.samples; });
+  const auto contends = [&](const auto& c) { return has_turns(c); };
+  const bool alone = std::ranges::count_if(candidates_, contends) == 1;
+  const auto calls = alone ? rules_.behind.calls : rules_.samples;
+  return std::ranges::all_of(candidates_, [&](const auto& c) { return !contends(c) || c.taken >= calls; });
 }
 
 PackTrial::Turn PackTrial::next() {
   if (pause()) return {choice_.load(std::memory_order_relaxed), false, 0};
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return {choice_.load(std::memory_order_relaxed), false, 0};
+  std::erase_if(turns_, [&](const auto packer) { return !has_turns(*find(packer)); });
   if (turns_.empty()) {
     if (enough() && !settled_ && !readmit()) {
       settle();
@@ -88,10 +96,16 @@ void PackTrial::took(Turn turn, double nanoseconds) {
     others_ = another ? others_ + 1 : 0;
     if (others_ >= 2) return begin_again();
   }
+  if (candidate->began) candidate->taken = 0;  // the first call has paid for the first touch of the pages
+  candidate->began = std::ranges::all_of(candidates_, [](const auto& c) { return c.taken == 0; });
   candidate->times[static_cast<std::size_t>(candidate->taken++ % rules_.samples)] = time;
   if (settled_) return;
   for (const auto& [calls, factor] : rules_.hopeless)
     if (candidate->taken == calls && least(*candidate) > factor * best_before) candidate->out = true;
+  const auto [calls, factor] = rules_.behind;
+  for (auto& one : candidates_)
+    for (const auto& other : candidates_)
+      if (std::min(one.taken, other.taken) >= calls && least(one) > factor * greatest(other)) one.behind = true;
 }
 
 void PackTrial::lost(Turn turn) {
@@ -101,17 +115,17 @@ void PackTrial::lost(Turn turn) {
   left_.store(rest, std::memory_order_relaxed);
 }
 
-/// Takes back each candidate that has left although its time is less than the median of every
-/// other. The calls by which it was judged were then faster than usual, for example because the
-/// caches had the data. Returns whether there was one.
+/// Takes back each candidate that has left, or waits, although its time is less than the median of
+/// every other. The calls by which it was judged were then faster than usual, for example because
+/// the caches had the data. Returns whether there was one.
 bool PackTrial::readmit() {
   double best = std::numeric_limits<double>::max();
   for (const auto& candidate : candidates_)
-    if (!candidate.out) best = std::min(best, median(candidate));
+    if (has_turns(candidate)) best = std::min(best, median(candidate));
   bool any = false;
   for (auto& candidate : candidates_) {
-    if (!candidate.out || least(candidate) >= best) continue;
-    candidate.out = false;
+    if (has_turns(candidate) || least(candidate) >= best) continue;
+    candidate.out = candidate.behind = false;
     any = true;
   }
   return any;

@@ -37,6 +37,13 @@ struct TrialRules {
     double factor;
   };
   std::array<Hopeless, 2> hopeless;
+  /// A candidate waits until the choice is made if, after so many calls, each of them has taken
+  /// longer than this factor times the slowest call of another one.
+  struct Behind {
+    int calls;
+    double factor;
+  };
+  Behind behind;
   /// A new trial begins if the chosen candidate's time differs from what it was by this factor,
   /// twice.
   double otherwise;
@@ -81,12 +88,16 @@ class PackTrial : public Chooser {
     std::array<double, most_samples> times{};  // the latest ones
     int taken = 0;
     bool out = false;
+    bool behind = false;  // tried no more before the choice, but again later
+    bool began = false;   // its only time is that of the trial's first call
   };
 
   void begin_round();
   bool enough() const;
   double median(const Candidate& candidate) const;
   double least(const Candidate& candidate) const;
+  double greatest(const Candidate& candidate) const;
+  bool has_turns(const Candidate& candidate) const { return !candidate.out && (settled_ || !candidate.behind); }
   bool readmit();
   void settle();
   void begin_again();

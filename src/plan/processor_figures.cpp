@@ -25,17 +25,8 @@ void price_unknown(Model& m) {
 
 }  // namespace
 
-ProcessorKind processor_kind(const base::Processor& processor) {
-  if (processor.vendor == "GenuineIntel") return ProcessorKind::intel;
-  if (processor.vendor != "AuthenticAMD") return ProcessorKind::other;
-  if (processor.family == 0x1a) return ProcessorKind::zen5;
-  if (processor.family != 0x19) return ProcessorKind::other;
-  // Family 19h has both designs. Zen 4 has models 10h to 1fh, 60h to 7fh and a0h to afh.
-  const int row = processor.model >> 4;
-  return row == 1 || row == 6 || row == 7 || row == 0xa ? ProcessorKind::zen4 : ProcessorKind::zen3;
-}
-
-Model model_for(const Library& library, ProcessorKind kind) {
+Model model_for(const Library& library, base::ProcessorKind kind) {
+  using base::ProcessorKind;
   auto m = default_model(library);
   switch (kind) {
     case ProcessorKind::intel: break;

@@ -1,15 +1,10 @@
 // Built-in figures by kind of processor. They apply if no model file has others.
 #pragma once
 
-#include "base/processor.hpp"
+#include "base/processor_kind.hpp"
 #include "plan/host.hpp"
 
 namespace dunnage::plan {
-
-enum class ProcessorKind { intel, zen3, zen4, zen5, other };
-
-/// Returns the kind of a processor. Pure.
-ProcessorKind processor_kind(const base::Processor& processor);
 
 /// Returns default_model() with the figures of a kind of processor. Pure. Where they come from:
 /// - Intel: those of default_model(), from Xeons.
@@ -19,6 +14,6 @@ ProcessorKind processor_kind(const base::Processor& processor);
 /// - Zen 3 and Zen 5: not measured. They have the figures of Zen 4.
 /// - Others: not measured. Dunnage's own work is taken to cost a third more than on a Xeon, so that
 ///   Dunnage declines where the candidates are close.
-Model model_for(const Library& library, ProcessorKind kind);
+Model model_for(const Library& library, base::ProcessorKind kind);
 
 }  // namespace dunnage::plan

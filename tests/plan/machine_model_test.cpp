@@ -46,7 +46,7 @@ class MachineModelTest : public testing::Test {
   fs::path folder;
 };
 
-Model built_in(const Library& library) { return model_for(library, processor_kind(base::this_processor())); }
+Model built_in(const Library& library) { return model_for(library, base::this_processor_kind()); }
 
 TEST_F(MachineModelTest, NoFileIsNothingToTalkAbout) {
   const auto model = machine_model("");

@@ -45,6 +45,29 @@ TEST(PackTrial, ChoosesTheFastest) {
     }
 }
 
+TEST(PackTrial, ChoosesSoonIfOneIsClearlyTheFastest) {
+  for (const auto best : {Packer::library, Packer::cached, Packer::streamed})
+    for (const auto predicted : {Packer::library, Packer::cached, Packer::streamed}) {
+      Times times{{Packer::library, 13000}, {Packer::cached, 12000}, {Packer::streamed, 14000}};
+      times[best] = 10000;
+      PackTrial trial(predicted, true);
+      trial.took(trial.next(), 50000);  // the first touch of the pages
+      spend(trial, times, 8);           // the last one by the choice
+      EXPECT_TRUE(trial.settled());
+      EXPECT_EQ(trial.choice(), best);
+    }
+}
+
+TEST(PackTrial, WhoWasBehindIsMeasuredAgainLater) {
+  PackTrial trial(Packer::cached, false);
+  Times times{{Packer::library, 13000}, {Packer::cached, 10000}};
+  spend(trial, times, first_calls);
+  EXPECT_EQ(trial.choice(), Packer::cached);
+  times[Packer::library] = 8000;
+  spend(trial, times, 1000);
+  EXPECT_EQ(trial.choice(), Packer::library);
+}
+
 TEST(PackTrial, TheLibraryWinsIfTheGainIsSmall) {
   PackTrial trial(Packer::cached, false);
   const Times times{{Packer::library, 1000}, {Packer::cached, 1000 / 1.02 - packing_rules.own_call}};

@@ -24,6 +24,8 @@ constexpr std::int64_t batch_lines = 32;
 /// Prefetches a line into the second-level cache, which can have more lines under way than the
 /// first.
 inline void prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
+/// Prefetches a line into the first-level cache.
+inline void prefetch_near(const char* p) { __builtin_prefetch(p, 0, 3); }
 
 /// Returns the lines that a block of so many bytes fills.
 inline std::int64_t lines_of(std::int64_t block) { return (block + line - 1) / line; }
@@ -149,7 +151,13 @@ inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] ch
     const auto half = hn::ShiftRight<1>(iota);
     const auto lower = hn::IndicesFromVec(d, half);
     const auto upper = hn::IndicesFromVec(d, hn::Add(half, hn::Set(d, static_cast<T>(lanes / 2))));
+    // A masked store does not fetch its line early. This makes cold calls 1.4 times as fast on a
+    // Xeon and on an EPYC (Zen 5), and costs nothing if the lines are cached.
+    constexpr std::int64_t ahead = 2048;
     for (; i + lanes < n; i += lanes) {
+      auto* lines = reinterpret_cast<const char*>(u + 2 * i) + ahead;
+      for (std::int64_t k = 0; k < 2 * lanes * static_cast<std::int64_t>(sizeof(T)); k += line)
+        prefetch_near(lines + k);
       const auto v = hn::LoadU(d, p + i);
       hn::BlendedStore(hn::TableLookupLanes(v, lower), even, d, u + 2 * i);
       hn::BlendedStore(hn::TableLookupLanes(v, upper), even, d, u + 2 * i + lanes);
@@ -159,10 +167,9 @@ inline std::int64_t every_other([[maybe_unused]] char* user, [[maybe_unused]] ch
   return i;
 }
 
-/// Copies the blocks of one loop. If `ahead` is not 0, the user's memory is prefetched so many
-/// bytes ahead.
+/// Copies the blocks of one loop. The user's memory is prefetched `ahead` bytes ahead.
 template <Direction D, std::int64_t N>
-inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, std::int64_t ahead) {
+inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, Prefetch how, std::int64_t ahead) {
   auto n = dim.count;
   const auto su = dim.user, sp = dim.packed;
   if constexpr (N == 4 || N == 8) {
@@ -175,24 +182,23 @@ inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, st
     }
   }
   const auto length = N ? N : block;
-  if (ahead != 0) {
-    // Batches gain if each block is a line of its own and pages have several of them.
-    constexpr std::int64_t far_apart = 1024;
-    const auto batch = length <= line && std::abs(su) < far_apart ? lines_ahead : 1;
+  const auto one = [block](char* u, char* p) HWY_ATTR {
+    if constexpr (N != 0)
+      move<D, N>(u, p);
+    else
+      move_some<D>(u, p, block);
+  };
+  if (how != Prefetch::none) {
+    const auto batch = how == Prefetch::batches ? lines_ahead : 1;
     while (n > 0) {
       const auto some = std::min(n, batch);
-      // From the last block to the first: the other order was slower on
-      // an AMD EPYC (Zen 4).
+      // From the last block to the first: the other order was slower on an AMD EPYC (Zen 4).
       for (auto i = some; i-- > 0;)
-        for (std::int64_t k = 0; k < length; k += line) prefetch(user + ahead + i * su + k);
-      for (std::int64_t i = 0; i < some; ++i) {
-        if constexpr (N != 0)
-          move<D, N>(user, packed);
-        else
-          move_some<D>(user, packed, block);
-        user += su;
-        packed += sp;
-      }
+        for (std::int64_t k = 0; k < length; k += line) {
+          const auto* at = user + ahead + i * su + k;
+          how == Prefetch::first_level ? prefetch_near(at) : prefetch(at);
+        }
+      for (std::int64_t i = 0; i < some; ++i, user += su, packed += sp) one(user, packed);
       n -= some;
     }
     return;
@@ -207,29 +213,15 @@ inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, st
       packed += 4 * sp;
     }
   }
-  for (; n > 0; --n) {
-    if constexpr (N != 0)
-      move<D, N>(user, packed);
-    else
-      move_some<D>(user, packed, block);
-    user += su;
-    packed += sp;
-  }
-}
-
-/// Returns fetched_ahead(r), or 0 if the hardware prefetches these rows well or if they are cached.
-template <Direction D>
-inline std::int64_t row_ahead(const Rows& r) {
-  constexpr std::int64_t least_stride = D == Direction::pack ? 192 : 128;
-  return r.far && std::abs(r.inner.user) >= least_stride ? fetched_ahead(r) : 0;
+  for (; n > 0; --n, user += su, packed += sp) one(user, packed);
 }
 
 template <Direction D>
 void rows(const Rows& r) {
-  const auto ahead = row_ahead<D>(r);
+  const auto ahead = r.prefetch == Prefetch::none ? 0 : fetched_ahead(r);
   with_length(r.block, [&](auto n) HWY_ATTR {
     for (std::int64_t j = 0; j < r.outer.count; ++j)
-      row<D, n()>(r.user + j * r.outer.user, r.packed + j * r.outer.packed, r.inner, r.block, ahead);
+      row<D, n()>(r.user + j * r.outer.user, r.packed + j * r.outer.packed, r.inner, r.block, r.prefetch, ahead);
   });
 }
 
@@ -238,7 +230,7 @@ void rows(const Rows& r) {
 template <Direction D>
 void tiles(const Rows& r) {
   constexpr std::int64_t side = 32;
-  const auto ahead = row_ahead<D>(r);
+  const auto ahead = r.prefetch == Prefetch::none ? 0 : fetched_ahead(r);
   with_length(r.block, [&](auto n) HWY_ATTR {
     for (std::int64_t j = 0; j < r.outer.count; j += side) {
       const auto width = std::min(side, r.outer.count - j);
@@ -246,7 +238,7 @@ void tiles(const Rows& r) {
         const auto height = std::min(side, r.inner.count - i);
         for (std::int64_t b = j; b < j + width; ++b)
           row<D, n()>(r.user + b * r.outer.user + i * r.inner.user, r.packed + b * r.outer.packed + i * r.inner.packed,
-                      {height, r.inner.user, r.inner.packed}, r.block, ahead);
+                      {height, r.inner.user, r.inner.packed}, r.block, r.prefetch, ahead);
       }
     }
   });

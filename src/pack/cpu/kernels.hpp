@@ -16,13 +16,17 @@ struct Dim {
   std::int64_t count, user, packed;
 };
 
+/// How the user's memory is prefetched, block after block, and into which cache. `batches`: many
+/// blocks at once, into the second-level cache.
+enum class Prefetch { none, first_level, second_level, batches };
+
 /// Two innermost loops over blocks of `block` bytes; `outer` may have a count of 1.
 struct Rows {
   char* user;
   char* packed;
   Dim outer, inner;
   std::int64_t block;
-  bool far;  // the user's memory is probably not cached: prefetch it
+  Prefetch prefetch;
 };
 
 /// Blocks of one length at the given offsets in the user's buffer. They stand one after the other

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "pack/cpu/moves.hpp"
+#include "pack/cpu/prefetch.hpp"
 
 namespace dunnage::pack {
 namespace {
@@ -40,6 +41,10 @@ bool fills_lines(const Dim* dims, int n, std::int64_t block, const char* at) {
 }
 
 }  // namespace
+
+Prefetch prefetch_of(CacheUse caches, Direction direction, std::int64_t block, std::int64_t stride) {
+  return caches.far ? prefetch_of(base::this_processor_kind(), direction, block, stride) : Prefetch::none;
+}
 
 Walk choose_walk(const Dim* dims, int n, std::int64_t block) {
   if (n == 0) return {Walk::Kind::copy};
@@ -82,8 +87,9 @@ void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char
       const Dim once{1, 0, 0};
       const auto& outer = n > 1 ? dims[n - 2] : once;
       const auto& inner = dims[n - 1];
+      const auto prefetch = prefetch_of(caches, D, block, inner.user);
       return odometer(dims, n > 1 ? n - 2 : 0, user, packed, [&](char* u, char* p) {
-        const Rows rows{u, p, outer, inner, block, caches.far};
+        const Rows rows{u, p, outer, inner, block, prefetch};
         if (stream)
           D == Direction::pack ? k.pack_stream_rows(rows) : k.unpack_stream_rows(rows);
         else
@@ -98,9 +104,10 @@ void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char
         if (i != walk.across) outside[m++] = dims[i];
       const auto& across = dims[walk.across];
       const auto& inner = dims[n - 1];
+      const auto prefetch = prefetch_of(caches, D, block, inner.user);
       return odometer(outside, m, user, packed, [&](char* u, char* p) {
         if (walk.kind == Walk::Kind::tiled) {
-          const Rows rows{u, p, across, inner, block, caches.far};
+          const Rows rows{u, p, across, inner, block, prefetch};
           return D == Direction::pack ? k.pack_tiles(rows) : k.unpack_tiles(rows);
         }
         if (D == Direction::pack)

@@ -22,6 +22,9 @@ struct CacheUse {
   bool far = false;       // the user's memory is probably not cached
 };
 
+/// Returns how blocks of `block` bytes, `stride` bytes apart, are prefetched on this processor.
+Prefetch prefetch_of(CacheUse caches, Direction direction, std::int64_t block, std::int64_t stride);
+
 /// Returns whether a nest can be packed past the caches as it is. If not, its blocks fill lines in
 /// part only, and should be gathered first. `packed` is where the first block goes.
 bool streams_directly(const Dim* dims, int n, std::int64_t block, const char* packed);

@@ -216,12 +216,9 @@ void Program::run_interleaved(const Op& op, char* user, char* packed, std::int64
     for (std::size_t i = 0; i < list.offsets.size(); ++i) {
       const auto at = list.length ? static_cast<std::int64_t>(i) * list.length : list.prefix[i];
       const auto length = list.length ? list.length : list.prefix[i + 1] - at;
-      const Rows rows{user + first * op.stride + list.offsets[i],
-                      packed + at,
-                      {1, 0, 0},
-                      {n, op.stride, list.size},
-                      length,
-                      caches.far};
+      const Rows rows{
+          user + first * op.stride + list.offsets[i], packed + at, {1, 0, 0}, {n, op.stride, list.size}, length,
+          prefetch_of(caches, D, length, op.stride)};
       D == Direction::pack ? k.pack_rows(rows) : k.unpack_rows(rows);
     }
     packed += n * list.size;
