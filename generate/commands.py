@@ -68,7 +68,7 @@ def _with_setting(option, settings):
     option.value = MAY if setting.get("bare") else MUST
     option.choices = setting.get("values", ["on", "off"] if setting["type"] == "flag" else [])
     option.file = setting["type"] in ("path", "output")
-    option.placeholder = {"flag": "on|off", "size": "BYTES", "path": "FILE", "output": "FILE"}.get(
+    option.placeholder = {"flag": "on|off", "size": "BYTES", "count": "NUMBER", "path": "FILE", "output": "FILE"}.get(
         setting["type"], "|".join(option.choices) or "TEXT")
     return option
 

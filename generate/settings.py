@@ -14,9 +14,10 @@ try:
 except ModuleNotFoundError:  # Python before 3.11
     import tomli as tomllib
 
-CPP_TYPE = {"flag": "bool", "size": "std::uint64_t", "path": "std::string", "string": "std::string",
+CPP_TYPE = {"flag": "bool", "count": "int", "size": "std::uint64_t", "path": "std::string", "string": "std::string",
             "output": "Output"}
-ALLOWED = {"flag": "on, off", "size": "a number of bytes, for example 64KiB or 1M (powers of 1024)",
+ALLOWED = {"flag": "on, off", "count": "a number from 1 to 1024",
+           "size": "a number of bytes, for example 64KiB or 1M (powers of 1024)",
            "path": "a path", "string": "any text",
            "output": "0, 1, or the path of a JSON file (ending in .json or containing a /)"}
 SIZE_SUFFIX = {"K": 10, "M": 20, "G": 30, "T": 40}
@@ -57,6 +58,8 @@ def cpp_default(s):
     if kind == "size":
         digits, shift = (text[:-1], SIZE_SUFFIX[text[-1]]) if text[-1] in SIZE_SUFFIX else (text, 0)
         return f"std::uint64_t{{{int(digits)}}} << {shift}"
+    if kind == "count":
+        return str(int(text))
     if kind == "output":
         assert text == "0", "an output is off unless it is asked for"
         return "{}"

@@ -18,6 +18,16 @@ bool parse_flag(std::string_view text, bool& to) {
   return false;
 }
 
+bool parse_count(std::string_view text, int& to) {
+  constexpr int most = 1024;
+  int number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || rest != end || number < 1 || number > most) return false;
+  to = number;
+  return true;
+}
+
 bool parse_size(std::string_view text, std::uint64_t& to) {
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -60,6 +70,8 @@ bool parse_output(std::string_view text, Output& to) {
 }
 
 std::string show_flag(bool value) { return value ? "on" : "off"; }
+std::string show_count(int value) { return std::to_string(value); }
+
 std::string show_size(std::uint64_t value) { return format_size_setting(value); }
 std::string show_path(const std::string& value) { return value; }
 std::string show_string(const std::string& value) { return value; }

@@ -20,12 +20,14 @@ struct Output {
 
 // A parse function returns false and leaves `to` unchanged if the text is not a value of its kind.
 bool parse_flag(std::string_view text, bool& to);
+bool parse_count(std::string_view text, int& to);
 bool parse_size(std::string_view text, std::uint64_t& to);
 bool parse_path(std::string_view text, std::string& to);
 bool parse_string(std::string_view text, std::string& to);
 bool parse_output(std::string_view text, Output& to);
 
 std::string show_flag(bool value);
+std::string show_count(int value);
 std::string show_size(std::uint64_t value);
 std::string show_path(const std::string& value);
 std::string show_string(const std::string& value);

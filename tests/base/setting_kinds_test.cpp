@@ -40,6 +40,15 @@ TEST(SettingKinds, Size) {
   }
 }
 
+TEST(SettingKinds, Count) {
+  int count = 99;
+  for (auto text : {"", "0", "-1", "1025", "2x", " 2", "1K", "99999999999"})
+    EXPECT_FALSE(parse_count(text, count)) << text;
+  EXPECT_EQ(count, 99);
+  EXPECT_TRUE(parse_count("1024", count));
+  EXPECT_EQ(show_count(count), "1024");
+}
+
 TEST(SettingKinds, Output) {
   Output to;
   EXPECT_TRUE(parse_output("1", to));

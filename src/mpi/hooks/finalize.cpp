@@ -43,6 +43,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
   if (!over.exchange(true)) {
     stop_progress_thread();
     stop_watchdog();
+    pack::helpers().stop();
     finish_sends();
     finish_orphans();
     finish_windows();

@@ -1,14 +1,19 @@
 #include "mpi/hooks/init.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
+#include "base/cores.hpp"
 #include "base/machine.hpp"
 #include "device/driver.hpp"
 #include "mpi/broadcast/ibcast.hpp"
 #include "mpi/hooks/introduce.hpp"
 #include "mpi/process/private_world.hpp"
 #include "mpi/process/types.hpp"
+#include "pack/cpu/helpers.hpp"
 #include "transport/peers/job.hpp"
 #include "transport/shm/patience.hpp"
 
@@ -41,6 +46,14 @@ bool crowded(std::uint32_t ranks) {
   if (how != Wait::automatic) return how == Wait::yield;
   const auto here = transport::peers::ranks_on_host(ranks);
   return here && static_cast<int>(*here) > base::this_machine().cores;
+}
+
+/// How many threads may help this process to pack. The ranks of a host share its cores, and no
+/// thread runs on a core that the launcher has given to another rank.
+int helpers_allowed(std::uint32_t ranks) {
+  const auto here = transport::peers::ranks_on_host(ranks).value_or(ranks);
+  const int share = base::cores_of(getppid()) / static_cast<int>(std::max(here, 1u));
+  return std::min({process->settings.threads, share, base::cores_of(0)}) - 1;
 }
 
 /// Spawned processes have no roster of their own.
@@ -89,6 +102,7 @@ void join() {
     const bool blind = !device::driver() && device::driver_without_kernels();
     if (announces(blind)) take_announcements();
     transport::shm::Patience::set_crowded(crowded(all));
+    if (process->settings.threads > 1) pack::helpers().allow(helpers_allowed(all));
     process->alone = ranks == 1;
     if (process->alone) {
       if (process->brief) take_announcements_of(join_host(self, all), all);

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/quiet_thread.hpp"
 #include "device/place.hpp"
 #include "mpi/process/arrivals.hpp"
 #include "mpi/process/gpu_use.hpp"
@@ -139,16 +139,12 @@ void run_thread() {
 void start_thread() {
   auto& p = progress();
   if (thread_runs.load(std::memory_order_relaxed) || p.stop) return;
-  sigset_t every, before;  // signals are for the program's own threads
-  sigfillset(&every);
-  pthread_sigmask(SIG_SETMASK, &every, &before);
   try {
-    p.thread = std::thread(run_thread);
+    p.thread = base::quiet_thread(run_thread);
     thread_runs.store(true, std::memory_order_release);
   } catch (const std::system_error&) {
     p.stop = true;  // there are no more threads to be had
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace

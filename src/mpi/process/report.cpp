@@ -17,6 +17,7 @@
 #include "device/launches.hpp"
 #include "mpi/process/process.hpp"
 #include "mpi/process/write_output.hpp"
+#include "pack/cpu/helpers.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -30,9 +31,11 @@ constexpr std::size_t row = size_totals + plan::size_classes * portion;
 using Totals = std::vector<std::uint64_t>;
 // Behind the hooks' rows: what came into device memory, and the launches of this process.
 constexpr std::size_t fetch_totals = hook_count * row;
+// Behind them: the bytes that were packed with helpers, and those that the helpers have packed.
+constexpr std::size_t helper_totals = fetch_totals + 5;
 // Behind all totals: what a rank has sent to others, a portion for each of these ranks. It is not
 // summed over the ranks.
-constexpr std::size_t peer_totals = fetch_totals + 5;
+constexpr std::size_t peer_totals = helper_totals + 2;
 
 void add_portion(Totals& totals, const plan::Portion& one) {
   for (const auto* counter : {&one.accelerated, &one.declined, &one.bytes, &one.nanoseconds})
@@ -93,6 +96,8 @@ Totals local_totals() {
   const auto& launches = device::launches;
   for (const auto* one : {&fetches.messages, &fetches.groups, &fetches.later, &launches.kernels, &launches.copies})
     totals.push_back(one->load());
+  const auto helped = pack::helpers().counts();
+  totals.insert(totals.end(), {helped.shared, helped.helped});
   return totals;
 }
 
@@ -229,6 +234,9 @@ nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ran
                              {"groups that came later", fetched[2]},
                              {"kernels", fetched[3]},
                              {"copies", fetched[4]}};
+  if (process->settings.threads > 1)
+    report["helpers"] = {{"bytes of shared work", totals[helper_totals]},
+                         {"bytes of helpers", totals[helper_totals + 1]}};
   if (const char* why = device::why_driver_is_unused()) report["devices"] = why;
   return report;
 }
@@ -267,6 +275,11 @@ std::string to_text(const nlohmann::ordered_json& report) {
     text += fmt::format(
         "  {:<22} {:>10} messages fetched in {} groups, of which {} came later; {} kernels and {} copies\n",
         "device work", n("messages fetched"), n("groups"), n("groups that came later"), n("kernels"), n("copies"));
+  }
+  if (report.contains("helpers")) {
+    const auto bytes = [&](const char* key) { return base::format_bytes(report["helpers"][key].get<std::uint64_t>()); };
+    text +=
+        fmt::format("  {:<22} packed {} of {}\n", "helpers", bytes("bytes of helpers"), bytes("bytes of shared work"));
   }
   constexpr int most_sites = 3;
   int sites = 0;

@@ -1,13 +1,13 @@
 #include "mpi/process/watchdog.hpp"
 
-#include <csignal>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/quiet_thread.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -37,27 +37,12 @@ void look() {
   }
 }
 
-/// The program's signal handlers must not run in the thread.
-std::thread begin() {
-  sigset_t every, before;
-  sigfillset(&every);
-  pthread_sigmask(SIG_SETMASK, &every, &before);
-  try {
-    std::thread made(look);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return made;
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-}
-
 }  // namespace
 
 void watch(Watched& watched) {
   auto& dog = watchdog();
   const std::lock_guard lock(dog.mutex);
-  if (!dog.thread.joinable()) dog.thread = begin();
+  if (!dog.thread.joinable()) dog.thread = base::quiet_thread(look);
   dog.all.push_back(&watched);
 }
 

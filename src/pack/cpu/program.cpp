@@ -21,6 +21,10 @@ constexpr std::int64_t scratch_size = 2048;
 // A repeated list of at most this many blocks is run block by block, over many repeats each.
 constexpr std::int64_t most_interleaved = 64;
 
+std::int64_t bytes_before_line(const char* address) {
+  return static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(address) % 64);
+}
+
 }  // namespace
 
 Program::Program(const type::Layout& layout, std::int64_t count)
@@ -292,8 +296,7 @@ bool Program::packs_directly(const Op& op, const char* packed) const {
   return false;
 }
 
-void Program::pack(const void* user, void* packed, std::int64_t begin, std::int64_t end, Stores stores) const {
-  if (begin == end) return;
+void Program::pack_alone(const void* user, void* packed, std::int64_t begin, std::int64_t end, Stores stores) const {
   const auto& op = ops_[root_];
   auto* from = static_cast<char*>(const_cast<void*>(user)) + data_.offset;
   auto* to = static_cast<char*>(packed);
@@ -317,12 +320,29 @@ void Program::pack(const void* user, void* packed, std::int64_t begin, std::int6
   kernels().fence();
 }
 
-void Program::unpack(const void* packed, void* user, std::int64_t begin, std::int64_t end, Stores stores) const {
-  if (begin == end) return;
+void Program::unpack_alone(const void* packed, void* user, std::int64_t begin, std::int64_t end, Stores stores) const {
   auto* from = static_cast<char*>(const_cast<void*>(packed));
   auto* to = static_cast<char*>(user) + data_.offset;
   run<Direction::unpack>(ops_[root_], to, from, begin, end, {stores == Stores::streamed, far()});
   if (stores == Stores::streamed) kernels().fence();
+}
+
+void Program::pack(const void* user, void* packed, std::int64_t begin, std::int64_t end, Stores stores) const {
+  if (begin == end) return;
+  if (!shares(end - begin)) return pack_alone(user, packed, begin, end, stores);
+  auto* to = static_cast<char*>(packed);
+  helpers().share(begin, end, bytes_before_line(to), [=, this](std::int64_t from, std::int64_t until) {
+    pack_alone(user, to + (from - begin), from, until, stores);
+  });
+}
+
+void Program::unpack(const void* packed, void* user, std::int64_t begin, std::int64_t end, Stores stores) const {
+  if (begin == end) return;
+  if (!shares(end - begin)) return unpack_alone(packed, user, begin, end, stores);
+  const auto* bytes = static_cast<const char*>(packed);
+  helpers().share(begin, end, bytes_before_line(bytes), [=, this](std::int64_t from, std::int64_t until) {
+    unpack_alone(bytes + (from - begin), user, from, until, stores);
+  });
 }
 
 }  // namespace dunnage::pack

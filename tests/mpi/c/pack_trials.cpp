@@ -36,6 +36,8 @@ CONTRACT_PROGRAM(pack_trials) {
   for (const Sample& sample : samples())
     if (!sample.absolute)  // MPICH 4.0 refuses to pack at MPI_BOTTOM
       for (const int n : {40, 3000, 60000}) again_and_again(sample, n, n == 40);
+  const Sample vector{"vector", [](int n) { return make::vector(n, 1, 2, MPI_DOUBLE); }};
+  again_and_again(vector, 400000, false);  // enough for helpers
   return c.finish();
 }
 
