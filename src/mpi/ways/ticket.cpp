@@ -24,7 +24,6 @@ class TicketSending : public transport::Sending {
   std::int64_t bytes() const override { return buffer_.size(); }
   int move(bool travels, base::FunctionRef<void()> let_go_on) override {
     moved_ = true;
-    pack::helpers().expect(buffer_.size());
     const auto pack = [&](char* to, std::int64_t begin, std::int64_t end) { buffer_.pack(to, begin, end); };
     outgoing_.run(travels, pack, let_go_on);
     return MPI_SUCCESS;
@@ -46,7 +45,6 @@ class TicketArrival : public transport::Arrival {
     // Contiguous messages from that rank gain nothing by this way.
     if (landing.contiguous()) process->world->peers.tell_scatters(ticket_.sender, false);
     landing.settle(carried_);
-    pack::helpers().expect(ticket_.size);
     const bool all = incoming_.fetch(
         [&](const char* from, std::int64_t begin, std::int64_t end) { landing.place(from, begin, end); });
     landing.finish();

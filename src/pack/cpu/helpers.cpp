@@ -26,24 +26,15 @@ std::int64_t nanoseconds() {
 }  // namespace
 
 bool Helpers::begin_threads() {
-  if (!threads_.empty() && process_ == getpid()) return true;
-  if (!threads_.empty()) {  // a fork's child has none of them
-    new std::vector<std::thread>(std::move(threads_));
-    threads_.clear();
-    awake_ = 0;
-  }
+  if (!threads_.empty()) return process_ == getpid();  // after fork() the child works alone
   const int wanted = std::min(allowed_.load(std::memory_order_relaxed), base::cores_of(0) - 1);
   process_ = getpid();
   stopping_ = false;
   try {
-    while (static_cast<int>(threads_.size()) < wanted) {
-      awake_.fetch_add(1, std::memory_order_relaxed);
-      threads_.push_back(base::quiet_thread([this] { run(); }));
-    }
-  } catch (const std::exception&) {
-    awake_.fetch_sub(1, std::memory_order_relaxed);
+    while (static_cast<int>(threads_.size()) < wanted) threads_.push_back(base::quiet_thread([this] { run(); }));
+  } catch (const std::exception&) {  // there are no more threads to be had
   }
-  if (threads_.empty()) allowed_ = 0;  // bound to one core, or no threads to be had
+  if (threads_.empty()) allowed_ = 0;
   return !threads_.empty();
 }
 
@@ -58,9 +49,7 @@ void Helpers::run() {
     } else if (nanoseconds() - since < patience) {
       base::relax();
     } else {
-      awake_.fetch_sub(1, std::memory_order_relaxed);
       calls_.wait(seen, std::memory_order_acquire);
-      awake_.fetch_add(1, std::memory_order_relaxed);
       since = nanoseconds();
     }
   }
@@ -86,17 +75,10 @@ void Helpers::wake() {
   calls_.notify_all();
 }
 
-void Helpers::expect(std::int64_t bytes) {
-  if (bytes < least_alone || !take(bytes)) return;
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock && rest_ == 0 && begin_threads()) wake();
-}
-
 void Helpers::share(std::int64_t begin, std::int64_t end, std::int64_t lead, Work work) {
   const auto bytes = end - begin;
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  const bool awake = awake_.load(std::memory_order_relaxed) > 0;
-  if (!lock || (!awake && bytes < least_alone)) return work(begin, end);
+  if (!lock) return work(begin, end);
   if (rest_ > 0) {
     --rest_;
     return work(begin, end);
@@ -107,12 +89,12 @@ void Helpers::share(std::int64_t begin, std::int64_t end, std::int64_t lead, Wor
   const auto wanted = 8 * (static_cast<std::int64_t>(threads_.size()) + 1);
   const auto part = std::max({least_part, bytes / wanted, bytes / (most_parts - 2)}) / lines * lines;
   job_ = {begin, end, lead % lines, part, &work};
-  const auto parts = (bytes - std::min(job_.lead, bytes - 1) + part - 1) / part;
+  const auto parts = (bytes - job_.lead + part - 1) / part;
   done_.store(0, std::memory_order_relaxed);
   const auto job = state_.load(std::memory_order_relaxed) / one_job + 1;
   const auto start = nanoseconds();
   state_.store(job * one_job + (static_cast<std::uint64_t>(parts) << 16), std::memory_order_release);
-  if (bytes >= least_alone) wake();
+  wake();
   const auto own = take_parts();
   const auto alone = nanoseconds();
   for (int i = 0; done_.load(std::memory_order_acquire) < parts - own; ++i)
@@ -143,7 +125,6 @@ void Helpers::stop() {
   wake();
   for (auto& thread : threads_) thread.join();
   threads_.clear();
-  awake_ = 0;
 }
 
 Helpers::Counts Helpers::counts() const {

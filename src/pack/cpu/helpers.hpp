@@ -22,9 +22,8 @@ class Helpers {
  public:
   /// Does bytes [begin, end) of the work. Called in several threads at a time. Must not throw.
   using Work = base::FunctionRef<void(std::int64_t begin, std::int64_t end)>;
-  /// In bytes: less work than `least` is never shared, and less than `least_alone` only with
-  /// helpers that are awake. To wake one takes some tens of microseconds.
-  static constexpr std::int64_t least = 32 << 10, least_alone = 1 << 20;
+  /// In bytes: less work is not shared. To wake a helper takes some tens of microseconds.
+  static constexpr std::int64_t least = 1 << 20;
 
   Helpers() = default;
   ~Helpers() { stop(); }
@@ -36,8 +35,6 @@ class Helpers {
   void allow(int helpers) { allowed_.store(helpers, std::memory_order_relaxed); }
   /// Whether work of so many bytes may be shared.
   bool take(std::int64_t bytes) const { return bytes >= least && allowed_.load(std::memory_order_relaxed) > 0; }
-  /// Wakes the helpers, if so many bytes are about to be worked on in pieces.
-  void expect(std::int64_t bytes);
   /// Does bytes [begin, end) of the work in parts. Each but the first begins so many bytes after
   /// begin: `lead` and a multiple of 64. Returns when all is done.
   void share(std::int64_t begin, std::int64_t end, std::int64_t lead, Work work);
@@ -64,7 +61,7 @@ class Helpers {
   std::atomic<int> allowed_{0};
   std::mutex mutex_;  // guards the members up to the next comment
   std::vector<std::thread> threads_;
-  int process_ = 0;  // whose threads they are: fork() takes none of them along
+  int process_ = 0;  // whose threads they are: a child of fork() has none of them
   int rest_ = 0;     // so many calls go without helpers
   int next_rest_ = 0;
   std::atomic<std::uint64_t> shared_{0}, helped_{0};  // for counts()
@@ -75,7 +72,6 @@ class Helpers {
   std::atomic<std::uint64_t> state_{0};
   std::atomic<std::int64_t> done_{0};  // parts that helpers have done
   std::atomic<int> calls_{0};          // helpers sleep until it changes
-  std::atomic<int> awake_{0};
   std::atomic<bool> stopping_{false};
 };
 
