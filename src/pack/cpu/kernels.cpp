@@ -63,19 +63,32 @@ inline void copy_vectors(char* __restrict to, const char* __restrict from, std::
   }
   const hn::CappedTag<std::uint8_t, 64> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto one = [&](std::int64_t i) HWY_ATTR {
-    hn::StoreU(hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + i)), d,
-               reinterpret_cast<std::uint8_t*>(to + i));
-  };
+  const auto load = [=](std::int64_t i)
+                        HWY_ATTR { return hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from + i)); };
+  const auto store = [=](auto v, std::int64_t i)
+                         HWY_ATTR { hn::StoreU(v, d, reinterpret_cast<std::uint8_t*>(to + i)); };
+  // Short blocks: no loop, and all loads before the first store.
+  if (n <= 2 * lanes) {
+    const auto first = load(0), last = load(n - lanes);
+    store(first, 0);
+    return store(last, n - lanes);
+  }
+  if (n <= 4 * lanes) {
+    const auto a = load(0), b = load(lanes), c = load(n - 2 * lanes), e = load(n - lanes);
+    store(a, 0);
+    store(b, lanes);
+    store(c, n - 2 * lanes);
+    return store(e, n - lanes);
+  }
   std::int64_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
-    one(i);
-    one(i + lanes);
-    one(i + 2 * lanes);
-    one(i + 3 * lanes);
+    store(load(i), i);
+    store(load(i + lanes), i + lanes);
+    store(load(i + 2 * lanes), i + 2 * lanes);
+    store(load(i + 3 * lanes), i + 3 * lanes);
   }
-  for (; i + lanes <= n; i += lanes) one(i);
-  if (i < n) one(n - lanes);
+  for (; i + lanes <= n; i += lanes) store(load(i), i);
+  if (i < n) store(load(n - lanes), n - lanes);
 }
 
 template <Direction D>
