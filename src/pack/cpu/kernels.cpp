@@ -437,7 +437,7 @@ void transpose_tiles(const Transpose& t) {
     const auto whole = c + (end - c) / side * side;
     transpose_elements<N>(t, 0, first, c, end);
     for (std::int64_t r = first; r < last; r += side) {
-      for (std::int64_t k = 0; t.stream && k < side; ++k)
+      for (std::int64_t k = 0; t.far && k < side; ++k)
         for (std::int64_t x = c; x < whole; x += side) prefetch(t.from + (r + side + k) * t.from_row + x * N);
       for (std::int64_t x = c; x < whole; x += side) {
         // One line of source columns by one line of result rows, in register tiles of 4 by 4.
@@ -468,7 +468,7 @@ void transpose_tiles(const Transpose& t) {
 /// Transposes elements of 16 bytes: each is one register. The result is written a line at a time.
 template <bool Stream>
 void transpose_16(const Transpose& t) {
-  constexpr std::int64_t N = 16, side = line / N, strip = 8;
+  constexpr std::int64_t N = 16, side = line / N, strip = 32;
   const hn::Full128<std::uint8_t> d;
   const auto first = Stream ? rows_before_line<N>(t) : 0;
   const auto last = first + (t.rows - first) / side * side;
@@ -476,9 +476,9 @@ void transpose_16(const Transpose& t) {
     const auto end = std::min(c + strip, t.columns);
     transpose_elements<N>(t, 0, first, c, end);
     for (std::int64_t r = first; r < last; r += side) {
-      if (t.stream)
+      if (t.far)
         for (std::int64_t k = 0; k < side; ++k)
-          for (std::int64_t x = c; x < end; x += side) prefetch(t.from + (r + 2 * side + k) * t.from_row + x * N);
+          for (std::int64_t x = c; x < end; x += side) prefetch(t.from + (r + 4 * side + k) * t.from_row + x * N);
       for (std::int64_t x = c; x < end; ++x)
         for (std::int64_t z = 0; z < side; ++z) {
           const auto v = hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(t.from + (r + z) * t.from_row + x * N));

@@ -60,6 +60,7 @@ struct Transpose {
   std::int64_t rows, columns;     // of `from`
   std::int64_t element;           // 4, 8 or 16 bytes
   bool stream;                    // store past the caches
+  bool far;                       // `from` is probably not cached: prefetch it
 };
 
 struct Kernels {

@@ -111,9 +111,9 @@ void run_whole_nest(const Dim* dims, int n, std::int64_t block, char* user, char
           return D == Direction::pack ? k.pack_tiles(rows) : k.unpack_tiles(rows);
         }
         if (D == Direction::pack)
-          k.transpose({p, u, across.packed, inner.user, inner.count, across.count, block, caches.streamed});
+          k.transpose({p, u, across.packed, inner.user, inner.count, across.count, block, caches.streamed, caches.far});
         else
-          k.transpose({u, p, inner.user, across.packed, across.count, inner.count, block, caches.streamed});
+          k.transpose({u, p, inner.user, across.packed, across.count, inner.count, block, caches.streamed, caches.far});
       });
     }
   }
