@@ -16,6 +16,7 @@
 #include "common/cores.hpp"
 #include "common/two_ranks.hpp"
 #include "plan/machine_model.hpp"
+#include "plan/processor_figures.hpp"
 #include "tune/case.hpp"
 #include "tune/vector.hpp"
 
@@ -66,7 +67,7 @@ nlohmann::json header(int rank) {
   record["library"] = plan::name_of(library.kind);
   record["major"] = library.major;
   record["minor"] = library.minor;
-  record["built_in"] = plan::figures(plan::default_model(library));
+  record["built_in"] = plan::figures(plan::built_in_model(library));
   record["margin"] = plan::margin;
   record["dunnage_version"] = DUNNAGE_VERSION;
   return record;

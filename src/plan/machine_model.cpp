@@ -102,8 +102,7 @@ bool MachineModel::has(const Library& library) const { return find(file, library
 
 Model MachineModel::of(const Library& library) const {
   const auto at = find(file, library);
-  if (at != file.models.end()) return at->second;
-  return model_for(library, base::this_processor_kind());
+  return at != file.models.end() ? at->second : built_in_model(library);
 }
 
 std::string usual_model_path() {

@@ -16,6 +16,7 @@
 #include "plan/device.hpp"
 #include "plan/host.hpp"
 #include "plan/machine_model.hpp"
+#include "plan/processor_figures.hpp"
 #include "tool/explain_trials.hpp"
 #include "tool/listing.hpp"
 #include "transport/ticket.hpp"
@@ -165,7 +166,7 @@ Models models_of(const plan::MachineModel& machine) {
   for (const auto& [library, figures] : machine.file.models) models.push_back({plan::describe(library), figures});
   if (models.empty())
     for (const auto kind : {plan::Library::Kind::open_mpi, plan::Library::Kind::mpich})
-      models.push_back({std::string(plan::name_of(kind)), plan::default_model({kind})});
+      models.push_back({std::string(plan::name_of(kind)), plan::built_in_model({kind})});
   return models;
 }
 
@@ -189,9 +190,7 @@ plan::Shape shape_of(const pack::Program& program, const type::Spec& spec) {
 void print_times(Listing& list, const TimesInProgram& times, const plan::Shape& shape,
                  const plan::MachineModel& machine) {
   const auto library = plan::identify(times.library);
-  const auto known = std::ranges::find(machine.file.models, library, [](const auto& one) { return one.first; });
-  const auto model = known == machine.file.models.end() ? plan::default_model(library) : known->second;
-  const auto predicted = plan::predict(model, shape, plan::Operation::pack);
+  const auto predicted = plan::predict(machine.of(library), shape, plan::Operation::pack);
   list.text("in the program   the MPI {}, Dunnage {} for one element, by {}{}\n", base::format_seconds(times.mpi),
             base::format_seconds(times.dunnage), plan::describe(library),
             times.alike ? "" : "; the MPI packs the elements in another order");

@@ -46,14 +46,12 @@ class MachineModelTest : public testing::Test {
   fs::path folder;
 };
 
-Model built_in(const Library& library) { return model_for(library, base::this_processor_kind()); }
-
 TEST_F(MachineModelTest, NoFileIsNothingToTalkAbout) {
   const auto model = machine_model("");
   EXPECT_EQ(model.path, folder / "dunnage" / ("model-" + base::short_hash(base::this_machine()) + ".json"));
   EXPECT_FALSE(model.found);
   EXPECT_EQ(model.complaint, "");
-  EXPECT_EQ(figures(model.of(open_mpi)), figures(built_in(open_mpi)));
+  EXPECT_EQ(figures(model.of(open_mpi)), figures(built_in_model(open_mpi)));
 }
 
 TEST_F(MachineModelTest, TheFileAtTheUsualPlaceIsUsed) {
@@ -64,7 +62,7 @@ TEST_F(MachineModelTest, TheFileAtTheUsualPlaceIsUsed) {
   EXPECT_TRUE(model.has(open_mpi));
   EXPECT_EQ(model.of(open_mpi).least_ticket, 77);
   EXPECT_FALSE(model.has(mpich));
-  EXPECT_EQ(model.of(mpich).least_ticket, built_in(mpich).least_ticket);
+  EXPECT_EQ(model.of(mpich).least_ticket, built_in_model(mpich).least_ticket);
   EXPECT_FALSE(model.has({Library::Kind::open_mpi, 4, 0}));  // another version is another MPI
 }
 
@@ -73,7 +71,7 @@ TEST_F(MachineModelTest, AProgramFindsAFileToo) {
   EXPECT_EQ(without_folder.path, "");
   EXPECT_FALSE(without_folder.found);
   EXPECT_EQ(without_folder.complaint, "");
-  EXPECT_EQ(figures(without_folder.of(open_mpi)), figures(built_in(open_mpi)));
+  EXPECT_EQ(figures(without_folder.of(open_mpi)), figures(built_in_model(open_mpi)));
   EXPECT_NE(machine_model_if_any("/nowhere/model.json").complaint, "") << "a file that was asked for";
   write(usual_model_path(), good());
   EXPECT_TRUE(machine_model_if_any("").found);
@@ -105,7 +103,7 @@ TEST_F(MachineModelTest, TheNameAndWhatIsWrongAndWhatToDoAreOneLine) {
     EXPECT_NE(model.complaint.find(why), std::string::npos) << model.complaint;
     EXPECT_NE(model.complaint.find("dunnage tune"), std::string::npos);
     EXPECT_EQ(model.complaint.find('\n'), std::string::npos);
-    EXPECT_EQ(figures(model.of(open_mpi)), figures(built_in(open_mpi)));
+    EXPECT_EQ(figures(model.of(open_mpi)), figures(built_in_model(open_mpi)));
   }
 }
 
