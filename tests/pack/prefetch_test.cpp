@@ -22,6 +22,15 @@ TEST(Prefetch, InBatchesOnlyIfBlocksAreLinesOfSharedPages) {
   EXPECT_EQ(prefetch_of(Kind::zen4, Direction::pack, 64, 4096), Prefetch::second_level);
 }
 
+TEST(Prefetch, OfThePackedBytesIfBlocksHaveSeveralLines) {
+  EXPECT_EQ(prefetch_of(Kind::intel, Direction::pack, 100, 1024), Prefetch::packed);
+  EXPECT_EQ(prefetch_of(Kind::intel, Direction::pack, 64, 1024), Prefetch::second_level);
+  EXPECT_EQ(prefetch_of(Kind::intel, Direction::pack, 100, 4096), Prefetch::second_level);
+  EXPECT_EQ(prefetch_of(Kind::intel, Direction::pack, 2048, 3000), Prefetch::second_level);
+  EXPECT_EQ(prefetch_of(Kind::intel, Direction::unpack, 100, 1024), Prefetch::first_level);
+  EXPECT_EQ(prefetch_of(Kind::zen5, Direction::pack, 100, 1024), Prefetch::none);
+}
+
 TEST(Prefetch, IntoTheFirstLevelForStoresThatSharePages) {
   EXPECT_EQ(prefetch_of(Kind::intel, Direction::unpack, 8, 512), Prefetch::first_level);
   EXPECT_EQ(prefetch_of(Kind::intel, Direction::unpack, 8, 8192), Prefetch::second_level);

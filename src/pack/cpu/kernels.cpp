@@ -26,6 +26,16 @@ constexpr std::int64_t batch_lines = 32;
 inline void prefetch(const char* p) { __builtin_prefetch(p, 0, 2); }
 /// Prefetches a line into the first-level cache.
 inline void prefetch_near(const char* p) { __builtin_prefetch(p, 0, 3); }
+/// Prefetches a line into the first-level cache that will be written.
+inline void prefetch_to_write(const char* p) {
+#if defined(__x86_64__)
+  // The compiler takes this instruction only if the processor that it compiles for has it. Those
+  // that lack it do nothing.
+  asm volatile("prefetchw %0" : : "m"(*p));
+#else
+  __builtin_prefetch(p, 1, 3);
+#endif
+}
 
 /// Returns the lines that a block of so many bytes fills.
 inline std::int64_t lines_of(std::int64_t block) { return (block + line - 1) / line; }
@@ -201,6 +211,14 @@ inline void row(char* user, char* packed, const Dim& dim, std::int64_t block, Pr
     else
       move_some<D>(u, p, block);
   };
+  if (how == Prefetch::packed) {
+    constexpr std::int64_t ahead_of_store = 1024;
+    for (; n > 0; --n, user += su, packed += sp) {
+      for (std::int64_t k = 0; k < length; k += line) prefetch_to_write(packed + ahead_of_store + k);
+      one(user, packed);
+    }
+    return;
+  }
   if (how != Prefetch::none) {
     const auto batch = how == Prefetch::batches ? lines_ahead : 1;
     while (n > 0) {

@@ -17,8 +17,9 @@ struct Dim {
 };
 
 /// How the user's memory is prefetched, block after block, and into which cache. `batches`: many
-/// blocks at once, into the second-level cache.
-enum class Prefetch { none, first_level, second_level, batches };
+/// blocks at once, into the second-level cache. `packed`: the packed bytes in place of it, for
+/// writing.
+enum class Prefetch { none, first_level, second_level, batches, packed };
 
 /// Two innermost loops over blocks of `block` bytes; `outer` may have a count of 1.
 struct Rows {

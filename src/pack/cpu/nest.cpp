@@ -43,7 +43,9 @@ bool fills_lines(const Dim* dims, int n, std::int64_t block, const char* at) {
 }  // namespace
 
 Prefetch prefetch_of(CacheUse caches, Direction direction, std::int64_t block, std::int64_t stride) {
-  return caches.far ? prefetch_of(base::this_processor_kind(), direction, block, stride) : Prefetch::none;
+  if (!caches.far) return Prefetch::none;
+  const auto how = prefetch_of(base::this_processor_kind(), direction, block, stride);
+  return how == Prefetch::packed && caches.gathers ? Prefetch::second_level : how;
 }
 
 Walk choose_walk(const Dim* dims, int n, std::int64_t block) {

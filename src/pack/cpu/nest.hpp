@@ -20,6 +20,7 @@ Walk choose_walk(const Dim* dims, int n, std::int64_t block);
 struct CacheUse {
   bool streamed = false;  // whole lines may be stored past the caches
   bool far = false;       // the user's memory is probably not cached
+  bool gathers = false;   // the packed bytes come to a small buffer first
 };
 
 /// Returns how blocks of `block` bytes, `stride` bytes apart, are prefetched on this processor.

@@ -312,7 +312,7 @@ void Program::pack_alone(const void* user, void* packed, std::int64_t begin, std
   auto* gathered = scratch + reinterpret_cast<std::uintptr_t>(to) % 64;
   for (auto at = begin; at < end; gathered = scratch) {
     const auto n = std::min(end - at, scratch + scratch_size - gathered);
-    run<Direction::pack>(op, from, gathered, at, at + n, {false, far()});
+    run<Direction::pack>(op, from, gathered, at, at + n, {false, far(), true});
     kernels().stream(to, gathered, n);
     to += n;
     at += n;
