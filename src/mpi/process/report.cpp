@@ -277,9 +277,12 @@ std::string to_text(const nlohmann::ordered_json& report) {
         "device work", n("messages fetched"), n("groups"), n("groups that came later"), n("kernels"), n("copies"));
   }
   if (report.contains("helpers")) {
-    const auto bytes = [&](const char* key) { return base::format_bytes(report["helpers"][key].get<std::uint64_t>()); };
-    text +=
-        fmt::format("  {:<22} packed {} of {}\n", "helpers", bytes("bytes of helpers"), bytes("bytes of shared work"));
+    const auto bytes = [&](const char* key) { return report["helpers"][key].get<std::uint64_t>(); };
+    const auto shared = bytes("bytes of shared work");
+    const auto what = shared ? fmt::format("packed {} of {}", base::format_bytes(bytes("bytes of helpers")),
+                                           base::format_bytes(shared))
+                             : "none: no rank with several cores of its own packed 1 MiB or more at once";
+    text += fmt::format("  {:<22} {}\n", "helpers", what);
   }
   constexpr int most_sites = 3;
   int sites = 0;
