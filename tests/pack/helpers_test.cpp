@@ -81,7 +81,7 @@ TEST(Helpers, AreNotThereIfTheProcessIsBoundToOneCore) {
     Marks marks(large);
     for (int i = 0; i < 3; ++i) marks.share(helpers, 0, large, 0);
     EXPECT_EQ(marks.others, 0);
-    EXPECT_FALSE(helpers.take(large));
+    EXPECT_FALSE(helpers.help_with(large));
   }).join();
 }
 

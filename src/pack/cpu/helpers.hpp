@@ -34,7 +34,7 @@ class Helpers {
   /// more than the cores on which the thread of that call may run, less one.
   void allow(int helpers) { allowed_.store(helpers, std::memory_order_relaxed); }
   /// Whether work of so many bytes may be shared.
-  bool take(std::int64_t bytes) const { return bytes >= least && allowed_.load(std::memory_order_relaxed) > 0; }
+  bool help_with(std::int64_t bytes) const { return bytes >= least && allowed_.load(std::memory_order_relaxed) > 0; }
   /// Does bytes [begin, end) of the work in parts. Each but the first begins so many bytes after
   /// begin: `lead` and a multiple of 64. Returns when all is done.
   void share(std::int64_t begin, std::int64_t end, std::int64_t lead, Work work);

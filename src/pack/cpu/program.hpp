@@ -75,7 +75,7 @@ class Program {
   void pack_alone(const void* user, void* packed, std::int64_t begin, std::int64_t end, Stores stores) const;
   void unpack_alone(const void* packed, void* user, std::int64_t begin, std::int64_t end, Stores stores) const;
   /// Returns whether helpers may take part. If blocks overlap, the order of stores matters.
-  bool shares(std::int64_t bytes) const { return helpers().take(bytes) && size_ <= span(); }
+  bool shares(std::int64_t bytes) const { return helpers().help_with(bytes) && size_ <= span(); }
   /// Returns whether the user's memory is probably not cached.
   bool far() const { return stores_ == Stores::streamed; }
   /// Returns whether all of an operation can be packed past the caches without gathering blocks
