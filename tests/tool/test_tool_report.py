@@ -22,6 +22,7 @@ RUN = {
                      "through rings": 2, "device memory": {"self: one copy": 4}},
     },
     "device work": {"messages fetched": 26, "groups": 2, "groups that came later": 1, "kernels": 3, "copies": 0},
+    "helpers": {"bytes of shared work": 3 << 20, "bytes of helpers": 1 << 20},
     "trials": [
         {"call": "pack", "data": "up to 1 KiB", "choice": "Dunnage", "over": True,
          "seconds": {"the MPI": 3e-6, "Dunnage": 2e-6}},
@@ -92,6 +93,7 @@ def test_text_says_what_was_measured_and_what_to_do(dunnage, report):
     assert "to do" not in told["contiguous data"]
     assert any("4 messages: self: one copy" in line for line in lines)
     assert any("26 messages fetched, 2 groups, 1 groups that came later, 3 kernels" in line for line in lines)
+    assert any("helpers      packed 1 MiB of 3 MiB" in line for line in lines)
 
 
 def test_page_holds_all_and_needs_nothing(dunnage, report):
@@ -108,6 +110,7 @@ def test_page_holds_all_and_needs_nothing(dunnage, report):
     assert ["no gain predicted", "5", "MPI_Isend"] in [row[:3] for row in rows]
     assert ["self: one copy", "4"] in rows
     assert ["kernels", "3"] in rows
+    assert ["bytes of helpers", "1 MiB"] in rows
     assert "Some processor, 2 cores" in rows[-1] and "DUNNAGE_BCAST=on, DUNNAGE_FORCE=always" in rows[-1]
 
 

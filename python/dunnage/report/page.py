@@ -22,7 +22,7 @@ def page(reports: List[Report]) -> str:
     """Returns the text of the file."""
     names = ", ".join(report.name for report in reports)
     sections = [_helped(reports), _calls(reports), _sizes(reports), _links(reports), _sites(reports),
-                _declined(reports), _ways(reports), _work(reports), _runs(reports)]
+                _declined(reports), _ways(reports), _work(reports), _helpers(reports), _runs(reports)]
     return document(tag(
         "html",
         tag("head", tag("meta", charset="utf-8"),
@@ -183,6 +183,15 @@ def _work(reports: List[Report]) -> Optional[Element]:
     return section("Work of the GPUs",
                    table(["what", *_columns("how often", reports)], rows,
                          "Messages that are fetched together are one group, and share kernels if they can."))
+
+
+def _helpers(reports: List[Report]) -> Optional[Element]:
+    kinds = list(dict.fromkeys(kind for report in reports for kind in report.helpers))
+    if not kinds:
+        return None
+    rows = [[kind, *[amount(report.helpers.get(kind, 0)) for report in reports]] for kind in kinds]
+    return section("Helpers", table(["what", *_columns("how much", reports)], rows,
+                                    "Threads that DUNNAGE_THREADS allows help to pack 1 MiB or more at once."))
 
 
 def _columns(what: str, reports: List[Report]) -> List[str]:

@@ -111,6 +111,7 @@ class Report:
     work: Dict[str, int] = field(default_factory=dict)  # of the GPUs: messages, groups, launches
     links: List[Portion] = field(default_factory=list)  # from rank to rank, the busiest first
     sites: List[CallSite] = field(default_factory=list)  # those that took longest first
+    helpers: Dict[str, int] = field(default_factory=dict)  # bytes, of DUNNAGE_THREADS
 
     def call(self, name: str) -> Optional[Call]:
         """Returns the calls of a name, or None if there were none."""
@@ -177,7 +178,8 @@ def _report(name: str, document: Dict[str, Any]) -> Report:
                   {what: int(n) for what, n in document.get("device work", {}).items()},
                   [Portion(**_figures(one), sender=int(one["from"]), receiver=one.get("to"))
                    for one in document.get("peers", [])],
-                  [_site(one) for one in document.get("call sites", [])])
+                  [_site(one) for one in document.get("call sites", [])],
+                  {what: int(n) for what, n in document.get("helpers", {}).items()})
 
 
 def _site(row: Dict[str, Any]) -> CallSite:

@@ -53,6 +53,9 @@ def summary(report: Report) -> str:
     for place, site in zip(names(report.sites)[:3], report.sites):
         lines.append(f"  place        {place}: {site.call}, {site.portion.accelerated} calls accelerated, "
                      f"{site.portion.declined} declined")
+    if report.helpers:
+        helped, shared = report.helpers["bytes of helpers"], report.helpers["bytes of shared work"]
+        lines.append(f"  helpers      packed {amount(helped)} of {amount(shared)} packed 1 MiB or more at once")
     for way, count in report.ways().items():
         lines.append(f"  device       {count} messages: {way}")
     if report.work:
@@ -83,6 +86,7 @@ def as_json(report: Report) -> Dict[str, Any]:
         ],
         "device memory": report.ways(),
         "device work": report.work,
+        "helpers": report.helpers,
         "measured": [
             {"call": trial.call, "data": trial.data, "choice": trial.choice, "gain": trial.gain}
             for trial in [*ours, *the_mpis]
