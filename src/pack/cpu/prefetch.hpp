@@ -10,8 +10,8 @@
 namespace dunnage::pack {
 
 /// Returns how blocks of `block` bytes, `stride` bytes apart, are prefetched if they are probably
-/// not cached. Pure. docs/measurements has the times on an Intel Xeon and on EPYCs of Zen 4 and 5.
-/// Other processors have the choice that was right on most of them.
+/// not cached. Pure. docs/decisions/0044-prefetching.md says why. Processors that were not measured
+/// have the choice that was right on most of those that were.
 Prefetch prefetch_of(base::ProcessorKind kind, Direction direction, std::int64_t block, std::int64_t stride);
 
 }  // namespace dunnage::pack
