@@ -43,7 +43,6 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
   if (!over.exchange(true)) {
     stop_progress_thread();
     stop_watchdog();
-    pack::helpers().stop();
     finish_sends();
     finish_orphans();
     finish_windows();
@@ -58,6 +57,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
     forget_packed_types();
     forget_gpu_use();
     if (const auto* driver = device::driver()) device::Gpu::release_all(*driver);
+    pack::helpers().stop();  // what waited until here may have been packed with them
   }
   const int rc = next();
   forget_world();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/handle_table.hpp"
 #include "base/range.hpp"
 #include "base/settings.hpp"
@@ -71,10 +72,7 @@ struct FetchCounts {
   }
 };
 
-/// Of a clock that never goes back.
-inline std::int64_t monotonic_nanoseconds() {
-  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+using base::monotonic_nanoseconds;
 
 struct Process {
   NextTable next;

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <system_error>
 
+#include "base/clock.hpp"
 #include "base/cores.hpp"
 #include "base/quiet_thread.hpp"
 #include "base/relax.hpp"
@@ -18,10 +18,6 @@ constexpr std::uint64_t one_job = std::uint64_t{1} << 32;
 constexpr std::int64_t most_parts = 0xffff;
 std::int64_t parts_of(std::uint64_t state) { return static_cast<std::int64_t>(state >> 16 & 0xffff); }
 std::int64_t next_of(std::uint64_t state) { return static_cast<std::int64_t>(state & 0xffff); }
-
-std::int64_t nanoseconds() {
-  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -40,17 +36,17 @@ bool Helpers::begin_threads() {
 
 void Helpers::run() {
   constexpr std::int64_t patience = 50'000;  // nanoseconds without work
-  for (auto since = nanoseconds();;) {
+  for (auto since = base::monotonic_nanoseconds();;) {
     const int seen = calls_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_acquire)) return;
     if (const auto parts = take_parts()) {
       done_.fetch_add(parts, std::memory_order_release);
-      since = nanoseconds();
-    } else if (nanoseconds() - since < patience) {
+      since = base::monotonic_nanoseconds();
+    } else if (base::monotonic_nanoseconds() - since < patience) {
       base::relax();
     } else {
       calls_.wait(seen, std::memory_order_acquire);
-      since = nanoseconds();
+      since = base::monotonic_nanoseconds();
     }
   }
 }
@@ -92,16 +88,17 @@ void Helpers::share(std::int64_t begin, std::int64_t end, std::int64_t lead, Wor
   const auto parts = (bytes - job_.lead + part - 1) / part;
   done_.store(0, std::memory_order_relaxed);
   const auto job = state_.load(std::memory_order_relaxed) / one_job + 1;
-  const auto start = nanoseconds();
+  const auto start = base::monotonic_nanoseconds();
   state_.store(job * one_job + (static_cast<std::uint64_t>(parts) << 16), std::memory_order_release);
   wake();
   const auto own = take_parts();
-  const auto alone = nanoseconds();
+  const auto alone = base::monotonic_nanoseconds();
   for (int i = 0; done_.load(std::memory_order_acquire) < parts - own; ++i)
     i < 1000 ? base::relax() : static_cast<void>(sched_yield());
   shared_.fetch_add(static_cast<std::uint64_t>(bytes), std::memory_order_relaxed);
-  helped_.fetch_add(static_cast<std::uint64_t>((parts - own) * part), std::memory_order_relaxed);
-  rest_if_late(nanoseconds() - alone, alone - start);
+  const auto helped = std::min((parts - own) * part, bytes);  // the last part may be shorter
+  helped_.fetch_add(static_cast<std::uint64_t>(helped), std::memory_order_relaxed);
+  rest_if_late(base::monotonic_nanoseconds() - alone, alone - start);
 }
 
 /// A helper that shares its core with another thread may sleep in the middle of a part. If the call
