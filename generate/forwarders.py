@@ -32,18 +32,18 @@ def _length(name, parameter):
     return "mpi::peers(comm)"
 
 
-def forwarder(name, large, small, described):
+def forwarder(name, large, small, described, begin=""):
     """Returns the C++ function forward_NAME.
 
     `large` and `small` are the two prototypes, and `described` is the standard's description of the
-    parameters.
+    parameters. `begin`: statements that come first.
     """
     if name == "MPI_Pack_size_c":  # the result is a large count
         words = ", ".join(word for _, word in parameters(large))
         return (f"static {large.replace(name + '(', 'forward_' + name + '(', 1)} {{\n"
                 f"  return mpi::large_pack_size({words});\n}}\n")
     described = {p["name"]: p for p in described}
-    before, arguments, after, arrays = "", [], "", []
+    before, arguments, after, arrays = begin, [], "", []
     for (large_type, argument), (small_type, _) in zip(parameters(large), parameters(small)):
         if large_type == small_type:
             arguments.append(argument)
@@ -52,13 +52,13 @@ def forwarder(name, large, small, described):
             before += f"  mpi::Narrowed small_{argument}({argument}, {_length(name, described[argument])});\n"
             arguments.append(f"small_{argument}.data()")
         elif large_type.endswith("*"):
-            if small_type == "int*":  # not every MPI refuses a negative position
-                # Some MPIs accept a negative position.
+            reads = described[argument]["param_direction"] != "out"
+            if reads and small_type == "int*":  # some MPIs accept a negative position
                 before += (f"  if ({argument} && *{argument} > std::numeric_limits<int>::max())"
                            " return mpi::too_large(comm);\n")
             narrow = small_type[:-1]
-            before += (f"  auto small_{argument} = {argument} ? mpi::narrow<{narrow}>(*{argument})"
-                       f" : {narrow}{{0}};\n")
+            value = f"{argument} ? mpi::narrow<{narrow}>(*{argument}) : {narrow}{{0}}" if reads else f"{narrow}{{0}}"
+            before += f"  auto small_{argument} = {value};\n"
             after += f"  if (rc == MPI_SUCCESS && {argument}) *{argument} = small_{argument};\n"
             arguments.append(f"{argument} ? &small_{argument} : nullptr")
         # The size of a buffer: it may be larger than an int, and the call needs no more than an int

@@ -47,6 +47,7 @@ class Hook:
     # A class of src/mpi that is asked before the call is left to the MPI.
     first: Optional[str] = None
     extension: bool = False  # no part of the standard
+    begin: str = ""  # statements at the begin of the function that stands in for the hook
 
     @property
     def words(self):
@@ -140,6 +141,8 @@ def all_hooks(table):
               for handler, functions in table["extensions"].items() for name, prototype in functions.items()]
     for hook in hooks:
         hook.first = table["first"].get(hook.name.removesuffix("_c"))
+        if not hook.extension and (not hook.handler or hook.handler in table["begins"]["handlers"]):
+            hook.begin = "  mpi::after_default_stream();\n"
     return hooks
 
 
@@ -148,9 +151,12 @@ HOOK = "[[gnu::noinline]] static"
 
 
 def counted(hook, prefix):
-    """Returns the function that takes the hook's place if a report is wanted."""
+    """Returns the function that takes the hook's place if a report is wanted, or if calls are to
+    wait for the default stream.
+    """
     return (f"static {hook.renamed(f'counted_{prefix}')} {{\n"
             "  const NotedCall noted(__builtin_return_address(0));\n"
+            + hook.begin +
             f"  return {hook.call(f'hook_{prefix}{hook.name}')};\n}}\n")
 
 
@@ -203,7 +209,7 @@ def hook_functions(hooks, tracked, buffers):
         text += f"{HOOK} {hook.renamed('hook_')} {{\n{hook.body('next')}}}\n" + pmpi_hook(hook, tracked)
         text += "".join(counted(hook, prefix) for prefix in ("", "P"))
         if hook.small:
-            text += forwarder(hook.name, hook.prototype, hook.small, hook.described)
+            text += forwarder(hook.name, hook.prototype, hook.small, hook.described, hook.begin)
     twice = [(prefix, hook) for prefix in ("", "P") for hook in hooks]
     text += ("/// In the order of hook_list.inc. A function with large counts stands behind the other one.\n"
              "static const Exported exported[] = {\n")

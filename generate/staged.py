@@ -32,6 +32,8 @@ def _ending(name, words):
     """Returns how the end of the call is waited for: a member of StagedCall, with {} for the call
     of the MPI.
     """
+    if "partitions" in words:
+        return f"partitions_begun({{}}, request, partitions, {'true' if 'send' in name else 'false'})"
     if "request" in words:
         return f"begun({{}}, request, {'true' if name.removesuffix('_c').endswith('_init') else 'false'})"
     if "win" in words:

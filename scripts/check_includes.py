@@ -34,7 +34,7 @@ HEADERS = {
     "filesystem": "filesystem",
     "functional": "function less",
     "initializer_list": "initializer_list",
-    "iterator": "prev",
+    "iterator": "prev ssize",
     "limits": "numeric_limits",
     "list": "list",
     "map": "map",

@@ -99,10 +99,11 @@ std::shared_ptr<Work> put(const std::shared_ptr<Stream>& stream, std::function<v
   }
   if (stream->legacy) forbid_legacy_in_captures(*context);
   const auto work = std::make_shared<Work>();
+  const bool is_work = run != nullptr;  // and not only a mark, which need not wait for the legacy default stream
   work->run = std::move(run);
   work->fault = fault;
   work->delay = some_delay();
-  add_by_legacy_rule(work->after, *stream, *context);
+  if (is_work || stream->legacy) add_by_legacy_rule(work->after, *stream, *context);
   if (!stream->started) start(stream, context);
   stream->queue.push_back(work);
   stream->last = work;

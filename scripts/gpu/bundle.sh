@@ -9,7 +9,7 @@
 #   mpi/<name>/{bench_..., higrad_..., contracts_gpu}   for these MPIs, and for that machine's Open MPI 4
 #   wheels/{openmpi5,mpich5,impi}    the MPIs as their wheels have them; bin/mpirun.<name> starts them
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
-#   demo/                            the programs of mpi4py's demo/cuda-aware-mpi, as its source distribution has them
+#   demo/, suite/                    mpi4py's demo/cuda-aware-mpi and its tests, as its source distribution has them
 #
 # Needs a build with the wheels of the MPIs (MPI_WHEELS=yes make) and pip. --packages makes three
 # archives more, for machines whose python3 lacks CuPy or Numba, or has a NumPy that its Numba does
@@ -78,6 +78,7 @@ fetch "$tree/site" "$(grep '^mpi4py==' python/mpi-python.txt)"
 rm -rf "$tree"/site/bin "$tree"/site/mpi4py/{include,*.pyi}
 demos=$(compgen -G "$venv/mpi4py/mpi4py-*/demo/cuda-aware-mpi") || die "no source distribution of mpi4py in $venv/mpi4py; MPI_WHEELS=yes scripts/setup.sh fetches it"
 cp "$demos"/*.py "$tree/demo/"
+cp -r "$demos/../../test" "$tree/suite"
 
 git rev-parse HEAD > "$tree/commit"
 mkdir -p "$(dirname "$archive")"

@@ -41,6 +41,23 @@ use_bundle() {
   export {OMPI,PRTE}_ALLOW_RUN_AS_ROOT=1 {OMPI,PRTE}_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }
 
+# use_bundle, and unpacks more archives or folders of Python's packages, which go to PYTHONPATH with
+# those of the bundle. Sets `out`, the folder of the results.
+use_bundle_with_packages() { # BUNDLE [PACKAGES...]
+  local package more
+  use_bundle "$1"
+  shift
+  PYTHONPATH=$bundle/site
+  for package in "$@"; do
+    more=$(mktemp -d "$bundle/packages.XXXXXX")
+    if [ -d "$package" ]; then cp -r "$package/." "$more"; else tar -C "$more" -xJf "$package"; fi
+    PYTHONPATH+=:$more/site
+  done
+  export PYTHONPATH
+  out=${OUT:-$root/build/results}
+  mkdir -p "$out"
+}
+
 # What a benchmark of a bundle begins with: uses it, goes to the checkout, describes the machine in
 # the folder of the results, and sets that as `out`.
 begin_benchmark() { # BUNDLE COMMAND

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # scripts/gpu/mpi4py-demo.sh BUNDLE [PACKAGES...]: mpi4py's demo/cuda-aware-mpi, unmodified, with
-# the wheels of Open MPI and MPICH, which know no GPUs, without and with Dunnage; then our example.
+# the wheels of Open MPI and MPICH, which know no GPUs, without and with Dunnage; then our examples.
 # On a machine with a GPU, from a checkout and what scripts/gpu/bundle.sh made (archives or the
 # folders that they were unpacked into); PACKAGES are those of its --packages that python3 there
 # lacks. Writes mpi4py_demo.json to $OUT (default: build/results): which passed, which crashed and
@@ -9,14 +9,5 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"
 [ $# -ge 1 ] || { sed -n '2,7s/^# \?//p' "$0" >&2; exit 2; }
-use_bundle "$1"
-shift
-sites=$bundle/site
-for package in "$@"; do
-  more=$(mktemp -d "$bundle/packages.XXXXXX")
-  if [ -d "$package" ]; then cp -r "$package/." "$more"; else tar -C "$more" -xJf "$package"; fi
-  sites+=:$more/site
-done
-out=${OUT:-$root/build/results}
-mkdir -p "$out"
-PYTHONPATH=$sites python3 "$root/scripts/gpu/mpi4py_demo.py" "$bundle" "$root/examples/python/cupy_ring.py" "$out/mpi4py_demo.json"
+use_bundle_with_packages "$@"
+python3 "$root/scripts/gpu/mpi4py_demo.py" "$bundle" "$out/mpi4py_demo.json" "$root"/examples/python/{cupy_ring,spectral}.py

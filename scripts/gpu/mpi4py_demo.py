@@ -1,7 +1,7 @@
-"""mpi4py's demos for GPUs and our example, without and with Dunnage. See mpi4py-demo.sh, which sets
-the paths.
+"""mpi4py's demos for GPUs and our examples, without and with Dunnage. See mpi4py-demo.sh, which
+sets the paths.
 
-    mpi4py_demo.py BUNDLE EXAMPLE OUTPUT.json
+    mpi4py_demo.py BUNDLE OUTPUT.json EXAMPLE...
 """
 
 import importlib.util
@@ -51,8 +51,14 @@ def lacking(program):
     return [name for name in NEEDED.get(program.name, []) if importlib.util.find_spec(name) is None]
 
 
-def main(bundle, example, output):
-    programs = [*sorted((bundle / "demo").glob("use_*.py")), example]
+def versions():
+    """Of the packages that are here."""
+    names = [name for name in ("cupy", "numba", "numpy", "mpi4py") if importlib.util.find_spec(name)]
+    return {name: getattr(importlib.import_module(name), "__version__", "") for name in names}
+
+
+def main(bundle, output, *examples):
+    programs = [*sorted((bundle / "demo").glob("use_*.py")), *examples]
     results = []
     for mpi, library in MPIS.items():
         for program in programs:
@@ -72,15 +78,10 @@ def main(bundle, example, output):
                 )
                 if dunnage and result["outcome"] != "passed":
                     print("\n".join(f"    {line}" for line in result["said"]), flush=True)
-    versions = {
-        name: getattr(importlib.import_module(name), "__version__", "")
-        for name in ("cupy", "numba", "numpy", "mpi4py")
-        if importlib.util.find_spec(name)
-    }
     document = {
         "commit": os.environ.get("BENCH_COMMIT"),
         "python": sys.version.split()[0],
-        "packages": versions,
+        "packages": versions(),
         "results": results,
     }
     output.write_text(json.dumps(document, indent=1) + "\n")
@@ -88,4 +89,4 @@ def main(bundle, example, output):
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(pathlib.Path, sys.argv[1:4])))
+    sys.exit(main(*map(pathlib.Path, sys.argv[1:])))

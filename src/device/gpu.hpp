@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/arena.hpp"
+#include "device/default_stream.hpp"
 #include "device/driver.hpp"
 #include "device/ipc.hpp"
 #include "device/kernel_graphs.hpp"
@@ -40,6 +41,7 @@ class Gpu {
   Imports& imports() { return imports_; }
   Arena& arena() { return *arena_; }
   PinnedPool& pinned() { return pinned_; }
+  DefaultStream& default_stream() { return default_stream_; }
 
   static constexpr std::uint32_t most_kernels = 1u << 14;
   /// The kernel with this code, a number below most_kernels. `name` is called only the first time.
@@ -70,7 +72,11 @@ class Gpu {
 
  private:
   explicit Gpu(const Driver& driver)
-      : driver_(driver), pinned_(driver), graphs_(driver), arena_(std::make_shared<Arena>(driver)) {}
+      : driver_(driver),
+        pinned_(driver),
+        default_stream_(driver),
+        graphs_(driver),
+        arena_(std::make_shared<Arena>(driver)) {}
   void load_module();
   void release();
   void drop(const Lane& lane);
@@ -81,6 +87,7 @@ class Gpu {
   };
   const Driver& driver_;
   PinnedPool pinned_;
+  DefaultStream default_stream_;
   KernelGraphs graphs_;
   CUcontext context_ = nullptr;
   std::mutex mutex_;

@@ -8,8 +8,9 @@ namespace dunnage::device {
 
 /// Relaxed counters: they are read at the end.
 struct Launches {
-  std::atomic<std::uint64_t> kernels{0}, copies{0};
+  std::atomic<std::uint64_t> kernels{0}, copies{0}, waits{0};  // waits: for the default stream
   void kernel() { kernels.fetch_add(1, std::memory_order_relaxed); }
+  void wait() { waits.fetch_add(1, std::memory_order_relaxed); }
   void copy() { copies.fetch_add(1, std::memory_order_relaxed); }
 };
 inline constinit Launches launches;

@@ -15,6 +15,7 @@
 #include "mpi/broadcast/ibcast.hpp"
 #include "mpi/copies/split.hpp"
 #include "mpi/copies/staged_call.hpp"
+#include "mpi/hooks/attached_buffer.hpp"
 #include "mpi/hooks/blocking.hpp"
 #include "mpi/hooks/commit.hpp"
 #include "mpi/hooks/communicators.hpp"
@@ -32,6 +33,7 @@
 #include "mpi/nonblocking_reductions/calls.hpp"
 #include "mpi/partitioned/call.hpp"
 #include "mpi/partitioned/partitions.hpp"
+#include "mpi/process/default_stream.hpp"
 #include "mpi/reductions/reduction.hpp"
 #include "mpi/triggered/call.hpp"
 #include "mpi/windows/update.hpp"
@@ -135,10 +137,11 @@ bool start(const dunnage_front& front) {
 extern "C" __attribute__((visibility("default"))) void* const* dunnage_backend(const dunnage_front* front) try {
   if (!start(*front)) return nullptr;
   const bool staging = process->settings.device != dunnage::base::Device::off;
+  const bool waits = process->settings.default_stream == dunnage::base::DefaultStream::wait;
   static void* table[std::size(exported)];
   for (std::size_t i = 0; i < std::size(exported); ++i) {
     const auto& entry = exported[i];
-    void* const hook = process->reporting ? entry.counted : entry.hook;
+    void* const hook = process->reporting || waits ? entry.counted : entry.hook;
     if (entry.extension)
       table[i] = hook;
     else if (front->found[i])

@@ -1,10 +1,11 @@
 """mpi4py's own test suite on one rank, every outcome written down as it comes.
 
-    record.py SUITE FOLDER [MODULE...]
+    record.py SUITE FOLDER [OPTION...] [MODULE...]
 
 SUITE is the `test` folder of mpi4py's source distribution, MODULE a name like test_p2p_buf (all
-without any). Writes FOLDER/rank-N: one line `OUTCOME TEST` for each test, and first `started TEST`,
-so that after a crash or a hang it is known where.
+without any), OPTION one of the suite's. With --cupy the ranks take turns with the GPUs. Writes
+FOLDER/rank-N: one line `OUTCOME TEST` for each test, and first `started TEST`, so that after a
+crash or a hang it is known where.
 """
 import os
 import pathlib
@@ -61,14 +62,32 @@ class Recorder(unittest.TestResult):
         super().addSubTest(test, subtest, err)
         if err is not None:
             self._write("failed", subtest)
+            print(f"{subtest.id()}\n{[*self.failures, *self.errors][-1][1]}", file=sys.stderr)
+
+
+def prepare_cupy(rank):
+    """The ranks take turns with the GPUs. No unsigned types: the suite fills its arrays with -1,
+    which CuPy 14 refuses for them."""
+    sys.modules["numba"] = None  # as the suite does without its option
+    import arrayimpl
+    import cupy
+    cupy.cuda.Device(rank % cupy.cuda.runtime.getDeviceCount()).use()
+    for code in arrayimpl.TypeMapUnsigned:
+        arrayimpl.GPUArrayCuPy.TypeMap.pop(code, None)
+    if not hasattr(cupy.ndarray, "__dlpack__"):  # ours for the simulated device
+        arrayimpl.ArrayBackends.remove(arrayimpl.DLPackCuPy)
 
 
 def main():
-    suite, folder, *modules = sys.argv[1:]
+    suite, folder, *words = sys.argv[1:]
+    options = [word for word in words if word.startswith("--")]
+    modules = [word for word in words if not word.startswith("--")]
     sys.path.insert(0, suite)
     sys.dont_write_bytecode = True
     import main as program  # the suite's own: it sets up mpi4py and finds the tests
     rank = next((os.environ[n] for n in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK") if n in os.environ), "0")
+    if "--cupy" in options:
+        prepare_cupy(int(rank))
     with open(pathlib.Path(folder) / f"rank-{rank}", "w", encoding="utf-8") as stream:
         class Runner:
             def run(self, tests):
@@ -78,7 +97,7 @@ def main():
                 return result
 
         chosen = [word for name in modules for word in ("-i", rf"^{name}\.py$")]
-        program.main(module=None, argv=["main.py", "-q", "--no-builddir", *chosen], testRunner=Runner())
+        program.main(module=None, argv=["main.py", "-q", "--no-builddir", *options, *chosen], testRunner=Runner())
 
 
 main()

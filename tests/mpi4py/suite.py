@@ -20,6 +20,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from installed import BUILD, environment  # noqa: E402
+from outcomes import passed, read_outcomes  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VENV = ROOT / ".venv"
@@ -75,29 +76,18 @@ def launch(mpi, words, through=False, timeout=TIMEOUT, variables=()):
     return subprocess.CompletedProcess(command, process.returncode, output)
 
 
-def outcomes(mpi, ranks, modules, through, variables=()):
-    """{(rank, test): outcome} of one run, and its output. A test that only started did not pass."""
+def outcomes(mpi, ranks, modules, through, variables=(), options=()):
+    """{(rank, test): outcome} of one run, and its output. A test that only started did not pass.
+    `options`: of the suite."""
     with tempfile.TemporaryDirectory() as folder:
         recorder = pathlib.Path(__file__).with_name("record.py")
         run = launch(
             mpi,
-            ["mpiexec", "-n", str(ranks), "python", recorder, suite_folder(), folder, *modules],
+            ["mpiexec", "-n", str(ranks), "python", recorder, suite_folder(), folder, *options, *modules],
             through,
             variables=variables,
         )
-        found = {}
-        for file in pathlib.Path(folder).glob("rank-*"):
-            for line in file.read_text(encoding="utf-8").splitlines():
-                outcome, _, test = line.partition(" ")
-                # A failed part fails its test.
-                if test and found.get((file.name, test)) != "failed":
-                    found[file.name, test] = outcome
-        return found, run.stdout
-
-
-def passed(found):
-    """Which tests passed on which rank."""
-    return {where for where, outcome in found.items() if outcome == "passed"}
+        return read_outcomes(folder), run.stdout
 
 
 def compare(mpi, ranks, modules, variables=()):

@@ -9,7 +9,7 @@ EXAMPLES = suite.ROOT / "examples" / "python"
 
 @pytest.mark.parametrize("mpi", suite.MPIS)
 @pytest.mark.parametrize("through", [False, True], ids=["plain", "dunnage"])
-@pytest.mark.parametrize("example", ["cupy_ring.py", "torch_training.py"])
+@pytest.mark.parametrize("example", ["cupy_ring.py", "spectral.py", "torch_training.py"])
 def test_an_example(mpi, through, example):
     if not (suite.VENV / suite.MPIS[mpi] / "complete").exists():
         pytest.skip(f"no wheel of {mpi}")

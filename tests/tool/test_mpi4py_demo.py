@@ -28,7 +28,7 @@ def run(root, bundle, program, example):
     (bundle / "example.py").write_text(example)
     output = bundle / "result.json"
     done = subprocess.run(
-        [sys.executable, root / "scripts" / "gpu" / "mpi4py_demo.py", bundle, bundle / "example.py", output],
+        [sys.executable, root / "scripts" / "gpu" / "mpi4py_demo.py", bundle, output, bundle / "example.py"],
         env={"PATH": f"{bundle}/bin:/usr/bin:/bin"},
         capture_output=True,
         text=True,

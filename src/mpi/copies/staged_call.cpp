@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "device/surely_host.hpp"
+#include "mpi/copies/held_partitions.hpp"
 #include "mpi/copies/mirror.hpp"
 #include "mpi/copies/split.hpp"
 #include "mpi/copies/until_synchronized.hpp"
@@ -39,29 +40,18 @@ const device::Driver* driver_for(const void* buffer) {
   return device::driver();
 }
 
-/// Whether MPIs that reach GPUs do so in that call: Open MPI, for one, only in blocking collectives
-/// (its list in docs/tuning-apps/networking/cuda.rst).
+/// Whether MPIs that reach GPUs do so in that call: Open MPI, for one, only in messages and in
+/// blocking collectives (its list in docs/tuning-apps/networking/cuda.rst).
 bool reaches_gpus(Hook hook) {
-  constexpr std::string_view blocking[] = {"Allgather",
-                                           "Allgatherv",
-                                           "Allreduce",
-                                           "Alltoall",
-                                           "Alltoallv",
-                                           "Alltoallw",
-                                           "Bcast",
-                                           "Exscan",
-                                           "Gather",
-                                           "Gatherv",
-                                           "Reduce",
-                                           "Reduce_scatter",
-                                           "Reduce_scatter_block",
-                                           "Scan",
-                                           "Scatter",
-                                           "Scatterv"};
+  constexpr std::string_view calls[] = {
+      "Allgather",  "Allgatherv", "Allreduce", "Alltoall",       "Alltoallv",
+      "Alltoallw",  "Bcast",      "Exscan",    "Gather",         "Gatherv",
+      "Precv_init", "Psend_init", "Reduce",    "Reduce_scatter", "Reduce_scatter_block",
+      "Scan",       "Scatter",    "Scatterv"};
   std::string_view name = hook_names[static_cast<std::size_t>(hook)];
   name.remove_prefix(std::string_view("MPI_").size());
   if (name.ends_with("_c")) name.remove_suffix(2);
-  return std::find(std::begin(blocking), std::end(blocking), name) != std::end(blocking);
+  return std::find(std::begin(calls), std::end(calls), name) != std::end(calls);
 }
 
 bool is_contiguous(const Segment& segment) {
@@ -146,20 +136,6 @@ void* StagedCall::broadcast(void* buffer, const Shape& shape, int root) {
   return stage(peers_at_root(root, comm_) > 0 ? Role::send : Role::receive, buffer, shape);
 }
 
-void StagedCall::refuse_gpu(const void* buffer, const Shape& shape) noexcept {
-  const auto* driver = driver_for(buffer);
-  if (!driver || process->mpi_knows_gpus()) return;
-  try {
-    const auto segments = segments_of(shape, comm_, false);
-    if (!Mirror::of(*driver, Role::send, buffer, segments)) return;
-    throw device::Error(CUDA_ERROR_INVALID_VALUE,
-                        std::string(hook_names[static_cast<std::size_t>(hook_)]) + " takes host memory only");
-  } catch (const type::SpecError&) {
-  } catch (const std::exception&) {
-    failure_ = code_of_current_exception();
-  }
-}
-
 const void* StagedCall::send(const void* buffer, const Shape& shape) {
   in_place_ = buffer == MPI_IN_PLACE;
   return stage(Role::send, buffer, shape);
@@ -195,6 +171,14 @@ int StagedCall::begun(int rc, MPI_Request* request, bool persistent, std::unique
     return rc;
   }
   return follow(std::move(copies_), errors_, request, persistent, std::move(watched));
+}
+
+int StagedCall::partitions_begun(int rc, MPI_Request* request, int partitions, bool sends) {
+  if (rc != MPI_SUCCESS || !copies_) return begun(rc, request, true);
+  auto held = std::make_unique<HeldPartitions>(partitions, sends, errors_, std::move(copies_));
+  held->persistent = true;
+  attach(*request, std::move(held));
+  return rc;
 }
 
 int StagedCall::until_synchronized(int rc, MPI_Win win, int target) {

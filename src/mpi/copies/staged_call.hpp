@@ -29,12 +29,6 @@ class StagedCall {
   void* receive(void* buffer, const Shape& shape);
   void* update(void* buffer, const Shape& shape);
   void* broadcast(void* buffer, const Shape& shape, int root);
-  /// For a call that cannot be given a copy: an error where the buffer is in a GPU's memory.
-  template <class T>
-  T* refuse(T* buffer, const Shape& shape) {
-    refuse_gpu(buffer, shape);
-    return buffer;
-  }
 
   /// Before the call: gets what is to be read, unless that is for MPI_Start. False where something
   /// failed: error() is then what the call returns.
@@ -47,12 +41,12 @@ class StagedCall {
   int begun(int rc, MPI_Request* request,
             bool persistent,  // its request tells when; `watched`: what else is to be done then
             std::unique_ptr<Request> watched = nullptr);
+  int partitions_begun(int rc, MPI_Request* request, int partitions, bool sends);
   int until_synchronized(int rc, MPI_Win win, int target);  // the window's next synchronization with that rank does
   int until_end(int rc, MPI_File file);                     // its second half does
 
  private:
   void* stage(Role role, const void* buffer, const Shape& shape) noexcept;
-  void refuse_gpu(const void* buffer, const Shape& shape) noexcept;
 
   const Hook hook_;
   const ErrorsOf errors_;

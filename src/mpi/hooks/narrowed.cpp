@@ -20,8 +20,9 @@ int too_large(MPI_Comm comm) { return raise(comm, MPI_ERR_ARG); }
 
 void keep_arrays(MPI_Request request, bool persistent, std::vector<Narrowed> arrays) {
   auto kept = std::make_shared<std::vector<Narrowed>>(std::move(arrays));
-  if (auto* known = process->requests.find(key_of(request));
-      known && known->has_copies())  // just begun, and ours already
+  // The call has begun an operation of ours, which keeps the arrays. Other entries are those of
+  // operations that ended unseen and had this handle.
+  if (auto* known = process->requests.find(key_of(request)); known && (known->has_copies() || known->collective()))
     return known->keep(std::move(kept));
   auto operation = std::make_unique<Request>();
   operation->persistent = persistent;

@@ -41,6 +41,17 @@ int make_ready(PartitionedRequest& request, std::span<const int> partitions) {
   return raised(request, code);
 }
 
+int make_ready(HeldPartitions& held, MPI_Request request, std::int64_t first, std::int64_t last) {
+  return held.ready(first, last, [&](int one) { return process->own.Pready(one, request); });
+}
+
+int make_ready(HeldPartitions& held, MPI_Request request, std::span<const int> partitions) {
+  int code = MPI_SUCCESS;
+  for (const int p : partitions)
+    if (code == MPI_SUCCESS) code = make_ready(held, request, p, p);
+  return code;
+}
+
 int look_for(PartitionedRequest& request, std::int64_t partition, int* flag) {
   auto* const receive = dynamic_cast<PartitionedReceive*>(&request);
   if (!receive) return raised(request, MPI_ERR_REQUEST);

@@ -32,7 +32,7 @@ using Totals = std::vector<std::uint64_t>;
 // Behind the hooks' rows: what came into device memory, and the launches of this process.
 constexpr std::size_t fetch_totals = hook_count * row;
 // Behind them: the bytes that were packed with helpers, and those that the helpers have packed.
-constexpr std::size_t helper_totals = fetch_totals + 5;
+constexpr std::size_t helper_totals = fetch_totals + 6;
 // Behind all totals: what a rank has sent to others, a portion for each of these ranks. It is not
 // summed over the ranks.
 constexpr std::size_t peer_totals = helper_totals + 2;
@@ -94,7 +94,8 @@ Totals local_totals() {
   }
   const auto& fetches = process->fetches;
   const auto& launches = device::launches;
-  for (const auto* one : {&fetches.messages, &fetches.groups, &fetches.later, &launches.kernels, &launches.copies})
+  for (const auto* one :
+       {&fetches.messages, &fetches.groups, &fetches.later, &launches.kernels, &launches.copies, &launches.waits})
     totals.push_back(one->load());
   const auto helped = pack::helpers().counts();
   totals.insert(totals.end(), {helped.shared, helped.helped});
@@ -228,12 +229,10 @@ nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ran
          {"seconds", times}});
   }
   const auto* fetched = &totals[fetch_totals];
-  if (fetched[1] + fetched[3] + fetched[4] > 0)
-    report["device work"] = {{"messages fetched", fetched[0]},
-                             {"groups", fetched[1]},
-                             {"groups that came later", fetched[2]},
-                             {"kernels", fetched[3]},
-                             {"copies", fetched[4]}};
+  if (fetched[1] + fetched[3] + fetched[4] + fetched[5] > 0)
+    report["device work"] = {
+        {"messages fetched", fetched[0]}, {"groups", fetched[1]}, {"groups that came later", fetched[2]},
+        {"kernels", fetched[3]},          {"copies", fetched[4]}, {"waits for the default stream", fetched[5]}};
   if (process->settings.threads > 1)
     report["helpers"] = {{"bytes of shared work", totals[helper_totals]},
                          {"bytes of helpers", totals[helper_totals + 1]}};
@@ -275,6 +274,8 @@ std::string to_text(const nlohmann::ordered_json& report) {
     text += fmt::format(
         "  {:<22} {:>10} messages fetched in {} groups, of which {} came later; {} kernels and {} copies\n",
         "device work", n("messages fetched"), n("groups"), n("groups that came later"), n("kernels"), n("copies"));
+    if (const auto waits = n("waits for the default stream"))
+      text += fmt::format("  {:<22} {:>10} calls found work in the default stream, and waited for it\n", "", waits);
   }
   if (report.contains("helpers")) {
     const auto bytes = [&](const char* key) { return report["helpers"][key].get<std::uint64_t>(); };
