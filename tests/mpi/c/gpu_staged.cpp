@@ -282,17 +282,79 @@ void refused() {
     check_error(MPI_Win_attach(win, memory.at(), 256), MPI_ERR_BUFFER, "device memory attached to a window");
     MPI_Win_free(&win);
   }
+}
+
 #ifdef CONTRACT_HAVE_MPI4_OBJECTS
+// Nobody has told the ranks that all of them have Dunnage, so the MPI sends partitions of copies.
+void partitioned() {
   contract().section("partitioned");
-  MPI_Request request;
-  const int rc = MPI_Psend_init(memory.at(), 4, 16, MPI_INT, me(), 1, MPI_COMM_SELF, MPI_INFO_NULL, &request);
-  if (contract().ranks > 1) {  // nobody has told the ranks that all of them have Dunnage
-    check_error(rc, MPI_ERR_BUFFER, "partitioned");
-  } else {
-    check_ok(rc, "partitioned");
-    MPI_Request_free(&request);
-  }
+  constexpr int partitions = 5, count = 30, all = partitions * count;
+#ifdef OPEN_MPI
+  const Type type(make::contiguous(2, MPI_INT));  // its partitions of strided types arrive in wrong places
+  const int stride = 2;
+#else
+  const Type type(make::resized(0, 4 * sizeof(int), make::vector(2, 1, 2, MPI_INT)));
+  const int stride = 4;
 #endif
+  const auto values = [&](int rank, int turn) {
+    std::vector<int> all_values(std::size_t(all) * stride);
+    for (int i = 0; i < all * stride; ++i) all_values[i] = 100000 * rank + 1000 * turn + i;
+    return all_values;
+  };
+  const int next = (me() + 1) % ranks(), previous = (me() + ranks() - 1) % ranks();
+  Array<int> sent(std::size_t(all) * stride), got(std::size_t(all) * stride);
+  MPI_Request requests[2];
+  check_ok(MPI_Psend_init(sent.at(), partitions, count, type, next, 1, world, MPI_INFO_NULL, &requests[0]), "psend");
+  check_ok(MPI_Precv_init(got.at(), partitions, count, type, previous, 1, world, MPI_INFO_NULL, &requests[1]), "precv");
+  for (int turn = 0; turn < 4; ++turn) {
+    const std::string what = "partitioned, start " + std::to_string(turn);
+    got.memory.write(std::vector<int>(std::size_t(all) * stride, -7).data());
+    check_ok(MPI_Startall(2, requests), what);
+    sent.memory.write(values(me(), turn).data());  // not before: a partition is read when it is ready
+    if (turn == 0) {
+      for (const int p : {3, 0, 4, 2, 1}) check_ok(MPI_Pready(p, requests[0]), what + ", ready");
+    } else if (turn == 1) {
+      int some[] = {4, 0};
+      check_ok(MPI_Pready_list(2, some, requests[0]), what + ", list");
+      check_error(MPI_Pready(4, requests[0]), MPI_ERR_ARG, what + ", twice");
+      check_error(MPI_Pready(partitions, requests[0]), MPI_ERR_ARG, what + ", none of that number");
+      check_ok(MPI_Pready_range(1, 3, requests[0]), what + ", range");
+    } else {
+      check_ok(MPI_Pready_range(0, partitions - 1, requests[0]), what + ", all");
+    }
+    auto expected = values(previous, turn);
+    for (int i = 0; i < all * stride; ++i)
+      if (i % stride % 2 == 1 && stride == 4) expected[i] = -7;  // a gap
+    if (turn == 2) {
+      for (int p = 0; p < partitions; ++p)
+        for (int here = 0; !here;) check_ok(MPI_Parrived(requests[1], p, &here), what + ", arrived");
+      got.expect(expected, what + ", before the end");
+    }
+    check_ok(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), what + ", end");
+    got.expect(expected, what);
+  }
+  for (auto& request : requests) check_ok(MPI_Request_free(&request), "partitioned, free");
+}
+#endif
+
+// The MPI gets host memory in place of the buffer, and the program its own back.
+void attached_buffer() {
+  contract().section("a buffer for MPI_Bsend in device memory");
+  constexpr int n = 500;
+  const Array<char> buffer(std::size_t(n * sizeof(int) + MPI_BSEND_OVERHEAD));
+  const Array<int> sent(std::vector<int>(n, me())), got(n);
+  for (int turn = 0; turn < 2; ++turn) {
+    check_ok(MPI_Buffer_attach(buffer.at(), int(n * sizeof(int) + MPI_BSEND_OVERHEAD)), "attach");
+    check_ok(MPI_Bsend(sent.at(), n, MPI_INT, (me() + 1) % ranks(), 2, world), "bsend");
+    const int previous = (me() + ranks() - 1) % ranks();
+    check_ok(MPI_Recv(got.at(), n, MPI_INT, previous, 2, world, MPI_STATUS_IGNORE), "receive");
+    got.expect(std::vector<int>(n, previous), "what was received");
+    void* back = nullptr;
+    int size = 0;
+    check_ok(MPI_Buffer_detach(&back, &size), "detach");
+    check(back == buffer.at() && size == int(n * sizeof(int) + MPI_BSEND_OVERHEAD), "the buffer that was attached");
+    buffer.expect(std::vector<char>(n * sizeof(int) + MPI_BSEND_OVERHEAD, -7), "nothing was written into it");
+  }
 }
 
 using Fail = void (*)(const char*, int, int, int);
@@ -340,6 +402,10 @@ CONTRACT_PROGRAM(staged) {
   // Open MPI 4.1 makes no windows of one rank.
   if (ranks() > 1) every_synchronization();
   if (ranks() > 1) refused();
+#ifdef CONTRACT_HAVE_MPI4_OBJECTS
+  if (ranks() > 1) partitioned();
+#endif
+  attached_buffer();
   failures();
   return contract.finish();
 }
