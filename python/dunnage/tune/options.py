@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import os
 import shlex
 from pathlib import Path
 from typing import List, Optional
@@ -34,12 +36,27 @@ def parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _unwritable(path: Path) -> str:
+    """Returns why a file cannot be written there, or nothing: the user should not learn it after the
+    measurement."""
+    if path.is_dir():
+        return "is a folder; name a file"
+    if path.exists():
+        return "" if os.access(path, os.W_OK) else "cannot be written"
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not folder.is_dir():
+        return f"{folder} is no folder"
+    return "" if os.access(folder, os.W_OK | os.X_OK) else f"nothing can be made in {folder}"
+
+
 def parse(arguments: Optional[List[str]] = None) -> argparse.Namespace:
     """Reads the command line. Ends the program if it cannot be meant."""
     own = parser()
     options = own.parse_args(arguments)
-    if options.seconds <= 0:
-        own.error("--seconds must be more than 0")
+    if not 0 < options.seconds < math.inf:  # nor a number, perhaps
+        own.error(f"--seconds {options.seconds:g}: must be a number greater than 0")
+    if options.output and (why := _unwritable(options.output)):
+        own.error(f"--output {options.output}: {why}")
     if options.launch and (not options.mpi or "," in options.mpi):
         own.error("--launch starts ranks of one MPI: name it with --mpi")
     if options.collective and options.memory == "device":
