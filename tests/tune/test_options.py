@@ -1,4 +1,4 @@
-"""The command line of ``dunnage tune``: what cannot be meant is refused before anything is measured."""
+"""The command line of ``dunnage tune``: what cannot be meant is refused at once."""
 
 import pytest
 

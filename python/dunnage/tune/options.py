@@ -37,8 +37,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _unwritable(path: Path) -> str:
-    """Returns why a file cannot be written there, or nothing: the user should not learn it after the
-    measurement."""
+    """Returns why a file cannot be written there, or nothing. The user should not learn it after
+    the measurement.
+    """
     if path.is_dir():
         return "is a folder; name a file"
     if path.exists():

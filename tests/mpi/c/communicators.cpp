@@ -79,6 +79,15 @@ CONTRACT_PROGRAM(communicators) {
     exchange(&dup, right, left, left, freed, "duplicate" + end);
     MPI_Comm_free(&dup);
 
+    // The message that announces another is shorter than the receive, whatever the program asserts.
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_exact_length", "true");
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &dup);
+    MPI_Info_free(&info);
+    exchange(&dup, right, left, left, freed, "duplicate with an assertion" + end);
+    MPI_Comm_free(&dup);
+
     // All ranks, backwards.
     MPI_Comm_split(MPI_COMM_WORLD, 0, -c.rank, &mirror);
     const int mine = c.ranks - 1 - c.rank;
