@@ -53,6 +53,17 @@ class HandleTable {
     return old;
   }
 
+  /// The handles whose values are wanted. For threads that know of each other's changes.
+  template <class F>
+  std::vector<std::uint64_t> keys(F&& wanted) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::uint64_t> found;
+    for (const auto& slot : tables_.back()->slots)
+      if (const auto* value = slot.value.load(std::memory_order_acquire); value && wanted(*value))
+        found.push_back(slot.key.load(std::memory_order_acquire));
+    return found;
+  }
+
   /// Removes, under one lock, those of `values` for which `wanted` returns true. Null pointers are
   /// skipped. Each value has its handle in `key`.
   template <class Values, class F>

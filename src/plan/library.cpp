@@ -67,7 +67,7 @@ Behaviour intel() {
   Behaviour b;
   b.own_order.zero_extent = b.own_order.stride_of_blocklength = b.own_order.cyclic_blocks = true;
   b.single_calls = b.array_calls = b.mrecv = Behaviour::Raises::on_world;
-  b.asking_ends_persistent = true;
+  b.asking_ends_persistent = b.loses_comm_of_sends = true;
   return b;
 }
 
@@ -75,7 +75,8 @@ Behaviour other() {
   return {.own_order = {true, true, true, true, true, true, true},
           .truncates_bytes_into_mixed = true,
           .takes_graphs_for_cartesian = true,
-          .asking_ends_persistent = true};
+          .asking_ends_persistent = true,
+          .loses_comm_of_sends = true};
 }
 
 }  // namespace

@@ -62,6 +62,8 @@ struct Behaviour {
   /// MPI_Request_get_status ends a persistent request that is complete: MPI_Waitany and its kin
   /// then take it for inactive.
   bool asking_ends_persistent = false;
+  /// A program ends whose synchronous send is under way when its communicator is freed.
+  bool loses_comm_of_sends = false;
 };
 
 Behaviour behaviour_of(const Library& library);

@@ -17,6 +17,7 @@
 #include "mpi/copies/staged_call.hpp"
 #include "mpi/hooks/attached_buffer.hpp"
 #include "mpi/hooks/blocking.hpp"
+#include "mpi/hooks/comm_free.hpp"
 #include "mpi/hooks/commit.hpp"
 #include "mpi/hooks/communicators.hpp"
 #include "mpi/hooks/completion.hpp"

@@ -7,6 +7,16 @@
 namespace dunnage::base {
 namespace {
 
+TEST(HandleTable, TellsWhichHandlesHaveAWantedValue) {
+  HandleTable<int> table;
+  int even = 2, odd = 3;
+  for (std::uint64_t key = 1; key <= 200; ++key) table.insert(key, key % 2 ? &odd : &even);
+  table.erase(4);
+  const auto keys = table.keys([](int value) { return value == 2; });
+  EXPECT_EQ(keys.size(), 99u);
+  for (const auto key : keys) EXPECT_TRUE(key % 2 == 0 && key != 4) << key;
+}
+
 TEST(HandleTable, FindsWhatWasInsertedAndNothingElse) {
   HandleTable<int> table;
   int a = 1, b = 2;
