@@ -23,6 +23,9 @@ const char* name_of(Class c) {
 Call::Call(const Entry& entry) {
   auto& d = driver();
   require(!d.forked, CUDA_ERROR_NOT_INITIALIZED);
+  // A thread's first look at its stack takes a lock of the dynamic linker. Another thread may hold
+  // that lock while it loads the kernels, which then wait for the lock below.
+  context_stack();
   lock = std::unique_lock(d.lock);
   d.calls.count(entry.name);
   const auto fault = d.faults.due(entry.name, name_of(entry.in));
