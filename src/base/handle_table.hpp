@@ -53,7 +53,7 @@ class HandleTable {
     return old;
   }
 
-  /// The handles whose values are wanted. Another thread may have changed them when this returns.
+  /// The handles whose values are wanted. Other threads may change them at any time.
   template <class F>
   std::vector<std::uint64_t> keys(F&& wanted) {
     const std::lock_guard lock(mutex_);

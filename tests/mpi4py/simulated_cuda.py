@@ -5,18 +5,25 @@ import ctypes
 from mpi4py import MPI
 
 
-class Cuda:
-    """The driver, loaded now, and the primary context of a device, current in this thread."""
+class Driver:
+    """The driver, loaded now."""
 
-    def __init__(self, device=0):
+    def __init__(self):
         self.library = ctypes.CDLL("libcuda.so.1")
         self.call("cuInit", 0)
-        self.context = ctypes.c_void_p()
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), device)
-        self.use()
 
     def call(self, name, *arguments):
         assert getattr(self.library, name)(*arguments) == 0, name
+
+
+class Cuda(Driver):
+    """The driver, and the primary context of a device, current in this thread."""
+
+    def __init__(self, device=0):
+        super().__init__()
+        self.context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), device)
+        self.use()
 
     def use(self):
         """Makes the context current in the calling thread."""

@@ -3,15 +3,9 @@
 import ctypes
 import types
 
-_library = ctypes.CDLL("libcuda.so.1")
+from simulated_cuda import Cuda, Driver
 
-
-def call(name, *arguments):
-    status = getattr(_library, name)(*arguments)
-    assert status == 0, f"{name}: {status}"
-
-
-call("cuInit", 0)
+call = Driver().call
 
 
 def _device_count():
@@ -25,9 +19,7 @@ class Device:
         self.number = number
 
     def use(self):
-        context = ctypes.c_void_p()
-        call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.number)
-        call("cuCtxSetCurrent", context)
+        Cuda(self.number)
 
 
 class _DefaultStream:
