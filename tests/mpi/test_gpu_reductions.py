@@ -110,7 +110,7 @@ def test_reductions_under_way(passes, flavour, ranks, tmp_path):
     """Nonblocking and persistent ones, bit for bit, in every kind of memory, several at once, and
     while other ranks are in a call of the MPI."""
     report = tmp_path / "report.json"
-    settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_REPORT": str(report)}
+    settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_REPORT": str(report), "CONTRACT_LAUNCHES": "1"}
     passes(flavour, "contract_gpu_reductions", "under_way", ranks=ranks, limit=150, **settings)
     calls = json.loads(report.read_text())["calls"]
     names = [f"MPI_I{name.lower()}" for name in REDUCTIONS]

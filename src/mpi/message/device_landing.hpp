@@ -34,8 +34,16 @@ void run(CUcontext context, pack::gpu::PreparedMoves& moves);
 /// MPI takes 8 us if messages have come, a poll less than 1 us.
 inline constexpr int polls_between = 64;
 
+/// Work on a device that is under way. Its members may be called in any context.
+class DeviceWork {
+ public:
+  virtual ~DeviceWork() = default;
+  /// Whether it has ended. Throws device::Error; what it was to write is then undefined.
+  virtual bool done() = 0;
+};
+
 /// Transfers together with the context that they need. Their destructor makes it current.
-class ScopedTransfers {
+class ScopedTransfers final : public DeviceWork {
  public:
   using Move = transport::gpu::Transfers::Move;
   /// Throws device::Error.
@@ -44,9 +52,8 @@ class ScopedTransfers {
   ScopedTransfers(CUcontext context, transport::gpu::Transfers::Moves moves);
   ScopedTransfers(ScopedTransfers&&) = default;
   ScopedTransfers& operator=(ScopedTransfers&&) = delete;
-  ~ScopedTransfers();
-  /// Whether all data are where they belong. Throws device::Error; the bytes are then undefined.
-  bool done();
+  ~ScopedTransfers() override;
+  bool done() override;
 
  private:
   CUcontext context_;

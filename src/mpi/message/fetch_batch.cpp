@@ -13,6 +13,7 @@ namespace dunnage::mpi {
 namespace {
 
 thread_local FetchBatch* innermost = nullptr;
+thread_local JointFetch* joint_fetch = nullptr;
 
 /// At most so many flights are under way: one that moves data and one that is being begun. What
 /// comes meanwhile goes together in the next flight. Data that take longer to move than to begin do
@@ -41,6 +42,9 @@ FetchBatch::~FetchBatch() {
 }
 FetchBatch* FetchBatch::current() { return innermost; }
 
+JointFetch::Scope::Scope(JointFetch& joint) : outer_(std::exchange(joint_fetch, &joint)) {}
+JointFetch::Scope::~Scope() { joint_fetch = outer_; }
+
 void FetchBatch::add(DeviceFetch fetch) {
   if (pending_.empty()) pending_.reserve(usual);
   pending_bytes_ += fetch.move->size;
@@ -60,45 +64,69 @@ void FetchBatch::end(const std::vector<Pending>& messages, int code) {
   }
 }
 
+template <class Begin>
+void FetchBatch::fly(std::vector<Pending> messages, Begin&& begin) {
+  pending_bytes_ = bytes_of(pending_);
+  try {
+    flights_.reserve(flights_.size() + 1);
+    auto work = begin(messages);
+    process->fetches.group(messages.size(), std::exchange(begun_, true));
+    flights_.push_back({std::move(messages), std::move(work)});
+  } catch (const std::exception&) {
+    end(messages, code_of_current_exception());
+  }
+}
+
+void FetchBatch::begin_transfers() {
+  const auto context = pending_.front().fetch.context;
+  auto messages = std::exchange(pending_, {});
+  const auto of_context = [&](const auto& p) { return p.fetch.context == context; };
+  if (!std::all_of(messages.begin(), messages.end(), of_context)) {
+    const auto others = std::stable_partition(messages.begin(), messages.end(), of_context);
+    pending_.assign(std::make_move_iterator(others), std::make_move_iterator(messages.end()));
+    messages.erase(others, messages.end());
+  }
+  fly(std::move(messages), [&](const std::vector<Pending>& all) {
+    std::vector<const ScopedTransfers::Move*> moves;
+    moves.reserve(all.size());
+    for (const auto& p : all) moves.push_back(p.fetch.move.get());
+    return std::make_unique<ScopedTransfers>(context, moves);
+  });
+}
+
+void FetchBatch::begin_jointly(JointFetch& joint) {
+  const auto needed =
+      std::stable_partition(pending_.begin(), pending_.end(), [&](const auto& p) { return !joint.needs(p.fetch); });
+  if (needed == pending_.end()) return;
+  std::vector<const DeviceFetch*> fetches;
+  for (auto p = needed; p != pending_.end(); ++p) fetches.push_back(&p->fetch);
+  std::unique_ptr<DeviceWork> work;
+  const int code = guarded([&] { work = joint.begin(fetches); });
+  if (!work && code == MPI_SUCCESS) return;
+  std::vector<Pending> messages(std::make_move_iterator(needed), std::make_move_iterator(pending_.end()));
+  pending_.erase(needed, pending_.end());
+  if (code != MPI_SUCCESS) return end(messages, code);
+  fly(std::move(messages), [&](const auto&) { return std::move(work); });
+}
+
 void FetchBatch::go_on() {
   std::erase_if(flights_, [&](const auto& flight) {
     bool done = true;
-    const int code = guarded([&] { done = flight->transfers.done(); });
-    if (done) end(flight->messages, code);
+    const int code = guarded([&] { done = flight.work->done(); });
+    if (done) end(flight.messages, code);
     return done;
   });
+  if (joint_fetch && !pending_.empty()) begin_jointly(*joint_fetch);
   const auto room = [&] {
     return flights_.size() < few_flights || (flights_.size() < most_flights && pending_bytes_ >= worth_a_flight);
   };
-  while (!pending_.empty() && room()) {
-    const auto context = pending_.front().fetch.context;
-    auto messages = std::exchange(pending_, {});
-    const auto of_context = [&](const auto& p) { return p.fetch.context == context; };
-    if (!std::all_of(messages.begin(), messages.end(), of_context)) {
-      const auto others = std::stable_partition(messages.begin(), messages.end(), of_context);
-      pending_.assign(std::make_move_iterator(others), std::make_move_iterator(messages.end()));
-      messages.erase(others, messages.end());
-    }
-    pending_bytes_ = bytes_of(pending_);
-    try {
-      std::vector<const ScopedTransfers::Move*> moves;
-      moves.reserve(messages.size());
-      for (const auto& p : messages) moves.push_back(p.fetch.move.get());
-      flights_.reserve(flights_.size() + 1);
-      auto flight = std::make_unique<Flight>(Flight{{}, ScopedTransfers(context, moves)});
-      process->fetches.group(messages.size(), std::exchange(begun_, true));
-      flight->messages = std::move(messages);
-      flights_.push_back(std::move(flight));
-    } catch (const std::exception&) {
-      end(messages, code_of_current_exception());
-    }
-  }
+  while (!pending_.empty() && room()) begin_transfers();
 }
 
 std::vector<FetchBatch::Failure> FetchBatch::finish() {
   if (pending_.empty() && flights_.empty()) return std::exchange(failures_, {});
   auto bytes = pending_bytes_;
-  for (const auto& flight : flights_) bytes += bytes_of(flight->messages);
+  for (const auto& flight : flights_) bytes += bytes_of(flight.messages);
   const base::Range range("fetch into device memory", bytes);
   // No context of ours is current here: the MPI may have its own affairs with devices.
   transport::shm::Patience patience;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "mpi/message/device_landing.hpp"
@@ -17,6 +18,34 @@ struct DeviceFetch {
   std::shared_ptr<const ScopedTransfers::Move> move;
   std::function<void()> ended;                 // called once, whether or not the data have come
   std::shared_ptr<const void> keep = nullptr;  // lives until then, beside what the move keeps
+};
+
+/// Does at once what several fetches are for, if all of them are about to begin together: then
+/// their data need not come. While one lives, the batches of its thread ask it.
+class JointFetch {
+ public:
+  JointFetch(const JointFetch&) = delete;
+  JointFetch& operator=(const JointFetch&) = delete;
+  /// Whether it needs the data of this fetch where they are.
+  virtual bool needs(const DeviceFetch& fetch) const = 0;
+  /// Begins, if these are all the fetches that it needs; else it returns null, and they begin as
+  /// others do. Throws device::Error.
+  virtual std::unique_ptr<DeviceWork> begin(std::span<const DeviceFetch* const> fetches) = 0;
+
+  class Scope {
+   public:
+    explicit Scope(JointFetch& joint);
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope();
+
+   private:
+    JointFetch* const outer_;
+  };
+
+ protected:
+  JointFetch() = default;
+  ~JointFetch() = default;
 };
 
 /// While a batch lives, what its thread fetches into device memory may come later; it is there
@@ -54,20 +83,25 @@ class FetchBatch {
     int index;
     FetchBatch* batch;  // which hears of a failure
   };
-  /// Of one context.
   struct Flight {
     std::vector<Pending> messages;
-    ScopedTransfers transfers;
+    std::unique_ptr<DeviceWork> work;
   };
   /// A launch takes 2.5 us of the host's time, in which a link between GPUs moves so many bytes.
   static constexpr std::int64_t longer_than_a_launch = 4 << 20;
   static constexpr std::size_t worth_of_messages = 4;
   static std::int64_t bytes_of(const std::vector<Pending>& messages);
   void end(const std::vector<Pending>& messages, int code);
+  /// Begins the work of `begin()` for messages, which must not be pending any more.
+  template <class Begin>
+  void fly(std::vector<Pending> messages, Begin&& begin);
+  /// Those of one context.
+  void begin_transfers();
+  void begin_jointly(JointFetch& joint);
 
   std::vector<Pending> pending_;
   std::int64_t pending_bytes_ = 0;
-  std::vector<std::unique_ptr<Flight>> flights_;
+  std::vector<Flight> flights_;
   std::vector<Failure> failures_;
   bool begun_ = false;  // a flight of this batch has begun
   FetchBatch* const outer_;

@@ -1,5 +1,7 @@
 #include "mpi/nonblocking_reductions/reducer.hpp"
 
+#include <algorithm>
+
 #include "mpi/message/buffer.hpp"
 #include "mpi/message/copy_within.hpp"
 #include "pack/cuda/reduce_on_host.hpp"
@@ -18,6 +20,43 @@ CUcontext context_on_device(const device::Driver& driver, const void* at, std::i
                      place.address + static_cast<std::uintptr_t>(bytes) <= place.end &&
                      place.address % static_cast<std::uintptr_t>(alignment) == 0;
   return there ? context_of(driver, place) : nullptr;
+}
+
+/// A reduction by a kernel, together with the context that it needs.
+class ScopedReduction final : public DeviceWork {
+ public:
+  explicit ScopedReduction(CUcontext context) : context_(context) {
+    const device::Scope scope(*device::driver(), context_);
+    work_ = std::make_unique<transport::gpu::GpuReduction>(*device::driver());
+  }
+  ~ScopedReduction() override {
+    try {
+      const device::Scope scope(*device::driver(), context_);
+      work_.reset();
+    } catch (const std::exception&) {
+      (void)work_.release();  // the context has gone, and all of it with it
+    }
+  }
+  bool done() override {
+    const device::Scope scope(*device::driver(), context_);
+    return work_->done();
+  }
+  void begin(const KernelOf& kernel, std::span<const std::uintptr_t> sources, std::uintptr_t to, std::int64_t count) {
+    const device::Scope scope(*device::driver(), context_);
+    work_->reduce(kernel.element, kernel.operation, sources, to, count);
+  }
+
+ private:
+  const CUcontext context_;
+  std::unique_ptr<transport::gpu::GpuReduction> work_;
+};
+
+/// Where a kernel reads the data of a fetch. Nothing if they are not in one piece.
+std::optional<std::uintptr_t> source_of(const DeviceFetch& fetch) {
+  const auto& from = fetch.move->from;
+  const auto first = from.recipe->recipe.contiguous(0, fetch.move->size);
+  if (!first) return std::nullopt;
+  return address_of(from.buffer) + static_cast<std::uintptr_t>(*first);
 }
 
 bool on_host(const void* at) {
@@ -64,8 +103,33 @@ std::vector<std::uintptr_t> Reducer::sources(std::uintptr_t own) const {
   return all;
 }
 
+bool Reducer::needs(const DeviceFetch& fetch) const {
+  if (!context_ || !data_.apart || fetch.context != context_) return false;
+  const auto& move = *fetch.move;
+  const auto at = address_of(move.to.buffer), first = address_of(room_);
+  if (at < first || at >= first + others() * static_cast<std::uintptr_t>(step_)) return false;
+  const auto source = source_of(fetch);
+  const auto alignment = static_cast<std::uintptr_t>(facts_of(data_.kernel.element).alignment);
+  return source && *source % alignment == 0 && move.size == bytes_;
+}
+
+std::unique_ptr<DeviceWork> Reducer::begin(std::span<const DeviceFetch* const> fetches) {
+  if (fetches.size() != others()) return nullptr;
+  const base::Range range("reduce data of other ranks in place", bytes_);
+  auto all = sources(address_of(data_.own));
+  for (const auto* fetch : fetches) {
+    const auto slot = std::find(all.begin(), all.end(), address_of(fetch->move->to.buffer));
+    if (slot == all.end()) return nullptr;
+    *slot = *source_of(*fetch);
+  }
+  auto work = std::make_unique<ScopedReduction>(context_);
+  work->begin(data_.kernel, all, address_of(data_.result), data_.count);
+  reduced_ = true;
+  return work;
+}
+
 int Reducer::reduce() const {
-  if (!room_) return MPI_SUCCESS;
+  if (!room_ || reduced_) return MPI_SUCCESS;
   const base::Range range("reduce", bytes_);
   if (!context_) return reduce_on_host();
   reduce_on_device();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "mpi/message/fetch_batch.hpp"
 #include "mpi/process/gpu_use.hpp"
 #include "mpi/reductions/kinds.hpp"
 
@@ -14,8 +15,11 @@ namespace dunnage::mpi {
 /// the GPU if that reaches this rank's own data and the result, and if there is room on it. Else
 /// the data come to host memory and are reduced there, to the same bits.
 ///
+/// If the data of all other ranks are about to be fetched together, the kernel reads them where they
+/// are, in place of the fetches. That needs memory for the result that no other rank reads.
+///
 /// Not thread-safe. Members and the constructor throw device::Error, std::bad_alloc.
-class Reducer {
+class Reducer final : public JointFetch {
  public:
   struct Data {
     const KernelOf kernel;
@@ -24,15 +28,18 @@ class Reducer {
     void* result;     // may overlap `own`
     const std::int64_t count;
     const std::uint32_t sources, rank;
+    const bool apart;  // no rank reads the memory of the result
   };
   explicit Reducer(const Data& data);
-  Reducer(const Reducer&) = delete;
-  Reducer& operator=(const Reducer&) = delete;
 
   /// Where the elements of another rank are to come, laid out as `type`.
   void* room_for(std::uint32_t rank) const { return slot(rank < data_.rank ? rank : rank - 1); }
-  /// When the elements of all ranks have come: writes the result. Waits for the GPU. Returns an MPI
-  /// error code.
+  /// A persistent operation starts again.
+  void restart() { reduced_ = false; }
+  bool needs(const DeviceFetch& fetch) const override;
+  std::unique_ptr<DeviceWork> begin(std::span<const DeviceFetch* const> fetches) override;
+  /// When the elements of all ranks have come: writes the result, if that has not been done. Waits
+  /// for the GPU. Returns an MPI error code.
   int reduce() const;
 
  private:
@@ -44,6 +51,7 @@ class Reducer {
   /// A slot for each other rank, and one for this rank's own elements or the result.
   char* slot(std::uint32_t i) const { return room_ + i * step_; }
   char* spare() const { return slot(others()); }
+  /// Where the elements of each rank are, those of the other ranks in their slots.
   std::vector<std::uintptr_t> sources(std::uintptr_t own) const;
   void reduce_on_device() const;
   int reduce_on_host() const;
@@ -55,6 +63,7 @@ class Reducer {
   std::shared_ptr<const device::Arena::Block> block_;
   std::unique_ptr<char[]> host_;
   char* room_ = nullptr;
+  bool reduced_ = false;  // since the start
 };
 
 }  // namespace dunnage::mpi

@@ -22,12 +22,21 @@ const void* element(const void* buffer, std::int64_t i, const KernelOf& kernel) 
   return beyond(buffer, static_cast<MPI_Aint>(i * facts_of(kernel.element).extent));
 }
 
+/// Whether a result of `count` elements is outside the memory that other ranks read.
+bool is_apart(const ReductionArguments& a, const KernelOf& kernel, const void* result, std::int64_t count) {
+  const auto bytes = [&](std::int64_t n) { return static_cast<std::uintptr_t>(n * facts_of(kernel.element).extent); };
+  const auto at = reinterpret_cast<std::uintptr_t>(result), input = reinterpret_cast<std::uintptr_t>(a.input());
+  return !a.in_place() && (at + bytes(count) <= input || input + bytes(a.total) <= at);
+}
+
 Reducer::Data data_of(const ReductionCall& call, const KernelOf& kernel, std::uint32_t rank, std::uint32_t ranks) {
   const auto& a = call.arguments;
   const auto plan = plan_of(call, kernel, rank, ranks);
   const bool reduces = plan.own.count > 0;
   const auto* own = element(a.input(), plan.own.begin, kernel);
-  return {kernel, a.type, own, reduces ? a.receive : nullptr, plan.own.count, reduces ? plan.sources : 0, rank};
+  void* const result = reduces ? a.receive : nullptr;
+  return {kernel, a.type, own, result, plan.own.count, reduces ? plan.sources : 0, rank,
+          is_apart(a, kernel, result, plan.own.count)};
 }
 
 Edges edges_of(const ReductionCall& call, const KernelOf& kernel, const Neighbourhood& hood, const Reducer& reducer,
@@ -57,16 +66,19 @@ ReductionWay::ReductionWay(const ReductionCall& call, const KernelOf& kernel, Ne
 
 int ReductionWay::start() {
   code_ = MPI_SUCCESS;
+  reducer_.restart();
   return messages_.start();
 }
 
 bool ReductionWay::test() {
+  const JointFetch::Scope scope(reducer_);
   if (!messages_.test()) return false;
   end(messages_.code());
   return true;
 }
 
 int ReductionWay::wait() {
+  const JointFetch::Scope scope(reducer_);
   end(messages_.wait());
   return code_;
 }

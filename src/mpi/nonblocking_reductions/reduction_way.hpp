@@ -42,7 +42,7 @@ class ReductionWay final : public ExchangeWay {
   void end(int code);
 
   Neighbourhood& hood_;
-  const Reducer reducer_;
+  Reducer reducer_;
   const Edges edges_;
   Messages messages_;
   int code_ = MPI_SUCCESS;

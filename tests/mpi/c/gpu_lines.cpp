@@ -3,12 +3,11 @@
 // allocations, kinds of memory. On a periodic ring of ranks, and along a line of them.
 #include <unistd.h>
 
-#include <dlfcn.h>
-
 #include <memory>
 #include <random>
 
 #include "device_doubles.hpp"
+#include "sim_calls.hpp"
 #include "surface.hpp"
 
 namespace gpu_lines_contract {
@@ -187,13 +186,6 @@ void one_sided_graph() {
   MPI_Comm_free(&comm);
 }
 
-/// How many kernels and copies this process has begun, on the simulated device; else 0.
-unsigned long long launches() {
-  using Calls = unsigned long long (*)(const char*);
-  const auto calls = reinterpret_cast<Calls>(dlsym(RTLD_DEFAULT, "dunnageSimCalls"));
-  return calls ? calls("cuLaunchKernel") + calls("cuMemcpyAsync") : 0;
-}
-
 /// The last rank to come finds the data of all others, and brings them in one launch.
 void one_launch() {
   contract().section("one launch");
@@ -207,11 +199,11 @@ void one_launch() {
     halo.out.count_from(number_of(contract().rank, round));
     halo.in.fill(-1);
     PMPI_Barrier(MPI_COMM_WORLD);
-    const auto before = launches();
+    const auto before = sim_launches();
     check_ok(
         MPI_Neighbor_alltoallw(halo.out.data(), ones, places, types, halo.in.data(), ones, places, types, ring.comm),
         "one launch");
-    const auto used = launches() - before;
+    const auto used = sim_launches() - before;
     look(ring, halo, shape, shape, shape, round, "one launch");
     if (round > 1) fewest = std::min(fewest, used);
   }

@@ -9,6 +9,7 @@
 
 #include "cuda_memory.hpp"
 #include "random_type.hpp"
+#include "sim_calls.hpp"
 #include "surface.hpp"
 
 namespace gpu_windows_contract {
@@ -810,12 +811,6 @@ void dynamic(const Setting& setting) {
   Array<double> pool(Kind::pool, 8, 0);
   check(MPI_Win_attach(win, pool.at(), 64) != MPI_SUCCESS || ranks() == 1, what + ", memory that others do not reach");
   MPI_Win_free(&win);
-}
-
-unsigned long long sim_calls(const char* function) {
-  static auto* const calls =
-      reinterpret_cast<unsigned long long (*)(const char*)>(dlsym(RTLD_DEFAULT, "dunnageSimCalls"));
-  return calls ? calls(function) : 0;
 }
 
 /// Many short operations of an epoch share launches.

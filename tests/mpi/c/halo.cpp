@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "contract.hpp"
+#include "sim_calls.hpp"
 
 #ifdef CONTRACT_GPU
-#include <dlfcn.h>
-
 #include "device_doubles.hpp"
 #endif
 
@@ -198,16 +197,6 @@ void finish(std::vector<MPI_Request>& requests, Wait how) {
   }
 }
 
-/// How many kernels and copies this process has begun, on the simulated device; else 0.
-unsigned long long launches() {
-#ifdef CONTRACT_GPU
-  using Calls = unsigned long long (*)(const char*);
-  if (const auto calls = reinterpret_cast<Calls>(dlsym(RTLD_DEFAULT, "dunnageSimCalls")))
-    return calls("cuLaunchKernel") + calls("cuMemcpyAsync");
-#endif
-  return 0;
-}
-
 /// The fewest launches of some exchanges. With CONTRACT_LAUNCHES the best exchange of each rank
 /// must not need more. A rank may lose its core before all messages are there, so all ranks try
 /// some more times if need be.
@@ -257,14 +246,14 @@ void exchanges(MPI_Comm comm, int n, int h) {
     while (counted.again()) {
       cube.fill(++round);
       PMPI_Barrier(comm);
-      const auto before = launches();
+      const auto before = sim_launches();
       if (together)
         MPI_Startall(messages.count(), messages.requests.data());
       else
         for (auto& request : messages.requests) MPI_Start(&request);
       if (most) PMPI_Barrier(comm);
       finish(messages.requests, Wait::all);
-      counted.count(launches() - before);
+      counted.count(sim_launches() - before);
       cube.check_all(round, what);
     }
     counted.judge(what);
@@ -280,11 +269,11 @@ void exchanges(MPI_Comm comm, int n, int h) {
       while (counted.again()) {
         cube.fill(++round);
         PMPI_Barrier(comm);
-        const auto before = launches();
+        const auto before = sim_launches();
         messages.begin(MPI_Irecv, MPI_Isend, sends_first);
         if (most) PMPI_Barrier(comm);  // all messages are there
         finish(messages.requests, how);
-        counted.count(launches() - before);
+        counted.count(sim_launches() - before);
         cube.check_all(round, what);
       }
       counted.judge(what);
@@ -377,11 +366,11 @@ void by_neighbour_collectives(MPI_Comm comm, int n, int h) {
   for (int round = 0; counted.again(); ++round) {
     cube.fill(round);
     PMPI_Barrier(comm);
-    const auto before = launches();
+    const auto before = sim_launches();
     check_ok(MPI_Neighbor_alltoallw(cube.address(), counts.data(), places.data(), outs.data(), cube.address(),
                                     counts.data(), places.data(), ins.data(), graph),
              "neighbour collective");
-    counted.count(launches() - before);
+    counted.count(sim_launches() - before);
     cube.check_all(round, "neighbour collective");
   }
   counted.judge("neighbour collective");
