@@ -37,7 +37,8 @@ class LooksTest : public testing::Test {
     driver.cuPointerGetAttributes = attributes;
     first_id += 10;
     // The driver is asked more about an allocation that is new.
-    for (const std::uintptr_t address : {0x10000, 0x20000}) known_place(driver, reinterpret_cast<const void*>(address));
+    const Looks looks;
+    for (const std::uintptr_t address : {0x10000, 0x20000}) id(address);
     questions = 0;
   }
   unsigned long long id(std::uintptr_t address) { return Looks::id_at(driver, reinterpret_cast<const void*>(address)); }
