@@ -37,6 +37,9 @@ class ExchangeTimer {
   bool open() const { return open_.load(std::memory_order_relaxed) != 0; }
   /// While nothing is measured. Tests have a clock of their own.
   void use_clock(Clock clock) { clock_ = clock; }
+  /// While nothing is measured: from now on no two threads use the timer at a time, and it takes no
+  /// mutex.
+  void one_thread_at_a_time() { guards_ = false; }
 
   /// A message of the exchange that is measured. Empty if the message is not measured. The
   /// destructor tells that the message has ended. One thread at a time.
@@ -98,12 +101,14 @@ class ExchangeTimer {
   /// turn.
   static constexpr int most_messages = 1 << 16;
 
+  std::unique_lock<std::mutex> guard() { return guards_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>(); }
   void call_begins();
   void call_ends();
   void ended(std::uint32_t exchange, bool well);
   void close();
 
   Clock clock_;
+  bool guards_ = true;
   std::atomic<std::uint32_t> open_{0};  // the number of the exchange that is measured; 0 if there is none
   std::mutex mutex_;                    // guards everything below
   std::uint32_t last_ = 0;              // the number of the latest exchange

@@ -10,8 +10,8 @@ namespace {
 /// Longer than a usual exchange of messages of so many bytes takes, by some factor. A power of two:
 /// ranks whose messages are of nearly one size must take one length.
 std::int64_t slice_for(std::int64_t bytes) {
-  constexpr std::int64_t messages = 4, call = 1000, byte = 1, factor = 8;  // nanoseconds
-  const auto least = factor * messages * (call + byte * std::min(bytes, std::int64_t{1} << 30));
+  constexpr std::int64_t messages = 4, call = 1000, bytes_a_nanosecond = 4, factor = 8;
+  const auto least = factor * messages * (call + std::min(bytes, std::int64_t{1} << 30) / bytes_a_nanosecond);
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
 }
 
@@ -26,13 +26,15 @@ bool random_bit(std::uint64_t number) {
 }  // namespace
 
 ExchangeTrial::ExchangeTrial(Packer first, std::int64_t bytes)
-    : Chooser(first), first_(first), first_slice_(slice_for(bytes)), slice_(first_slice_) {
+    : Chooser(first),
+      first_(first),
+      first_messages_(first_messages(bytes)),
+      first_slice_(slice_for(bytes)),
+      slice_(first_slice_) {
   pause_before_trial();
 }
 
-void ExchangeTrial::pause_before_trial() {
-  left_.store(first_ == Packer::library ? first_messages : first_if_much, std::memory_order_relaxed);
-}
+void ExchangeTrial::pause_before_trial() { left_.store(first_messages_, std::memory_order_relaxed); }
 
 double ExchangeTrial::Candidate::median() const {
   const auto n = std::min(taken, samples);
@@ -40,6 +42,11 @@ double ExchangeTrial::Candidate::median() const {
   auto sorted = times;
   std::nth_element(sorted.begin(), sorted.begin() + n / 2, sorted.begin() + n);
   return sorted[static_cast<std::size_t>(n / 2)];
+}
+
+bool ExchangeTrial::Candidate::slower_than(const Candidate& other) const {
+  return std::min(taken, other.taken) >= clear_samples &&
+         std::ranges::min(all()) > clear * std::ranges::max(other.all());
 }
 
 ExchangeTrial::Turn ExchangeTrial::next(std::int64_t now) {
@@ -67,7 +74,8 @@ void ExchangeTrial::take_try(const Turn& turn, std::int64_t now, double time) {
   if (turn.packer != Packer::library) least_of_ours_ = ours_begun_++ == 0 ? time : std::min(least_of_ours_, time);
   const bool is_hopeless =
       ours_begun_ >= enough_hopeless && library_.taken >= 2 && least_of_ours_ > hopeless * library_.median();
-  if (is_hopeless || (library_.enough() && ours_.enough())) return choose();
+  const bool is_clear = library_.slower_than(ours_) || ours_.slower_than(library_);
+  if (is_hopeless || is_clear || (library_.enough() && ours_.enough())) return choose();
   // An exchange that is shorter than others of its size has many in a slice.
   if (++exchanges_ % most_exchanges != 0 || (library_.taken + ours_.taken) * 2 > exchanges_) return;
   if (++lengths_ > most_lengths) return choose();

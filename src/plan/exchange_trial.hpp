@@ -12,9 +12,11 @@
 // Dunnage tries once more, and leaves its messages to the MPI if the gain has gone.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string_view>
 
 #include "plan/chooser.hpp"
@@ -28,11 +30,18 @@ inline constexpr std::string_view nonblocking = "nonblocking ";
 class ExchangeTrial : public Chooser {
  public:
   /// So many messages come before the trial, because the first ones pay for what later ones do not.
-  /// If much is predicted to be gained, there are more: a short program gains all the same.
-  static constexpr int first_messages = 64, first_if_much = 256;
+  /// `bytes`: of a message. Of long messages a short program has few.
+  static constexpr int first_messages(std::int64_t bytes) {
+    return static_cast<int>(
+        std::clamp<std::int64_t>((std::int64_t{4} << 20) / std::max<std::int64_t>(bytes, 1), 8, 64));
+  }
   /// How often each candidate is measured. The median counts. A candidate that has enough does no
   /// more in its slice.
   static constexpr int samples = 5;
+  /// It ends earlier if each of so many exchanges of one candidate took that many times as long as
+  /// all of the other one's.
+  static constexpr int clear_samples = 3;
+  static constexpr double clear = 1.25;
   /// Dunnage must be faster by this factor. Measuring takes time itself, and more of the MPI's
   /// exchanges than of ours, whose requests Dunnage knows anyway.
   static constexpr double least_gain = 1.1;
@@ -78,7 +87,10 @@ class ExchangeTrial : public Chooser {
     std::array<double, samples> times{};  // the latest ones
     int taken = 0;
     void add(double time) { times[static_cast<std::size_t>(taken++ % samples)] = time; }
+    std::span<const double> all() const { return {times.data(), static_cast<std::size_t>(std::min(taken, samples))}; }
     double median() const;
+    /// Whether it is clearly slower than another.
+    bool slower_than(const Candidate& other) const;
     bool enough() const { return taken >= samples; }
   };
   Candidate& of(Packer packer) { return packer == Packer::library ? library_ : ours_; }
@@ -94,6 +106,7 @@ class ExchangeTrial : public Chooser {
   void begin_again();
 
   const Packer first_;
+  const int first_messages_;
   mutable std::mutex mutex_;  // guards everything below
   Phase phase_ = Phase::trying;
   std::uint8_t trial_ = 0;

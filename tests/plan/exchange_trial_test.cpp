@@ -119,10 +119,36 @@ TEST(ExchangeTrial, ExchangesThatLastLongerThanSlicesGetLongerSlices) {
 TEST(ExchangeTrial, UntilSomethingIsKnownThePredictedOneHasTheMessages) {
   for (const auto first : {mpi, ours}) {
     Pair pair(first);
-    pair.exchange(ExchangeTrial::first_messages, times(70'000, 50'000, 100'000));
+    pair.exchange(ExchangeTrial::first_messages(16 << 10), times(70'000, 50'000, 100'000));
     EXPECT_TRUE(pair.both(first));
     EXPECT_FALSE(pair.settled());
   }
+}
+
+/// Half of the exchanges of a short program would otherwise be the slower candidate's.
+TEST(ExchangeTrial, ClearCasesEndSooner) {
+  const auto exchanges_until_settled = [](double both_ours) {
+    Pair pair;
+    int n = 0;
+    while (!pair.settled() && n < 1000) pair.exchange(1, times(70'000, both_ours, 140'000)), ++n;
+    EXPECT_TRUE(pair.both(both_ours < 70'000 ? ours : mpi)) << both_ours;
+    return n;
+  };
+  EXPECT_LT(exchanges_until_settled(200'000), exchanges_until_settled(75'000));
+  EXPECT_LT(exchanges_until_settled(35'000), exchanges_until_settled(60'000));
+}
+
+TEST(ExchangeTrial, FewLongMessagesComeBeforeTheTrial) {
+  for (const std::int64_t bytes : {16 << 10, 256 << 10, 4 << 20}) {
+    ExchangeTrial trial(mpi, bytes);
+    int n = 0;
+    while (!trial.next(0).measured) ++n;
+    EXPECT_EQ(n, ExchangeTrial::first_messages(bytes));
+  }
+  EXPECT_EQ(ExchangeTrial::first_messages(0), 64);
+  EXPECT_EQ(ExchangeTrial::first_messages(16 << 10), 64);
+  EXPECT_EQ(ExchangeTrial::first_messages(256 << 10), 16);
+  EXPECT_EQ(ExchangeTrial::first_messages(std::int64_t{1} << 40), 8);
 }
 
 TEST(ExchangeTrial, ExchangesThatTakeAnotherTimeLaterAreTriedAgain) {
@@ -135,7 +161,7 @@ TEST(ExchangeTrial, ExchangesThatTakeAnotherTimeLaterAreTriedAgain) {
 
 TEST(ExchangeTrial, ExchangesThatTellNothingAreNotMeasuredForSomeTime) {
   ExchangeTrial trial(mpi, 16 << 10);
-  for (int i = 0; i < ExchangeTrial::first_messages; ++i) EXPECT_FALSE(trial.next(i).measured);
+  for (int i = 0; i < ExchangeTrial::first_messages(16 << 10); ++i) EXPECT_FALSE(trial.next(i).measured);
   for (int i = 0; i < ExchangeTrial::most_lost; ++i) {
     const auto turn = trial.next(i * 1000);
     ASSERT_TRUE(turn.measured);

@@ -15,8 +15,8 @@ namespace dunnage::mpi {
 /// the GPU if that reaches this rank's own data and the result, and if there is room on it. Else
 /// the data come to host memory and are reduced there, to the same bits.
 ///
-/// If the data of all other ranks are about to be fetched together, the kernel reads them where they
-/// are, in place of the fetches. That needs memory for the result that no other rank reads.
+/// If the data of all other ranks are about to be fetched together, the kernel reads them where
+/// they are, in place of the fetches. That needs memory for the result that no other rank reads.
 ///
 /// Not thread-safe. Members and the constructor throw device::Error, std::bad_alloc.
 class Reducer final : public JointFetch {

@@ -35,7 +35,13 @@ Reducer::Data data_of(const ReductionCall& call, const KernelOf& kernel, std::ui
   const bool reduces = plan.own.count > 0;
   const auto* own = element(a.input(), plan.own.begin, kernel);
   void* const result = reduces ? a.receive : nullptr;
-  return {kernel, a.type, own, result, plan.own.count, reduces ? plan.sources : 0, rank,
+  return {kernel,
+          a.type,
+          own,
+          result,
+          plan.own.count,
+          reduces ? plan.sources : 0,
+          rank,
           is_apart(a, kernel, result, plan.own.count)};
 }
 
