@@ -3,6 +3,8 @@
 // The MPI reuses handle values. When a value is erased its key therefore stays in its slot, and
 // finds that slot again. One thread may read while another changes a different handle. MPI forbids
 // a program to free a handle in one thread while another thread uses it.
+//
+// Where no two threads use a table at a time, changes take neither the lock nor atomic operations.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +15,8 @@
 #include <mutex>
 #include <utility>
 #include <vector>
+
+#include "base/optional_mutex.hpp"
 
 namespace dunnage::base {
 
@@ -36,7 +40,10 @@ class HandleTable {
   /// Whether no handle has a value, but for those that rest.
   bool empty() const { return live_.load(std::memory_order_relaxed) == 0; }
   /// A value rests from now on, or no longer: nobody looks for its handle.
-  void rests(bool yes) { live_.fetch_add(yes ? -1 : 1, std::memory_order_relaxed); }
+  void rests(bool yes) { count(yes ? -1 : 1); }
+
+  /// From now on no two threads use the table at a time. While nobody uses it.
+  void one_thread_at_a_time() { mutex_.switch_off(); }
 
   /// Sets the value for a handle. Returns the value that it replaces, or null.
   T* insert(std::uint64_t key, T* value) {
@@ -48,8 +55,8 @@ class HandleTable {
   T* erase(std::uint64_t key) {
     if (empty()) return nullptr;
     const std::lock_guard lock(mutex_);
-    auto* old = tables_.back()->slot(key).value.exchange(nullptr, std::memory_order_acq_rel);
-    if (old) live_.fetch_sub(1, std::memory_order_relaxed);
+    auto* old = exchange(tables_.back()->slot(key), nullptr);
+    if (old) count(-1);
     return old;
   }
 
@@ -70,9 +77,7 @@ class HandleTable {
   void take_out(const Values& values, F&& wanted) {
     const std::lock_guard lock(mutex_);
     for (auto* value : values)
-      if (value && wanted(*value) &&
-          tables_.back()->slot(value->key).value.exchange(nullptr, std::memory_order_acq_rel))
-        live_.fetch_sub(1, std::memory_order_relaxed);
+      if (value && wanted(*value) && exchange(tables_.back()->slot(value->key), nullptr)) count(-1);
   }
   /// Inserts again the values that take_out() removed with the same arguments.
   template <class Values, class F>
@@ -104,6 +109,19 @@ class HandleTable {
     std::size_t used = 0;
   };
 
+  T* exchange(Slot& slot, T* value) {
+    if (mutex_.is_on()) return slot.value.exchange(value, std::memory_order_acq_rel);
+    auto* const old = slot.value.load(std::memory_order_relaxed);
+    slot.value.store(value, std::memory_order_relaxed);
+    return old;
+  }
+  void count(std::int64_t more) {
+    if (mutex_.is_on())
+      live_.fetch_add(more, std::memory_order_relaxed);
+    else
+      live_.store(live_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+
   T* insert_locked(std::uint64_t key, T* value) {
     auto* table = tables_.back().get();
     auto* slot = &table->slot(key);
@@ -114,9 +132,9 @@ class HandleTable {
       }
       ++table->used;
     }
-    auto* old = slot->value.exchange(value, std::memory_order_acq_rel);
+    auto* old = exchange(*slot, value);
     slot->key.store(key, std::memory_order_release);
-    if (!old) live_.fetch_add(1, std::memory_order_relaxed);
+    if (!old) count(1);
     return old;
   }
 
@@ -140,7 +158,7 @@ class HandleTable {
     return tables_.back().get();
   }
 
-  std::mutex mutex_;
+  OptionalMutex mutex_;
   std::vector<std::unique_ptr<Table>> tables_;
   std::atomic<Table*> current_;
   std::atomic<std::int64_t> live_{0};

@@ -1,7 +1,6 @@
 #include "device/looks.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace dunnage::device {
@@ -19,21 +18,6 @@ unsigned long long ask(const Driver& driver, const void* address) {
   return driver.cuPointerGetAttributes(1, attribute, value, at) == CUDA_SUCCESS ? id : 0;
 }
 
-/// The allocations that a thread has looked at lately. The range of an id never changes.
-template <class Seen>
-class Lately {
- public:
-  const Seen* find(unsigned long long id) const {
-    const auto found = std::find_if(all_.begin(), all_.end(), [&](const Seen& s) { return s.id == id; });
-    return found != all_.end() ? &*found : nullptr;
-  }
-  void add(const Seen& seen) { all_[next_++ % all_.size()] = seen; }
-
- private:
-  std::array<Seen, 8> all_{};
-  std::size_t next_ = 0;
-};
-
 }  // namespace
 
 std::vector<Looks::Seen>& Looks::kept() {
@@ -50,12 +34,8 @@ unsigned long long Looks::id_at(const Driver& driver, const void* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   const auto found = std::find_if(seen.begin(), seen.end(), [&](const Seen& s) { return s.begin <= at && at < s.end; });
   if (found != seen.end()) return found->id;
-  thread_local Lately<Seen> lately;
-  const auto id = ask(driver, address);
-  if (id == 0) return 0;
-  if (const auto* known = lately.find(id)) return seen.emplace_back(*known).id;
   const auto place = known_place(driver, address);
-  if (place.id != 0) lately.add(seen.emplace_back(Seen{place.begin, place.end, place.id}));
+  if (place.id != 0) seen.push_back({place.begin, place.end, place.id});
   return place.id;
 }
 

@@ -18,7 +18,7 @@ ExchangeTimer::Turn ExchangeTimer::begin(ExchangeTrial& trial) {
     const auto now = clock_();
     const auto turn = trial.next(now);
     if (!turn.measured) return {turn.packer, {}};
-    const auto lock = guard();
+    const std::lock_guard lock(mutex_);
     if (open()) return {turn.packer, {}};  // another thread was faster
     if (++last_ == 0) ++last_;
     trial_ = &trial;
@@ -32,7 +32,7 @@ ExchangeTimer::Turn ExchangeTimer::begin(ExchangeTrial& trial) {
     open_.store(last_, std::memory_order_relaxed);
     return {turn.packer, Message(*this, last_)};
   }
-  const auto lock = guard();
+  const std::lock_guard lock(mutex_);
   if (!open()) return {trial.choice(), {}};  // another thread has ended it
   if (thread_ != this_thread()) {
     if (&trial == trial_) well_ = false;
@@ -50,14 +50,14 @@ ExchangeTimer::Turn ExchangeTimer::begin(ExchangeTrial& trial) {
 }
 
 void ExchangeTimer::call_begins() {
-  const auto lock = guard();
+  const std::lock_guard lock(mutex_);
   if (!open() || thread_ != this_thread()) return;
   in_call_ = true;
   since_ = clock_();
 }
 
 void ExchangeTimer::call_ends() {
-  const auto lock = guard();
+  const std::lock_guard lock(mutex_);
   if (!open() || thread_ != this_thread() || !in_call_) return;
   in_call_ = false;
   time_ += clock_() - since_;
@@ -65,7 +65,7 @@ void ExchangeTimer::call_ends() {
 }
 
 void ExchangeTimer::ended(std::uint32_t exchange, bool well) {
-  const auto lock = guard();
+  const std::lock_guard lock(mutex_);
   if (open_.load(std::memory_order_relaxed) != exchange) return;  // the exchange was given up
   well_ = well_ && well && thread_ == this_thread();
   if (--under_way_ == 0 && !in_call_) close();

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/optional_mutex.hpp"
 #include "plan/exchange_trial.hpp"
 
 namespace dunnage::plan {
@@ -39,7 +40,7 @@ class ExchangeTimer {
   void use_clock(Clock clock) { clock_ = clock; }
   /// While nothing is measured: from now on no two threads use the timer at a time, and it takes no
   /// mutex.
-  void one_thread_at_a_time() { guards_ = false; }
+  void one_thread_at_a_time() { mutex_.switch_off(); }
 
   /// A message of the exchange that is measured. Empty if the message is not measured. The
   /// destructor tells that the message has ended. One thread at a time.
@@ -101,16 +102,14 @@ class ExchangeTimer {
   /// turn.
   static constexpr int most_messages = 1 << 16;
 
-  std::unique_lock<std::mutex> guard() { return guards_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>(); }
   void call_begins();
   void call_ends();
   void ended(std::uint32_t exchange, bool well);
   void close();
 
   Clock clock_;
-  bool guards_ = true;
   std::atomic<std::uint32_t> open_{0};  // the number of the exchange that is measured; 0 if there is none
-  std::mutex mutex_;                    // guards everything below
+  base::OptionalMutex mutex_;           // guards everything below
   std::uint32_t last_ = 0;              // the number of the latest exchange
   ExchangeTrial* trial_ = nullptr;      // of the first message
   std::vector<ExchangeTrial*> others_;  // of the other messages, each once

@@ -7,6 +7,17 @@
 namespace dunnage::base {
 namespace {
 
+/// A table as programs of one thread have it, or of several.
+template <class T>
+class Table : public HandleTable<T> {
+ public:
+  explicit Table(bool one_thread) {
+    if (one_thread) this->one_thread_at_a_time();
+  }
+};
+class OfThreads : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(OneOrSeveral, OfThreads, testing::Bool());
+
 TEST(HandleTable, TellsWhichHandlesHaveAWantedValue) {
   HandleTable<int> table;
   int even = 2, odd = 3;
@@ -17,8 +28,8 @@ TEST(HandleTable, TellsWhichHandlesHaveAWantedValue) {
   for (const auto key : keys) EXPECT_TRUE(key % 2 == 0 && key != 4) << key;
 }
 
-TEST(HandleTable, FindsWhatWasInsertedAndNothingElse) {
-  HandleTable<int> table;
+TEST_P(OfThreads, FindsWhatWasInsertedAndNothingElse) {
+  Table<int> table(GetParam());
   int a = 1, b = 2;
   EXPECT_TRUE(table.empty());
   EXPECT_EQ(table.find(7), nullptr);
@@ -32,8 +43,8 @@ TEST(HandleTable, FindsWhatWasInsertedAndNothingElse) {
   EXPECT_TRUE(table.empty());
 }
 
-TEST(HandleTable, GrowsAndReusesRecurringHandles) {
-  HandleTable<std::uint64_t> table;
+TEST_P(OfThreads, GrowsAndReusesRecurringHandles) {
+  Table<std::uint64_t> table(GetParam());
   std::vector<std::uint64_t> values(10000);
   for (int round = 0; round < 3; ++round) {
     for (std::uint64_t i = 0; i < values.size(); ++i) {
@@ -46,12 +57,12 @@ TEST(HandleTable, GrowsAndReusesRecurringHandles) {
   }
 }
 
-TEST(HandleTable, TakesOutAndPutsBackEvenIfItGrewMeanwhile) {
+TEST_P(OfThreads, TakesOutAndPutsBackEvenIfItGrewMeanwhile) {
   struct Item {
     std::uint64_t key;
     bool stays;
   };
-  HandleTable<Item> table;
+  Table<Item> table(GetParam());
   std::vector<Item> items = {{10, false}, {20, true}, {30, false}};
   const std::vector<Item*> all = {&items[0], nullptr, &items[1], &items[2]};
   for (auto& item : items) table.insert(item.key, &item);

@@ -37,8 +37,7 @@ class LooksTest : public testing::Test {
     driver.cuPointerGetAttributes = attributes;
     first_id += 10;
     // The driver is asked more about an allocation that is new.
-    const Looks looks;
-    for (const std::uintptr_t address : {0x10000, 0x20000}) id(address);
+    for (const std::uintptr_t address : {0x10000, 0x20000}) known_place(driver, reinterpret_cast<const void*>(address));
     questions = 0;
   }
   unsigned long long id(std::uintptr_t address) { return Looks::id_at(driver, reinterpret_cast<const void*>(address)); }

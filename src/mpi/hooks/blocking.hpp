@@ -106,10 +106,18 @@ int sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datat
              void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
              MPI_Status* status) {
   if (goes_straight_through(hook, plan::Operation::send, sendbuf, sendcount, sendtype) &&
-      goes_straight_through(hook, plan::Operation::receive, recvbuf, recvcount, recvtype) &&
-      !channel_counts_send(comm, dest, sendtag) && !channel_counts_receive(comm, source, recvtag))
-    return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
-                status);
+      !channel_counts_send(comm, dest, sendtag)) {
+    if (goes_straight_through(hook, plan::Operation::receive, recvbuf, recvcount, recvtype) &&
+        !channel_counts_receive(comm, source, recvtag))
+      return next(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm,
+                  status);
+    const auto take = [&](void* b, std::int64_t n, MPI_Datatype t, MPI_Status* s) {
+      return next(sendbuf, sendcount, sendtype, dest, sendtag, b, static_cast<Count>(n), t, source, recvtag, comm, s);
+    };
+    if (const auto code =
+            receive_by_mpi({hook, recvbuf, recvcount, recvtype, source, recvtag, comm, most_of<Count>}, status, take))
+      return *code;
+  }
   return sendrecv_by_way(hook, next, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,
                          recvtag, comm, status);
 }

@@ -96,7 +96,10 @@ void join() {
     if (own.Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS || own.Comm_size(MPI_COMM_WORLD, &ranks) != MPI_SUCCESS)
       return;
     process->rank = rank;
-    if (one_thread_at_a_time()) process->exchanges.one_thread_at_a_time();
+    if (one_thread_at_a_time()) {
+      process->exchanges.one_thread_at_a_time();
+      process->requests.one_thread_at_a_time();
+    }
     const auto self = static_cast<std::uint32_t>(rank), all = static_cast<std::uint32_t>(ranks);
     if (introduced && (introduced->rank != self || introduced->ranks != all)) introduced.reset();
     // Without kernels the host would have to touch device memory that an announcement is received

@@ -1,6 +1,5 @@
 #include "mpi/neighbours/call.hpp"
 
-#include "device/looks.hpp"
 #include "mpi/message/attach.hpp"
 #include "mpi/message/handle.hpp"
 #include "mpi/neighbours/messages.hpp"
@@ -19,7 +18,6 @@ std::optional<Edges> ExchangeCall::agreed(Turn turn, base::FunctionRef<Edges()> 
 }
 
 void ExchangeCall::exchange(const Edges& edges) {
-  const device::Looks looks;
   if (!hood_->messages) return exchange_by_rings(edges);
   // Not before: a graph need not be symmetric until it is used.
   if (!std::exchange(hood_->connected, true))

@@ -479,17 +479,22 @@ class EndOf {
 
 }  // namespace
 
-int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
+std::optional<int> receive_by_mpi(const ReceiveCall& call, MPI_Status* users, Take take) {
+  if (!meets_announcements_only(call) || (!call.apart && channel_counts_receive(call.comm, call.source, call.tag)))
+    return std::nullopt;
   const InExchange in_exchange;
-  if (meets_announcements_only(call) && (call.apart || !channel_counts_receive(call.comm, call.source, call.tag))) {
-    see_host_message();
-    answer_letters();
-    StatusOr status(users);
-    const int rc = take(call.buffer, call.count, call.type, status.get());
-    if (rc != MPI_SUCCESS) return ended_by_mpi(rc, *status, call.comm);
-    if (!may_be_announcement(told_bytes(*status)) || call.source == MPI_PROC_NULL) return rc;
-    return settle_in_place(call.buffer, call.count, call.type, *status.get(), call.comm);
-  }
+  see_host_message();
+  answer_letters();
+  StatusOr status(users);
+  const int rc = take(call.buffer, call.count, call.type, status.get());
+  if (rc != MPI_SUCCESS) return ended_by_mpi(rc, *status, call.comm);
+  if (!may_be_announcement(told_bytes(*status)) || call.source == MPI_PROC_NULL) return rc;
+  return settle_in_place(call.buffer, call.count, call.type, *status.get(), call.comm);
+}
+
+int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
+  if (const auto code = receive_by_mpi(call, users, take)) return *code;
+  const InExchange in_exchange;
   progress_orphans();
   answer_letters();
   const auto posting = posting_of(call);

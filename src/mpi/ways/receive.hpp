@@ -29,6 +29,9 @@ using Begin = base::FunctionRef<int(void* buffer, std::int64_t count, MPI_Dataty
 
 // Each takes a call that does not go straight through, and returns what the call is to return.
 int receive(const ReceiveCall& call, MPI_Status* status, Take take);
+/// Likewise, if the MPI does the receive, and its message may only be an announcement. Else it does
+/// nothing and returns nothing. `take` may do more, such as to send.
+std::optional<int> receive_by_mpi(const ReceiveCall& call, MPI_Status* status, Take take);
 int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request, Begin begin);
 
 /// A receive that the MPI does in a call of its own (MPI_Sendrecv): what the MPI is to be given in

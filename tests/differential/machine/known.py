@@ -197,21 +197,6 @@ def past_device_memory(mpi, texts, end):
     return to_itself(mpi, lines, "", "") and any("recv" in text and " in=" in text for text in lines)
 
 
-def announced_on_a_freed_communicator(mpi, texts, end):
-    """Intel MPI ends a program whose MPI_Issend is under way when its communicator is freed.
-    Dunnage announces nonblocking sends of device memory by MPI_Issend."""
-    where = re.match(r"crashed at line (\d+) ", end)
-    if mpi.kind != "impi" or not where:
-        return False
-    for line, text in texts.items():
-        freed = re.search(r" comm_free (\w+)", text)
-        if freed and line < int(where.group(1)):
-            sends = (texts[i] for i in texts if i < line and f" on={freed.group(1)} " in texts[i])
-            if any(re.search(r" (isend|issend|send_init) .* in=", send) for send in sends):
-                return True
-    return False
-
-
 RULES = {
     "MPI_Mrecv of MPICH 5 fails though nothing is wrong": mrecv_that_fails,
     "MPICH leaves the handle of a message that was truncated": handle_of_a_failed_message,
@@ -228,7 +213,6 @@ RULES = {
 SILENT = "beside a call of another thread, no error handler is called"
 CRASHES = {
     "Open MPI writes past a receive of device memory that is too short": past_device_memory,
-    "Intel MPI ends programs that free a communicator during MPI_Issend": announced_on_a_freed_communicator,
 }
 
 

@@ -1,4 +1,6 @@
 // Strided messages on communicators other than MPI_COMM_WORLD, and on some that are gone already.
+#include <unistd.h>
+
 #include "peers.hpp"
 
 namespace communicators_contract {
@@ -68,6 +70,36 @@ void apart(const Pair& p) {
   MPI_Comm_free(&other);
 }
 
+// One side only receives, and frees the communicator before the other side sends.
+void freed_by_receivers(const Pair& p) {
+  for (const bool persistent : {false, true})
+    for (int n : {700, 60000, 200000}) {
+      const std::string what = "freed by a receiver, n " + std::to_string(n) + (persistent ? ", persistent" : "");
+      contract().section(what);
+      MPI_Comm comm;
+      MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+      Region data(strided, n), model(strided, n);
+      model.fill(n);
+      MPI_Request request = MPI_REQUEST_NULL;
+      if (p.active && p.receives) {
+        if (persistent) {
+          check_ok(MPI_Recv_init(data.address, 1, data.type, p.peer, 1, comm, &request), what);
+          check_ok(MPI_Start(&request), what);
+        } else {
+          check_ok(MPI_Irecv(data.address, 1, data.type, p.peer, 1, comm, &request), what);
+        }
+      } else if (p.active && p.sends) {
+        usleep(5000);
+        data.fill(n);
+        check_ok(MPI_Isend(data.address, 1, data.type, p.peer, 1, comm, &request), what);
+      }
+      check_ok(MPI_Comm_free(&comm), what);
+      check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), what);
+      if (p.active && p.receives) data.expect(model.packed(), what);
+      if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    }
+}
+
 CONTRACT_PROGRAM(communicators) {
   Contract c("communicators", &argc, &argv);
   const Pair p;
@@ -109,6 +141,7 @@ CONTRACT_PROGRAM(communicators) {
     }
   }
   apart(p);
+  freed_by_receivers(p);
   return c.finish();
 }
 
