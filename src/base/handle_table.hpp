@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/counter.hpp"
 #include "base/optional_mutex.hpp"
 
 namespace dunnage::base {
@@ -38,12 +39,15 @@ class HandleTable {
   }
 
   /// Whether no handle has a value, but for those that rest.
-  bool empty() const { return live_.load(std::memory_order_relaxed) == 0; }
+  bool empty() const { return live_.load() == 0; }
   /// A value rests from now on, or no longer: nobody looks for its handle.
-  void rests(bool yes) { count(yes ? -1 : 1); }
+  void rests(bool yes) { live_.add(yes ? -1 : 1); }
 
   /// From now on no two threads use the table at a time. While nobody uses it.
-  void one_thread_at_a_time() { mutex_.switch_off(); }
+  void one_thread_at_a_time() {
+    mutex_.switch_off();
+    live_.one_thread_at_a_time();
+  }
 
   /// Sets the value for a handle. Returns the value that it replaces, or null.
   T* insert(std::uint64_t key, T* value) {
@@ -56,7 +60,7 @@ class HandleTable {
     if (empty()) return nullptr;
     const std::lock_guard lock(mutex_);
     auto* old = exchange(tables_.back()->slot(key), nullptr);
-    if (old) count(-1);
+    if (old) live_.add(-1);
     return old;
   }
 
@@ -77,7 +81,7 @@ class HandleTable {
   void take_out(const Values& values, F&& wanted) {
     const std::lock_guard lock(mutex_);
     for (auto* value : values)
-      if (value && wanted(*value) && exchange(tables_.back()->slot(value->key), nullptr)) count(-1);
+      if (value && wanted(*value) && exchange(tables_.back()->slot(value->key), nullptr)) live_.add(-1);
   }
   /// Inserts again the values that take_out() removed with the same arguments.
   template <class Values, class F>
@@ -115,12 +119,6 @@ class HandleTable {
     slot.value.store(value, std::memory_order_relaxed);
     return old;
   }
-  void count(std::int64_t more) {
-    if (mutex_.is_on())
-      live_.fetch_add(more, std::memory_order_relaxed);
-    else
-      live_.store(live_.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
-  }
 
   T* insert_locked(std::uint64_t key, T* value) {
     auto* table = tables_.back().get();
@@ -134,7 +132,7 @@ class HandleTable {
     }
     auto* old = exchange(*slot, value);
     slot->key.store(key, std::memory_order_release);
-    if (!old) count(1);
+    if (!old) live_.add(1);
     return old;
   }
 
@@ -161,7 +159,7 @@ class HandleTable {
   OptionalMutex mutex_;
   std::vector<std::unique_ptr<Table>> tables_;
   std::atomic<Table*> current_;
-  std::atomic<std::int64_t> live_{0};
+  Counter live_;
 };
 
 }  // namespace dunnage::base

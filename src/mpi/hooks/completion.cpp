@@ -33,7 +33,7 @@ bool nothing_of_ours() {
 /// Whether a call that only tests may ask the MPI first and look for our operations afterwards,
 /// among those requests that have ended. No other thread can get the handle of one meanwhile, and
 /// the MPI is asked about the program's own requests.
-bool may_ask_first() { return special_requests.load(std::memory_order_relaxed) == 0 && nobody_looks_after(); }
+bool may_ask_first() { return special_requests.load() == 0 && nobody_looks_after(); }
 
 /// Requests as they were before the MPI's call.
 class Before {
@@ -309,9 +309,10 @@ class Ours {
     return rc;
   }
   /// Ends requests that a call about several has completed. `rc`: what the MPI returned. `index(k)`
-  /// is the request of status k. Returns what the call is to return.
-  template <class Index>
-  int settle_listed(int count, int rc, MPI_Status* statuses, Index&& index) {
+  /// is the request of status k. received() is called when all receives have ended. Returns what the
+  /// call is to return.
+  template <class Index, class Received>
+  int settle_listed(int count, int rc, MPI_Status* statuses, Index&& index, Received&& received) {
     int result = rc;
     const bool listed = rc == MPI_ERR_IN_STATUS;
     int first = count, first_error = MPI_SUCCESS;
@@ -326,7 +327,8 @@ class Ours {
     std::vector<ErrorsOf> errors(fetches_later() ? static_cast<std::size_t>(count) : 0);
     // Sends last: they may wait for a receiver that waits for what this process receives.
     for (const bool receives : {true, false}) {
-      FetchBatch batch(FetchBatch::Outer::join);
+      std::optional<FetchBatch> own;
+      auto& batch = receives && arriving_ ? *arriving_ : own.emplace(FetchBatch::Outer::join);
       for (int k = 0; k < count; ++k) {
         const auto& status = statuses[k];
         const auto* operation = (*this)[index(k)];
@@ -341,15 +343,25 @@ class Ours {
         failed_ = errors[static_cast<std::size_t>(failure.index)];
         fail(failure.index, failure.code);
       }
+      if (!receives) continue;
+      arriving_.reset();
+      received();
     }
     return result == rc ? rc : raise_in_status(first_errors, first_error);
   }
-  /// Ends requests without_mpi() that have ended. `index(k)` is the request of status k.
   template <class Index>
-  int settle_alone(int count, MPI_Status* users, StatusesOr& statuses, Index&& index) {
+  int settle_listed(int count, int rc, MPI_Status* statuses, Index&& index) {
+    return settle_listed(count, rc, statuses, index, [] {});
+  }
+  /// Ends all requests, which are without_mpi() and have ended, or of which the receives have come
+  /// and received() waits for the others.
+  template <class Received>
+  int settle_all_alone(int count, MPI_Status* users, Received&& received) {
+    StatusesOr statuses(count, users);
     if (users == MPI_STATUSES_IGNORE) ignore_statuses();
     for (int k = 0; users != MPI_STATUSES_IGNORE && k < count; ++k) set_empty(users[k]);
-    return settle_listed(count, MPI_SUCCESS, statuses.get(), index);
+    const auto index = [](int k) { return k; };
+    return settle_listed(count, MPI_SUCCESS, statuses.get(), index, received);
   }
   /// Ends requests of a call that completes some of them: `count` that the MPI has completed, and
   /// `ended` without the MPI, which are added to `indices`. `rc`: what the MPI returned.
@@ -393,9 +405,10 @@ class Ours {
     return MPI_SUCCESS;
   }
   /// Delivers receives while others are still under way, so that no sender waits for them. Returns
-  /// when all have come if data of GPUs may be among them, else at once.
-  void receive_as_they_come() {
-    if (!gpu_announcements()) return;
+  /// true when all have come if data of GPUs may be among them, else false at once. What a device
+  /// fetches may still be under way: the time is for settle_listed().
+  bool receive_as_they_come() {
+    if (!gpu_announcements()) return false;
     // The sender of a partitioned message may wait for a collective of this call first.
     const bool parts = !some([](const Request& o) { return o.active && o.collective(); });
     std::vector<int> waiting;
@@ -406,7 +419,7 @@ class Ours {
         o->prefetch();
       }
     const WorldReturnsErrors guard;  // the MPI's call afterwards tells the errors
-    FetchBatch batch(FetchBatch::Outer::join);
+    auto& batch = arriving_.emplace(FetchBatch::Outer::join);
     const auto there = [&](std::size_t k) {
       const int i = waiting[k];
       if (!deliver_if_there(*(*this)[i], requests_[i], batch, i)) return false;
@@ -437,7 +450,13 @@ class Ours {
       else if (waiting.size() <= 2 || turn % (waiting.size() - 1) == 0)
         patience.wait();
     }
-    for (const auto& failure : batch.finish()) (*this)[failure.index]->failed_later(failure.code);
+    return true;
+  }
+  /// Waits for what is still under way.
+  void finish_arriving() {
+    if (!arriving_) return;
+    for (const auto& failure : arriving_->finish()) (*this)[failure.index]->failed_later(failure.code);
+    arriving_.reset();
   }
 
  private:
@@ -505,7 +524,8 @@ class Ours {
   MPI_Request* requests_;
   std::vector<Request*> operations_;
   std::optional<AlsoWatched> watched_;
-  std::vector<int> freed_;  // the MPI has set the request that stood there to null
+  std::optional<FetchBatch> arriving_;  // what receive_as_they_come() has begun to fetch
+  std::vector<int> freed_;              // the MPI has set the request that stood there to null
   std::vector<int> freed_persistent_;
   bool told_ = true, all_shown_ = false;
   ErrorsOf failed_{};
@@ -573,14 +593,18 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   Ours operations(count, requests, Ours::First::nothing);
   const bool without_mpi = operations.without_mpi();
   if (!without_mpi) operations.show_others();
-  if (!operations.none()) {
-    operations.receive_as_they_come();
-    operations.finish(without_mpi);
-  }
-  finish_sends();
+  const bool come = !operations.none() && operations.receive_as_they_come();
+  const auto finish_others = [&] {
+    if (!operations.none()) operations.finish(without_mpi);
+    finish_sends();
+  };
+  // The receives are settled while a device fetches their data.
+  if (without_mpi && come) return operations.settle_all_alone(count, users, finish_others);
+  operations.finish_arriving();
+  finish_others();
   if (operations.none()) return next(count, requests, users);
+  if (without_mpi) return operations.settle_all_alone(count, users, [] {});
   StatusesOr statuses(count, users);
-  if (without_mpi) return operations.settle_alone(count, users, statuses, [](int k) { return k; });
   if (users == MPI_STATUSES_IGNORE)
     for (int k = 0; k < count; ++k) statuses.get()[k].MPI_ERROR = MPI_SUCCESS;
   operations.hide();
@@ -616,13 +640,13 @@ int testall(Hook, decltype(NextTable::MPI_Testall) next, int count, MPI_Request*
     operations.show();
     return next(count, requests, flag, users);
   }
-  StatusesOr statuses(count, users);
   *flag = operations.all_ended();
   if (!*flag) {
     operations.restore();
     return MPI_SUCCESS;
   }
-  if (without_mpi) return operations.settle_alone(count, users, statuses, [](int k) { return k; });
+  if (without_mpi) return operations.settle_all_alone(count, users, [] {});
+  StatusesOr statuses(count, users);
   *flag = 0;  // a call that fails may leave it
   operations.hide();
   const int rc = next(count, requests, flag, statuses.get());

@@ -12,6 +12,7 @@
 #include "mpi/broadcast/ibcast.hpp"
 #include "mpi/hooks/introduce.hpp"
 #include "mpi/message/progress.hpp"
+#include "mpi/message/request.hpp"
 #include "mpi/process/private_world.hpp"
 #include "mpi/process/types.hpp"
 #include "pack/cpu/helpers.hpp"
@@ -99,6 +100,7 @@ void join() {
     if (one_thread_at_a_time()) {
       process->exchanges.one_thread_at_a_time();
       process->requests.one_thread_at_a_time();
+      special_requests.one_thread_at_a_time();
     }
     const auto self = static_cast<std::uint32_t>(rank), all = static_cast<std::uint32_t>(ranks);
     if (introduced && (introduced->rank != self || introduced->ranks != all)) introduced.reset();

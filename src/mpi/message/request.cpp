@@ -6,20 +6,20 @@
 
 namespace dunnage::mpi {
 
-std::atomic<std::size_t> special_requests{0};
+base::Counter special_requests;
 
 Request::~Request() {
   if (resting_) {
     rests(false);
     process->requests.erase(key);
   }
-  if (counted_) special_requests.fetch_sub(1, std::memory_order_relaxed);
+  if (counted_) special_requests.add(-1);
 }
 
 void Request::rests(bool yes) {
   resting_ = yes;
   process->requests.rests(yes);
-  if (counted_) special_requests.fetch_add(yes ? -1 : 1, std::memory_order_relaxed);
+  if (counted_) special_requests.add(yes ? -1 : 1);
 }
 
 Request::Start Request::start(int& code) {

@@ -4,11 +4,11 @@
 // The program's request is the MPI's own. A Request stands beside it in process->requests.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
+#include "base/counter.hpp"
 #include "mpi/process/error.hpp"
 #include "plan/exchange_timer.hpp"
 
@@ -33,7 +33,7 @@ class Copies {
 
 /// Requests that are persistent or consist of several messages. The MPI may have to be asked about
 /// other requests in their place.
-extern std::atomic<std::size_t> special_requests;
+extern base::Counter special_requests;
 
 /// Hears how a receive has ended that the MPI does.
 class Ending {
@@ -146,7 +146,7 @@ class Request {
   void count_if_special() {
     if (counted_ || !(persistent || several())) return;
     counted_ = true;
-    special_requests.fetch_add(1, std::memory_order_relaxed);
+    special_requests.add(1);
   }
   bool has_copies() const { return copies_ != nullptr; }
   /// The operation is a receive by the MPI, whose end somebody wants to hear of.
