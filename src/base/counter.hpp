@@ -1,4 +1,4 @@
-// A number that several threads change, though most programs need no more than one thread at a time.
+// A number that several threads may change, though in most programs one at a time does.
 #pragma once
 
 #include <atomic>

@@ -109,7 +109,7 @@ def test_a_crash_that_is_the_mpis():
     """Of Open MPI, if a rank sends itself more than a receive of device memory takes."""
     if "openmpi" not in MPIS:
         pytest.skip("no Open MPI here")
-    script = "# ranks=2\n0 irecv a from=0 wanted=truncate in=device @1\n0 send to=0 @1\n0 wait a @1\n* barrier on=world\n"
+    script = "# ranks=2\n0 irecv a from=0 wanted=truncate in=device @1\n0 send to=0 @1\n0 wait a @1\n* barrier\n"
     for text, line, expected in [
         (script, 4, True),
         (script, 5, False),

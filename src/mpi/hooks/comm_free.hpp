@@ -9,7 +9,7 @@ namespace dunnage::mpi {
 
 /// Returns when the receivers have begun to take all announced sends of this process on a
 /// communicator, and this process has taken the messages for which its receives are under way. It
-/// does not wait for the latter if several threads may be in the MPI, nor for more than ten seconds.
+/// does not wait for the latter if several threads may be in the MPI, and for ten seconds at most.
 /// MPI_Comm_free may wait: it is collective, and both sides must begin a message before they free
 /// its communicator.
 void await_peers_on(MPI_Comm comm);

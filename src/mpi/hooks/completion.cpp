@@ -309,8 +309,8 @@ class Ours {
     return rc;
   }
   /// Ends requests that a call about several has completed. `rc`: what the MPI returned. `index(k)`
-  /// is the request of status k. received() is called when all receives have ended. Returns what the
-  /// call is to return.
+  /// is the request of status k. received() is called when all receives have ended. Returns what
+  /// the call is to return.
   template <class Index, class Received>
   int settle_listed(int count, int rc, MPI_Status* statuses, Index&& index, Received&& received) {
     int result = rc;
