@@ -340,6 +340,11 @@ class Ours {
         if (const int error = complete(index(k), statuses[k], of_mpi); error != MPI_SUCCESS) fail(k, error);
       }
       for (const auto& failure : batch.finish()) {
+        auto* const operation = (*this)[index(failure.index)];
+        if (operation && operation->active) {  // a part of what has not ended yet
+          operation->failed_later(failure.code);
+          continue;
+        }
         failed_ = errors[static_cast<std::size_t>(failure.index)];
         fail(failure.index, failure.code);
       }
