@@ -1,6 +1,7 @@
 #include "plan/exchange_timer.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 namespace dunnage::plan {
 

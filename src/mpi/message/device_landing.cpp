@@ -62,35 +62,28 @@ void run(CUcontext context, pack::gpu::PreparedMoves& moves) {
   for (transport::shm::Patience patience; !lane.done();) patience.wait();
 }
 
-ScopedTransfers::ScopedTransfers(CUcontext context, transport::gpu::Transfers::Moves moves) : context_(context) {
-  const auto& driver = *device::driver();
-  const device::Scope scope(driver, context_);
-  transfers_ = std::make_unique<transport::gpu::Transfers>(device::Gpu::current(driver), moves, device_piece());
+namespace {
+
+ScopedWork<transport::gpu::Transfers> begun(CUcontext context, transport::gpu::Transfers::Moves moves) {
+  return {context, [&] {
+            auto& gpu = device::Gpu::current(*device::driver());
+            return std::make_unique<transport::gpu::Transfers>(gpu, moves, device_piece());
+          }};
 }
+
+ScopedWork<transport::gpu::Transfers> begun(CUcontext context, const std::vector<ScopedTransfers::Move>& moves) {
+  std::vector<const ScopedTransfers::Move*> all;
+  all.reserve(moves.size());
+  for (const auto& move : moves) all.push_back(&move);
+  return begun(context, all);
+}
+
+}  // namespace
+
+ScopedTransfers::ScopedTransfers(CUcontext context, transport::gpu::Transfers::Moves moves)
+    : work_(begun(context, moves)) {}
 
 ScopedTransfers::ScopedTransfers(CUcontext context, std::vector<Move> moves)
-    : context_(context), moves_(std::move(moves)) {
-  std::vector<const Move*> all;
-  all.reserve(moves_.size());
-  for (const auto& move : moves_) all.push_back(&move);
-  const auto& driver = *device::driver();
-  const device::Scope scope(driver, context_);
-  transfers_ = std::make_unique<transport::gpu::Transfers>(device::Gpu::current(driver), all, device_piece());
-}
-
-ScopedTransfers::~ScopedTransfers() {
-  if (!transfers_) return;
-  try {
-    const device::Scope scope(*device::driver(), context_);
-    transfers_.reset();
-  } catch (const std::exception&) {
-    (void)transfers_.release();  // the context has gone, and all of it with it
-  }
-}
-
-bool ScopedTransfers::done() {
-  const device::Scope scope(*device::driver(), context_);
-  return transfers_->done();
-}
+    : moves_(std::move(moves)), work_(begun(context, moves_)) {}
 
 }  // namespace dunnage::mpi

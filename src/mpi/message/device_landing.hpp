@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "memory/landing.hpp"
 #include "pack/gpu/launch.hpp"
 #include "transport/gpu/remote.hpp"
@@ -42,7 +43,38 @@ class DeviceWork {
   virtual bool done() = 0;
 };
 
-/// Transfers together with the context that they need. Their destructor makes it current.
+/// Work together with the context that it needs. The destructor makes it current, too. Work: has
+/// done().
+template <class Work>
+class ScopedWork final : public DeviceWork {
+ public:
+  /// `make` returns the work, which has begun. It is called in the context. Throws device::Error.
+  ScopedWork(CUcontext context, base::FunctionRef<std::unique_ptr<Work>()> make) : context_(context) {
+    const device::Scope scope(*device::driver(), context_);
+    work_ = make();
+  }
+  ScopedWork(ScopedWork&&) = default;
+  ScopedWork& operator=(ScopedWork&&) = delete;
+  ~ScopedWork() override {
+    if (!work_) return;
+    try {
+      const device::Scope scope(*device::driver(), context_);
+      work_.reset();
+    } catch (const std::exception&) {
+      (void)work_.release();  // the context has gone, and all of it with it
+    }
+  }
+  bool done() override {
+    const device::Scope scope(*device::driver(), context_);
+    return work_->done();
+  }
+
+ private:
+  CUcontext context_;
+  std::unique_ptr<Work> work_;
+};
+
+/// Transfers together with the context that they need.
 class ScopedTransfers final : public DeviceWork {
  public:
   using Move = transport::gpu::Transfers::Move;
@@ -50,15 +82,11 @@ class ScopedTransfers final : public DeviceWork {
   ScopedTransfers(CUcontext context, std::vector<Move> moves);
   /// The moves, and what they keep, live until the transfers end.
   ScopedTransfers(CUcontext context, transport::gpu::Transfers::Moves moves);
-  ScopedTransfers(ScopedTransfers&&) = default;
-  ScopedTransfers& operator=(ScopedTransfers&&) = delete;
-  ~ScopedTransfers() override;
-  bool done() override;
+  bool done() override { return work_.done(); }
 
  private:
-  CUcontext context_;
   std::vector<Move> moves_;  // those that nobody else keeps
-  std::unique_ptr<transport::gpu::Transfers> transfers_;
+  ScopedWork<transport::gpu::Transfers> work_;
 };
 
 }  // namespace dunnage::mpi

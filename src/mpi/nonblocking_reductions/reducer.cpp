@@ -22,35 +22,6 @@ CUcontext context_on_device(const device::Driver& driver, const void* at, std::i
   return there ? context_of(driver, place) : nullptr;
 }
 
-/// A reduction by a kernel, together with the context that it needs.
-class ScopedReduction final : public DeviceWork {
- public:
-  explicit ScopedReduction(CUcontext context) : context_(context) {
-    const device::Scope scope(*device::driver(), context_);
-    work_ = std::make_unique<transport::gpu::GpuReduction>(*device::driver());
-  }
-  ~ScopedReduction() override {
-    try {
-      const device::Scope scope(*device::driver(), context_);
-      work_.reset();
-    } catch (const std::exception&) {
-      (void)work_.release();  // the context has gone, and all of it with it
-    }
-  }
-  bool done() override {
-    const device::Scope scope(*device::driver(), context_);
-    return work_->done();
-  }
-  void begin(const KernelOf& kernel, std::span<const std::uintptr_t> sources, std::uintptr_t to, std::int64_t count) {
-    const device::Scope scope(*device::driver(), context_);
-    work_->reduce(kernel.element, kernel.operation, sources, to, count);
-  }
-
- private:
-  const CUcontext context_;
-  std::unique_ptr<transport::gpu::GpuReduction> work_;
-};
-
 /// Where a kernel reads the data of a fetch. Nothing if they are not in one piece.
 std::optional<std::uintptr_t> source_of(const DeviceFetch& fetch) {
   const auto& from = fetch.move->from;
@@ -122,8 +93,12 @@ std::unique_ptr<DeviceWork> Reducer::begin(std::span<const DeviceFetch* const> f
     if (slot == all.end()) return nullptr;
     *slot = *source_of(*fetch);
   }
-  auto work = std::make_unique<ScopedReduction>(context_);
-  work->begin(data_.kernel, all, address_of(data_.result), data_.count);
+  using transport::gpu::GpuReduction;
+  auto work = std::make_unique<ScopedWork<GpuReduction>>(context_, [&] {
+    auto reduction = std::make_unique<GpuReduction>(*device::driver());
+    reduction->reduce(data_.kernel.element, data_.kernel.operation, all, address_of(data_.result), data_.count);
+    return reduction;
+  });
   reduced_ = true;
   return work;
 }
