@@ -5,6 +5,7 @@
 
 #include "mpi/message/attach.hpp"
 #include "mpi/message/handle.hpp"
+#include "mpi/neighbours/call.hpp"
 #include "mpi/neighbours/request.hpp"
 #include "mpi/process/attribute.hpp"
 #include "mpi/process/failure.hpp"
