@@ -12,7 +12,8 @@ module dunnage
   public :: DNG_Match, DNG_Exchange_free, DNG_Queue_create, DNG_Queue_free, DNG_Start_enqueue, DNG_Wait_enqueue, &
     DNG_Pready_enqueue, DNG_Exchange_device, DNG_Exchange_query, DNG_Exchange_error
 
-  integer, parameter, public :: DNG_WAY_MPI = 0, DNG_WAY_MEMORY_OPERATIONS = 1, DNG_WAY_KERNELS = 2
+  integer, parameter, public :: DNG_WAY_MPI = 0, DNG_WAY_MEMORY_OPERATIONS = 1, DNG_WAY_KERNELS = 2, &
+    DNG_WAY_PROXY = 3
 
   type, bind(c), public :: DNG_Exchange
     type(c_ptr) :: handle = c_null_ptr

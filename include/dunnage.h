@@ -29,6 +29,7 @@ typedef const struct DNG_Device_s* DNG_Device;
 #define DNG_WAY_MPI 0               /* the host waits, and the MPI does the messages */
 #define DNG_WAY_MEMORY_OPERATIONS 1 /* streams wait by memory operations */
 #define DNG_WAY_KERNELS 2           /* kernels wait */
+#define DNG_WAY_PROXY 3             /* streams wait, and a thread of the host does the messages */
 
 /* All calls return MPI_SUCCESS or an MPI error code, and call no error handler of their own. An MPI
    function that is called inside may call that of its communicator. */

@@ -5,9 +5,10 @@
 // much of the time of a transfer is hidden behind computation if a kernel sends each partition as
 // soon as it has computed it.
 //
-// bench_triggered [ROUNDS]. DUNNAGE_TRIGGER says how streams wait. Each rank uses the device of its
-// number, as far as there are some. Writes one JSON object per line. The bytes of every way are
-// verified. Exit status 0: done; 1: wrong bytes; 3: no GPU.
+// bench_triggered [ROUNDS]. DUNNAGE_TRIGGER says how streams wait; with `proxy` the MPI is told
+// that threads call it. Each rank uses the device of its number, as far as there are some. Writes
+// one JSON object per line. The bytes of every way are verified. Exit status 0: done; 1: wrong
+// bytes; 3: no GPU.
 #include <mpi.h>
 
 #include <cstdio>
@@ -51,7 +52,7 @@ void run_shape(const Shape& shape, int rounds) {
   int way = 0;
   const char* why = "";
   ok(DNG_Exchange_query(exchanges[0], &way, &why), "DNG_Exchange_query");
-  static const char* const names[] = {"mpi", "memory-operations", "kernels"};
+  static const char* const names[] = {"mpi", "memory-operations", "kernels", "proxy"};
   const auto leg = [&](int i) {
     ok(DNG_Start_enqueue(exchanges[i % 2], queue), "DNG_Start_enqueue");
     ok(DNG_Wait_enqueue(exchanges[i % 2], queue), "DNG_Wait_enqueue");
@@ -91,7 +92,10 @@ int main(int argc, char** argv) try {
   CUcontext context{};
   BENCH_CU(cuInit, 0);
   BENCH_CU(cuDeviceGetCount, &devices);
-  MPI_Init(&argc, &argv);
+  const char* trigger = std::getenv("DUNNAGE_TRIGGER");
+  const bool by_proxy = trigger && std::string(trigger) == "proxy";
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, by_proxy ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks > 2) MPI_Abort(MPI_COMM_WORLD, 2);

@@ -35,6 +35,7 @@ class Way(IntEnum):
     MPI = 0
     MEMORY_OPERATIONS = 1
     KERNELS = 2
+    PROXY = 3
 
 
 def _load():

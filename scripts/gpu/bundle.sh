@@ -6,7 +6,7 @@
 #
 #   bin/dunnage  lib/libdunnage.so  lib/libdunnage-api.so.0
 #   lib/dunnage/{backends, kernels, what they need, the simulated device}
-#   mpi/<name>/{bench_..., higrad_..., contracts_gpu}   for these MPIs, and for that machine's Open MPI 4
+#   mpi/<name>/{bench_..., higrad_..., contracts_...}   for these MPIs, and for that machine's Open MPI 4
 #   wheels/{openmpi5,mpich5,impi}    the MPIs as their wheels have them; bin/mpirun.<name> starts them
 #   site/                            mpi4py for PYTHON (default: 3.12), the version of python3 there
 #   demo/, suite/                    mpi4py's demo/cuda-aware-mpi and its tests, as its source distribution has them
@@ -42,7 +42,7 @@ find "$build/lib/dunnage" -maxdepth 1 -name 'mark-*.so' -exec cp {} "$tree/lib/d
 cp -L "$build"/lib/dunnage/sim/{libcuda.so.1,libdunnage-kernels-sim.so} "$tree/lib/dunnage/sim/"
 for mpi in openmpi openmpi5 mpich5 impi; do
   programs=(bench_{bcast,bcast_device,collectives,cuda_aware,halo,self,triggered,tune,unexpected,windows})
-  programs+=(contracts_gpu)
+  programs+=(contracts_gpu contracts_triggered)
   [ "$mpi" != impi ] || programs=(bench_bcast)
   [ -d "$build/mpi/$mpi" ] || { [ "$mpi" = openmpi ] && continue; die "$build/mpi/$mpi is missing"; }
   mkdir -p "$tree/mpi/$mpi"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # scripts/gpu/contracts.sh [PROGRAM...]: the contract programs for device memory (default: those
-# below) with Dunnage on GPUs, with the settings that their tests have on the simulated device. Uses
-# a build in build/, or BUILD. RANKS: how many ranks (default: 2). SHARED=1: all ranks use one GPU;
-# without that, each uses another one, as far as there are enough. WRAP: what runs each rank's
-# program, such as "compute-sanitizer --error-exitcode 9 --report-api-errors no".
+# below) with Dunnage on GPUs, with the settings that their tests have on the simulated device.
+# triggered-WAY: contracts_triggered with a value of DUNNAGE_TRIGGER. Uses a build in build/, or
+# BUILD. RANKS: how many ranks (default: 2). SHARED=1: all ranks use one GPU; without that, each
+# uses another one, as far as there are enough. WRAP: what runs each rank's program, such as
+# "compute-sanitizer --error-exitcode 9 --report-api-errors no".
 #
 # Writes contract_PROGRAM.txt and machine.txt to $OUT (default: build/results), and to standard
 # output what each program says at its end. Returns 1 if a program failed.
@@ -11,11 +12,12 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"
 begin_with_build "$0 $*"
-[ $# -gt 0 ] || set -- channels direct halo lines neighbours neighbours_under_way pack partitions reductions self windows
+[ $# -gt 0 ] || set -- channels direct halo lines neighbours neighbours_under_way pack partitions reductions self \
+  triggered-auto triggered-kernels triggered-proxy windows
 
-# Sets `settings` and `arguments` of a program.
+# Sets `settings`, `binary`, `contract` and `arguments` of a program.
 as_tested() { # PROGRAM
-  arguments=()
+  arguments=() binary=contracts_gpu contract=$1
   case $1 in
     lines) settings=(DUNNAGE_NEIGHBOURS=on DUNNAGE_FORCE=always DUNNAGE_TICKETS=always) ;;
     neighbours | neighbours_under_way) settings=(DUNNAGE_NEIGHBOURS=on CONTRACT_OUR_NEIGHBOURS=1) ;;
@@ -26,6 +28,11 @@ as_tested() { # PROGRAM
     windows)
       settings=(DUNNAGE_COLLECTIVES=on CONTRACT_OUR_WINDOWS=1 OMPI_MCA_osc=^ucx)
       arguments=(device)
+      ;;
+    triggered-*)
+      settings=(DUNNAGE_PARTITIONED=on DUNNAGE_TRIGGER="${1#*-}")
+      arguments=("${1#*-}")
+      binary=contracts_triggered contract=gpu_triggered
       ;;
     *) settings=(DUNNAGE_COLLECTIVES=on) ;;
   esac
@@ -38,7 +45,7 @@ for program in "$@"; do
   as_tested "$program"
   log=$out/contract_$program.txt status=0
   timeout 180 "${launcher[@]}" -n "${RANKS:-2}" env CONTRACT_TIMEOUT=150 ${each:+CONTRACT_GPU_EACH=1} LD_PRELOAD="$build/lib/libdunnage.so" "${settings[@]}" \
-    "${wrap[@]}" "$programs/contracts_gpu" "$program" "${arguments[@]}" > "$log" 2>&1 || status=$?
+    "${wrap[@]}" "$programs/$binary" "$contract" "${arguments[@]}" > "$log" 2>&1 || status=$?
   if [ $status != 0 ]; then
     result=1
     echo "$program: exit status $status"

@@ -4,10 +4,11 @@
 # launcher and the folder of its programs (default: mpirun, openmpi).
 #
 # Half round trips of bench_triggered: one rank to itself, and two ranks, by kernels, by memory
-# operations, and by the way that was measured to be faster. Kernels that send by themselves, if the
-# MPI has partitioned communication (MPICH 5). Ghost cells of bench_halo: the direct kernel, the
-# host, a stream and a graph. On a machine with one GPU two ranks share it; MPS is started if
-# nvidia-cuda-mps-control is there. MPS=no goes without, and then streams wait by memory operations.
+# operations, by the way that was measured to be faster, and by a thread of the host. Kernels that
+# send by themselves, if the MPI has partitioned communication (MPICH 5). Ghost cells of bench_halo:
+# the direct kernel, the host, a stream and a graph. On a machine with one GPU two ranks share it;
+# MPS is started if nvidia-cuda-mps-control is there. MPS=no goes without, and then streams wait by
+# memory operations.
 #
 # Writes triggered.jsonl, triggered.txt and machine.txt to $OUT (default: build/results).
 set -euo pipefail
@@ -34,8 +35,9 @@ run() { # RANKS TRIGGER PROGRAM ARGUMENTS: a failure is told, and the others sti
     sed "s/^{/{\"trigger\":\"$trigger\",/" >> "$out/triggered.jsonl" || echo "failed: $ranks ranks, $trigger, $*" | tee -a "$out/failed.txt"
 }
 for ranks in 1 2; do
-  for trigger in kernels memory-operations auto; do
+  for trigger in kernels memory-operations auto proxy; do
     run "$ranks" "$trigger" "$programs/bench_triggered" "$rounds"
+    [ "$trigger" != proxy ] || continue
     run "$ranks" "$trigger" "$programs/bench_halo" --memory device --cells "${CELLS:-256}" --ghost "${GHOST:-1}" \
       --ways '^(direct|persistent|stream|graph)$'
   done

@@ -12,6 +12,8 @@ pytestmark = pytest.mark.family_in_turns
 KERNELS = ("kernels", {"DUNNAGE_TRIGGER": "kernels"})
 OPERATIONS = ("memory-operations", {"DUNNAGE_TRIGGER": "memory-operations"})
 BY_MPI = ("mpi", {"DUNNAGE_TRIGGER": "mpi"})
+# A thread of the host does the messages with other ranks, as between hosts.
+PROXY = ("proxy", {"DUNNAGE_TRIGGER": "proxy"})
 # Kernels or memory operations: each rank measures, so ranks may differ.
 AUTO = ("auto", {"DUNNAGE_TRIGGER": "auto", "DUNNAGE_SIM_KERNEL_TIME": "200"})
 
@@ -48,6 +50,29 @@ def test_memory_operations(flavour, ranks):
 @pytest.mark.parametrize("flavour, ranks", [("mpich", 4), ("openmpi", 2)])
 def test_the_faster_way(flavour, ranks):
     right(run(flavour, ranks, AUTO[0], **AUTO[1]))
+
+
+@pytest.mark.parametrize("flavour, ranks", [("mpich", 1), ("mpich", 3), ("openmpi", 2)])
+def test_the_proxy(flavour, ranks):
+    right(run(flavour, ranks, PROXY[0], **PROXY[1]))
+
+
+def test_the_proxy_where_ranks_share_a_gpu():
+    right(run("mpich", 2, PROXY[0], **PROXY[1], CONTRACT_SHARED_DEVICE="1"))
+
+
+def test_without_threads_there_is_no_proxy():
+    right(run("mpich", 2, BY_MPI[0], **PROXY[1]))
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_the_proxy_without_page_locked_memory(tmp_path, after):
+    """If rank 1 has none, both ranks leave the messages to the MPI."""
+    script = tmp_path / "rank_1.sh"
+    script.write_text(
+        f'[ "$PMI_RANK" = 0 ] || export DUNNAGE_SIM_FAIL=cuMemAllocHost:{after}:2\nexec "$@"\n'
+    )
+    right(run("mpich", 2, "any", "ring", wrapper=["sh", script], CONTRACT_THREADS="1", **PROXY[1]))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +127,7 @@ def test_blocking_launches_are_refused():
     right(run("mpich", 2, "mpi", CUDA_LAUNCH_BLOCKING="1"))
 
 
-@pytest.mark.parametrize("way, settings, blocks", [(*KERNELS, 2), (*OPERATIONS, 1)])
+@pytest.mark.parametrize("way, settings, blocks", [(*KERNELS, 2), (*OPERATIONS, 1), (*PROXY, 2)])
 def test_a_late_rank_holds_up_one_stream_alone(way, settings, blocks):
     """A kernel that waits is one block, and memory operations need none. Starts and waits hang here
     if the match has not loaded all kernels."""
@@ -118,7 +143,7 @@ def test_kernels_that_wait_starve_others():
     assert done.code == 95, done
 
 
-@pytest.mark.parametrize("way, settings", [KERNELS, OPERATIONS])
+@pytest.mark.parametrize("way, settings", [KERNELS, OPERATIONS, PROXY])
 def test_a_rank_that_ends_releases_the_streams_of_others(way, settings):
     done = run("mpich", 2, way, "dies", launcher=["-disable-auto-cleanup"], **settings)
     assert "survived 0" in done.output and not done.failures, done

@@ -13,6 +13,7 @@ import pytest
 
 from chosen import ALL, share_of
 from installed import BUILD, MPIS, environment
+from simulated import SIM, simulated
 from test_contract import judge
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "two-hosts.sh"
@@ -270,5 +271,25 @@ def test_broadcasts_on_two_hosts(hosts, name, how):
             "bcast",
         ],
         200,
+    )
+    assert run.code == 0 and ", 0 failed" in run.output, run
+
+
+@pytest.mark.parametrize("name", SEVERAL if ALL else SEVERAL[:1])
+def test_streams_send_to_another_host(hosts, name):
+    """By the proxy, and within each host directly."""
+    path = BUILD / "mpi" / MPIS[name].programs / "contracts_triggered"
+    if not path.exists() or not SIM.exists():
+        pytest.skip(f"{path} is not built, or there is no simulated device")
+    variables = {
+        **simulated(name, DUNNAGE_SIM_DELAY="5", DUNNAGE_SIM_DEVICES="2"),
+        "LD_PRELOAD": PRELOAD,
+        "DUNNAGE_PARTITIONED": "on",
+        "DUNNAGE_WAIT": "yield",
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    }
+    options = [word for key, value in variables.items() for word in ("--env", f"{key}={value}")]
+    run = hosts(
+        [*words(name, "--rate", "none", "--ranks-per-host", "2", *options), "--", path, "gpu_triggered", "proxy"], 200
     )
     assert run.code == 0 and ", 0 failed" in run.output, run

@@ -14,6 +14,7 @@
 #include "mpi/process/attribute.hpp"
 #include "mpi/process/gpu_use.hpp"
 #include "mpi/process/private_world.hpp"
+#include "mpi/process/proxy.hpp"
 #include "mpi/process/report.hpp"
 #include "mpi/process/seen_types.hpp"
 #include "mpi/process/types.hpp"
@@ -43,6 +44,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
   if (!over.exchange(true)) {
     stop_progress_thread();
     stop_watchdog();
+    stop_proxy();
     finish_sends();
     finish_orphans();
     finish_windows();

@@ -75,7 +75,7 @@ int send_init(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype dat
                            [&](const void* b, std::int64_t n, MPI_Datatype t) {
                              return next(b, static_cast<Count>(n), t, dest, tag, comm, request);
                            });
-  return note_persistent(rc, true, buf, count, datatype, dest, tag, comm, request);
+  return note_persistent(rc, hook, buf, count, datatype, dest, tag, comm, request);
 }
 
 template <class Fn, class Count>
@@ -83,7 +83,7 @@ int receive_init(Hook hook, Fn next, void* buf, Count count, MPI_Datatype dataty
                  MPI_Request* request) {
   const UnwrittenRequest unwritten(request);
   const int rc = ireceive_by_way(hook, next, buf, count, datatype, source, tag, comm, request, true);
-  return note_persistent(rc, false, buf, count, datatype, source, tag, comm, request);
+  return note_persistent(rc, hook, buf, count, datatype, source, tag, comm, request);
 }
 
 /// MPICH 4.0 does not fill the status of MPI_Isendrecv.

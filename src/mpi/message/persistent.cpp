@@ -34,28 +34,38 @@ void describe(PersistentMessage& message, const void* buffer, std::int64_t count
   message.on_device = message.buffer.device() != nullptr;
 }
 
-}  // namespace
-
-int note_persistent(int rc, bool sends, const void* buffer, std::int64_t count, MPI_Datatype type, int peer, int tag,
-                    MPI_Comm comm, const MPI_Request* request) {
-  return note_partitioned(rc, sends, buffer, -1, count, type, peer, tag, comm, request);
-}
-
-int note_partitioned(int rc, bool sends, const void* buffer, std::int64_t partitions, std::int64_t count,
-                     MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request* request) {
+int note(int rc, PersistentMessage message, const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm,
+         const MPI_Request* request) {
   if (!mpi_began(rc, request) || private_world() == MPI_COMM_NULL) return rc;
   guarded([&] {
-    PersistentMessage message;
-    message.sends = sends;
-    message.peer = peer;
-    message.tag = tag;
-    message.partitions = partitions;
-    if (peer >= 0) describe(message, buffer, count, type, comm);
+    if (message.peer >= 0) describe(message, buffer, count, type, comm);
     auto& all = messages();
     const std::lock_guard lock(all.mutex);
     all.by_request.insert_or_assign(key_of(*request), std::move(message));
   });
   return rc;
+}
+
+}  // namespace
+
+int note_persistent(int rc, Hook hook, const void* buffer, std::int64_t count, MPI_Datatype type, int peer, int tag,
+                    MPI_Comm comm, const MPI_Request* request) {
+  PersistentMessage message;
+  message.sends = hook != Hook::MPI_Recv_init && hook != Hook::MPI_Recv_init_c;
+  message.synchronous = hook == Hook::MPI_Ssend_init || hook == Hook::MPI_Ssend_init_c;
+  message.peer = peer;
+  message.tag = tag;
+  return note(rc, std::move(message), buffer, count, type, comm, request);
+}
+
+int note_partitioned(int rc, bool sends, const void* buffer, std::int64_t partitions, std::int64_t count,
+                     MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request* request) {
+  PersistentMessage message;
+  message.sends = sends;
+  message.peer = peer;
+  message.tag = tag;
+  message.partitions = partitions;
+  return note(rc, std::move(message), buffer, count, type, comm, request);
 }
 
 void forget_persistent(MPI_Request request) {

@@ -11,6 +11,7 @@ namespace dunnage::mpi {
 /// One persistent send or receive.
 struct PersistentMessage {
   bool sends = false;
+  bool synchronous = false;      // MPI_Ssend_init
   int peer = MPI_PROC_NULL;      // in its communicator; may be MPI_ANY_SOURCE
   int tag = 0;                   // may be MPI_ANY_TAG
   int world_peer = -1;           // the peer's rank in MPI_COMM_WORLD; -1 if it has none
@@ -21,8 +22,8 @@ struct PersistentMessage {
   std::int64_t partitions = -1;  // of a partitioned message, else -1
 };
 
-/// A call that makes a persistent request has returned `rc`. Returns `rc`. Thread-safe.
-int note_persistent(int rc, bool sends, const void* buffer, std::int64_t count, MPI_Datatype type, int peer, int tag,
+/// `hook`, which makes a persistent request, has returned `rc`. Returns `rc`. Thread-safe.
+int note_persistent(int rc, Hook hook, const void* buffer, std::int64_t count, MPI_Datatype type, int peer, int tag,
                     MPI_Comm comm, const MPI_Request* request);
 /// Likewise for a partitioned message. `count`: elements of all partitions.
 int note_partitioned(int rc, bool sends, const void* buffer, std::int64_t partitions, std::int64_t count,

@@ -91,6 +91,13 @@ void make_signals(const device::Driver& driver, device::Gpu& gpu, Draft& draft) 
   else
     opens.push_back(slots.at(draft.own.open)), add_partitions(draft, draft.own, slots.at(draft.own.arrived));
   const auto ready = e.ready_targets.size();
+  if (e.proxied) {
+    e.messages = true;
+    e.ready_targets.push_back(e.proxied->started());
+    e.wait_proxy.epoch = slots.epoch();
+    e.wait_proxy.wait = reinterpret_cast<const char*>(e.proxied->completed());
+    e.wait_proxy.waits = 1;
+  }
   e.ready_targets.insert(e.ready_targets.end(), opens.begin(), opens.end());
   std::vector<std::uint64_t> table(e.ready_targets.begin(), e.ready_targets.end());
   table.insert(table.end(), e.done_targets.begin(), e.done_targets.end());
@@ -112,8 +119,17 @@ void assemble(Draft& draft) {
   auto& gpu = device::Gpu::current(driver);
   choose_way(driver, gpu, draft);
   std::vector<pack::gpu::MoveRange> copies, moves;
-  for (const auto& copy : draft.copies) copies.push_back({copy.from, copy.to, copy.size});
-  for (const auto& move : draft.own_moves) moves.push_back({move.from, move.to, move.size});
+  const auto add = [](std::vector<pack::gpu::MoveRange>& ranges, const std::vector<PlannedMove>& planned) {
+    for (const auto& move : planned) ranges.push_back({move.from, move.to, move.size});
+  };
+  add(copies, draft.copies);
+  add(moves, draft.own_moves);
+  std::vector<ProxiedMessage> proxied;
+  for (auto* side : draft.proxied) {
+    add(copies, side->copies);
+    add(moves, side->unpacks);
+    for (auto& message : side->proxied) proxied.push_back(std::move(message));
+  }
   for (auto* side : draft.peers) {
     for (std::size_t i = 0; i < side->sources.size(); ++i)
       moves.push_back({side->sources[i].first, *side->sources[i].second->what.buffer.device(), side->sizes[i]});
@@ -131,10 +147,14 @@ void assemble(Draft& draft) {
   e.lane = std::make_unique<device::Borrowed>(gpu);
   e.block = draft.slots.block;
   e.context = draft.context;
+  if (!proxied.empty()) e.proxied = std::make_unique<ProxiedMessages>(gpu, std::move(proxied));
   make_signals(driver, gpu, draft);
   e.gpu = &gpu;
   for (auto* side : draft.peers) e.peers.push_back(std::move(side->peer));
-  if (!e.peers.empty()) watch(e);
+  for (const auto* side : draft.proxied)
+    if (process->world && process->world->peers.near(static_cast<std::uint32_t>(side->peer.world_rank)))
+      e.peers.emplace_back().world_rank = side->peer.world_rank;
+  if (!e.peers.empty() || e.proxied) watch(e);
 }
 
 }  // namespace dunnage::mpi

@@ -79,12 +79,15 @@ void choose_way(const device::Driver& driver, device::Gpu& gpu, Draft& draft) {
   } else if (wanted == base::Trigger::memory_operations) {
     e.how = TriggerWay::memory_operations;
     why = "DUNNAGE_TRIGGER=memory-operations";
-  } else if (wanted == base::Trigger::automatic) {
+  } else if (wanted == base::Trigger::automatic || wanted == base::Trigger::proxy) {
     why = choose_by_time(driver, gpu, draft);
     e.may_change = true;
   }
   e.reason_of_change = "kernels wait since a stream was captured or kernels took part; before, " + why;
-  if (draft.reason.empty()) draft.reason = why;
+  if (draft.reason.empty())
+    draft.reason = why;
+  else if (!draft.proxied.empty())
+    draft.reason += "; " + why;
 }
 
 }  // namespace dunnage::mpi

@@ -1,6 +1,7 @@
 #include "mpi/triggered/describe.hpp"
 
 #include "mpi/message/gpu_shared.hpp"
+#include "mpi/process/proxy.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -23,9 +24,20 @@ std::optional<GpuSource> source_of(const device::Driver& driver, Draft& draft, c
   return there;
 }
 
+/// Whether the proxy could do a message.
+bool suits_proxy(const PersistentMessage& message) {
+  return message.on_device && message.partitions < 0 && size_of(message) <= ProxiedMessage::most;
+}
+
 /// The sender writes partitions into the receiver's buffer.
 MatchReceive told_of(const device::Driver& driver, const PersistentMessage& receive) {
-  MatchReceive told{receive.comm, receive.tag, receive.on_device, receive.partitions, size_of(receive), {}};
+  MatchReceive told;
+  told.comm = receive.comm;
+  told.tag = receive.tag;
+  told.possible = receive.on_device;
+  told.partitions = receive.partitions;
+  told.capacity = size_of(receive);
+  told.proxy = proxy_possible() && suits_proxy(receive);
   if (told.partitions < 0 || !told.possible || receive.nothing) return told;
   const auto& data = *receive.buffer.device();
   const auto exported = device::export_of(driver, data.place, process->rank);
@@ -40,7 +52,11 @@ MatchReceive told_of(const device::Driver& driver, const PersistentMessage& rece
 void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide& side) {
   const auto place = static_cast<std::size_t>(std::distance(draft.sides.begin(), draft.sides.find(rank)));
   side.peer.world_rank = rank;
-  if (!process->world->peers.near(static_cast<std::uint32_t>(rank)))
+  if (process->settings.trigger == base::Trigger::proxy)
+    side.objection = "DUNNAGE_TRIGGER=proxy";
+  else if (!others_read_memory())
+    side.objection = "no device memory that other ranks read";
+  else if (!process->world->peers.near(static_cast<std::uint32_t>(rank)))
     side.objection = "is not on this host, or has no Dunnage";
   if (side.objection.empty())
     if (const auto board = process->world->publications.publish(sizeof(Board), 1, nullptr,
@@ -49,6 +65,7 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
       side.peer.own_board = *board;
     }
   side.opening_out.usable = side.peer.own_board.data != nullptr;
+  side.opening_out.proxy = proxy_possible();
   side.opening_out.device = draft.means.identity;
   side.opening_out.mps = draft.means.mps;
   side.opening_out.nonce = draft.slots.nonce;
@@ -60,10 +77,17 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
   side.opening_out.board = side.peer.own_board.begin;
   side.opening_out.board_serial = side.peer.own_board.serial;
   for (const auto& send : side.sends) {
-    MatchSend told{send.what.comm, send.what.tag, send.what.on_device, send.what.partitions, size_of(send.what), {}};
+    MatchSend told;
+    told.comm = send.what.comm;
+    told.tag = send.what.tag;
+    told.possible = send.what.on_device;
+    told.partitions = send.what.partitions;
+    told.size = size_of(send.what);
+    side.proxy_tags.push_back(proxy_possible() && suits_proxy(send.what) ? Tags(rank, 1) : Tags());
+    told.proxy_tag = side.proxy_tags.back().first();
     if (told.partitions >= 0) {
       told.possible = told.possible && (send.what.nothing || nest_of(*send.what.buffer.device()));
-    } else if (told.possible && !send.what.nothing) {
+    } else if (told.possible && !send.what.nothing && side.objection.empty()) {
       const auto source = source_of(driver, draft, send.what);
       told.possible = source.has_value();
       if (source) told.source = *source;

@@ -15,16 +15,10 @@ struct TriggerMeans {
   bool operations = false;     // there are memory operations
 };
 
-/// A move between two buffers that this rank reaches.
-struct PlannedMove {
-  pack::gpu::Described from, to;
-  std::int64_t size;
-};
-
 struct Draft {
   Draft(int count, MPI_Request* requests) : count(static_cast<std::size_t>(count)), requests(requests) {}
 
-  /// This rank can have no direct messages.
+  /// All messages go by the MPI.
   void object(const std::string& why) {
     if (objection.empty()) objection = why;
     if (reason.empty()) reason = why;
@@ -40,12 +34,13 @@ struct Draft {
   MPI_Request* const requests;
   std::unique_ptr<Exchange> made = std::make_unique<Exchange>();
   MatchSides sides;
-  MatchSide own;                  // messages of this rank to itself
-  std::vector<MatchSide*> peers;  // with which messages go directly
-  std::set<std::size_t> by_mpi;   // places of requests
-  std::string reason;             // why messages go as they do
-  std::string objection;          // why this rank can have no direct messages
-  bool prepared = false;          // this rank can have them
+  MatchSide own;                    // messages of this rank to itself
+  std::vector<MatchSide*> peers;    // with which messages go directly
+  std::vector<MatchSide*> proxied;  // with which the proxy does the messages
+  std::set<std::size_t> by_mpi;     // places of requests
+  std::string reason;               // why messages go as they do
+  std::string objection;            // why this rank can have neither direct messages nor a proxy
+  bool prepared = false;            // this rank can have them
   CUcontext context = nullptr;
   TriggerMeans means;
   SlotBlock slots;

@@ -48,6 +48,7 @@ Exchange::~Exchange() { unwatch(*this); }
 
 int Exchange::error() const {
   if (!poisoned_) return MPI_SUCCESS;
+  if (lost_ < 0 && proxied && proxied->error() != MPI_SUCCESS) return proxied->error();
   return failure(CUDA_ERROR_UNKNOWN, fmt::format("rank {} of MPI_COMM_WORLD has ended, or has given up the exchange: "
                                                  "free the exchange, and the communicators with that rank",
                                                  lost_.load()));
@@ -124,8 +125,16 @@ void Exchange::put_ready(CUstream stream) {
   }
 }
 
+void Exchange::wait_for_proxy(CUstream stream) {
+  if (how == TriggerWay::kernels)
+    pack::gpu::put(*gpu, stream, wait_proxy);
+  else
+    write_and_wait(stream, {}, proxied->completed(), 1);
+}
+
 void Exchange::pull(CUstream stream, bool finish) {
   pulled_ = true;
+  if (proxied) wait_for_proxy(stream);
   if (how == TriggerWay::kernels) {
     auto before = wait_ready, after = tell_done;
     before.advance = std::exchange(advances_later_, false);
@@ -316,6 +325,7 @@ int Exchange::close() {
     if (!direct()) return;
     const device::Scope scope(*device::driver(), context);
     lane.reset();
+    proxied.reset();
     imports.clear();
     for (auto& peer : peers) peer.block.reset();
     block.reset();
@@ -340,11 +350,12 @@ bool Exchange::forsaken() {
     lost_.compare_exchange_strong(none, peer.world_rank);
     return true;
   }
-  return poisoned_;
+  return poisoned_ || (proxied && proxied->error() != MPI_SUCCESS);
 }
 
 void Exchange::poison() {
   const bool first = !poisoned_.exchange(true);
+  if (proxied) proxied->give_up();
   if (first)
     for (const auto& peer : peers)
       if (peer.own_board.data)

@@ -4,6 +4,7 @@
 // Of each exchange, the sender's stream makes its number, the epoch, the value of a slot in the
 // receiver's device memory. The receiver's stream waits for the slots of all its senders, moves all
 // data from their memory, and tells them by slots in theirs. The sender's stream waits for those.
+// Where a GPU does not reach the other's memory, proxies stand between the streams (proxy.hpp).
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 
 #include "device/gpu.hpp"
 #include "mpi/process/process.hpp"
+#include "mpi/process/proxy.hpp"
 #include "mpi/process/watchdog.hpp"
 #include "mpi/triggered/device_table.hpp"
 #include "pack/gpu/partition.hpp"
@@ -23,10 +25,11 @@
 namespace dunnage::mpi {
 
 /// The values of DNG_WAY_*.
-enum class TriggerWay { mpi, memory_operations, kernels };
+enum class TriggerWay { mpi, memory_operations, kernels, proxy };
 
 /// Greater than all epochs, so that it ends all waits.
 inline constexpr std::uint64_t error_epoch = dng_broken;
+static_assert(ProxiedMessages::broken == error_epoch);
 /// Likewise, of slots that nobody waits for.
 inline constexpr std::uint64_t unused_epoch = error_epoch / 2;
 
@@ -76,7 +79,7 @@ class Exchange : public Watched {
   /// device::Error.
   void tell_device() const;
 
-  TriggerWay way() const { return mpi_requests.empty() ? how : TriggerWay::mpi; }
+  TriggerWay way() const { return !mpi_requests.empty() ? TriggerWay::mpi : proxied ? TriggerWay::proxy : how; }
   const char* why() const { return changed_ ? reason_of_change.c_str() : reason.c_str(); }
   /// The error of an exchange that another rank's end has broken, else MPI_SUCCESS.
   int error() const;
@@ -94,15 +97,16 @@ class Exchange : public Watched {
   TriggerWay how = TriggerWay::mpi;       // of those that go directly; may change from memory operations to kernels
   bool may_change = false;                // from memory operations to kernels
   std::string reason, reason_of_change;
-  std::vector<TriggerPeer> peers;  // with messages that go directly
-  device::Gpu* gpu = nullptr;      // null if no message goes directly
+  std::vector<TriggerPeer> peers;            // those on this host
+  std::unique_ptr<ProxiedMessages> proxied;  // null if there are none
+  device::Gpu* gpu = nullptr;                // null if all messages go by the MPI
   CUcontext context = nullptr;
   std::shared_ptr<const device::Arena::Block> block;              // this rank's slots, and tables of slots of others
   std::vector<std::shared_ptr<const device::Arena::Block>> room;  // packed copies and scratch memory
   std::vector<std::shared_ptr<const device::Import>> imports;
   std::unique_ptr<device::Borrowed> lane;  // the watchdog's
   pack::gpu::Prepared packs, moves;
-  pack::cuda::Signal tell_ready, wait_ready, tell_done, wait_done;
+  pack::cuda::Signal tell_ready, wait_ready, wait_proxy, tell_done, wait_done;
   std::vector<std::uintptr_t> ready_targets, done_targets;  // slots of others
   DeviceTable table;                                        // of partitioned messages that go directly
   DNG_Device table_on_device = nullptr;                     // null if there are none
@@ -118,6 +122,7 @@ class Exchange : public Watched {
   int check_started_before(const Queue& queue) const;
   bool change_to_kernels();
   void put_ready(CUstream stream);
+  void wait_for_proxy(CUstream stream);
   /// Moves the data in the stream. `finish`: waits there for this rank's receivers too.
   void pull(CUstream stream, bool finish);
   void finish(CUstream stream);

@@ -29,18 +29,34 @@ bool belong(const PersistentMessage& own, const Told& told) {
 constexpr const char* not_possible =
     "a message that is not in device memory on both sides, or whose "
     "partitions are no nests of loops over blocks";
-/// The peer's receives, which are matched in the order of their requests.
+constexpr const char* another_version = "has another version of Dunnage";
+constexpr const char* no_counterparts = "has not the sends and receives that belong to those of this rank";
+
+bool corresponds(const MatchSide& side) {
+  return side.told_sends.size() == side.receives.size() && side.told_receives.size() == side.sends.size();
+}
+
+/// The peer's message that belongs to one of this rank, in the order of the requests. Null if there
+/// is none.
+template <class Told>
+const Told* counterpart(const PersistentMessage& own, const std::vector<Told>& all, std::vector<bool>& taken) {
+  taken.resize(all.size());
+  std::size_t i = 0;
+  while (i < all.size() && (taken[i] || !belong(own, all[i]))) ++i;
+  if (i == all.size()) return nullptr;
+  taken[i] = true;
+  return &all[i];
+}
+
 void match_sends(const device::Driver& driver, MatchSide& side) {
-  std::vector<bool> taken(side.told_receives.size());
+  std::vector<bool> taken;
   std::int64_t flag = 0;
   for (std::size_t s = 0; s < side.sends.size(); ++s) {
     const auto& send = side.sends[s];
     const auto size = size_of(send.what);
-    std::size_t i = 0;
-    while (i < taken.size() && (taken[i] || !belong(send.what, side.told_receives[i]))) ++i;
-    if (i == taken.size()) return void(side.objection = "receives none of the messages with a tag");
-    taken[i] = true;
-    const auto& told = side.told_receives[i];
+    const auto* found = counterpart(send.what, side.told_receives, taken);
+    if (!found) return void(side.objection = "receives none of the messages with a tag");
+    const auto& told = *found;
     if (!side.sends_out[s].possible || !told.possible)
       return void(side.objection = fmt::format("gets {}", not_possible));
     if (told.capacity < size) return void(side.objection = "has too small a buffer");
@@ -56,18 +72,17 @@ void match_sends(const device::Driver& driver, MatchSide& side) {
   }
 }
 void match_receives(const device::Driver& driver, MatchSide& side) {
-  std::vector<bool> taken(side.told_sends.size());
+  std::vector<bool> taken;
   std::vector<std::int64_t> flags;
   std::int64_t flag = 0;
   for (const auto& told : side.told_sends)
     flags.push_back(std::exchange(flag, flag + std::max<std::int64_t>(told.partitions, 0)));
   if (flag != static_cast<std::int64_t>(side.incoming)) return void(side.objection = "has other partitions");
   for (const auto& receive : side.receives) {
-    std::size_t i = 0;
-    while (i < taken.size() && (taken[i] || !belong(receive.what, side.told_sends[i]))) ++i;
-    if (i == taken.size()) return void(side.objection = "sends none of the messages with a tag");
-    taken[i] = true;
-    const auto& told = side.told_sends[i];
+    const auto* found = counterpart(receive.what, side.told_sends, taken);
+    if (!found) return void(side.objection = "sends none of the messages with a tag");
+    const auto& told = *found;
+    const auto i = static_cast<std::size_t>(found - side.told_sends.data());
     if (!receive.what.on_device || !told.possible) return void(side.objection = fmt::format("sends {}", not_possible));
     if (size_of(receive.what) < told.size) return void(side.objection = "sends more than there is room for");
     if (told.partitions >= 0) {
@@ -91,18 +106,17 @@ std::int64_t own_flag(const MatchSide& own, std::size_t send) {
 }  // namespace
 
 void judge(Draft& draft, int rank, MatchSide& side) {
+  side.understood = parse(side);
   if (!side.objection.empty()) return;
-  const bool understood = parse(side);
-  if (understood && side.opening.usable)
+  if (side.understood && side.opening.usable)
     if (auto found = process->world->published(static_cast<std::uint32_t>(rank), side.opening.board,
                                                side.opening.board_serial, sizeof(Board)))
       side.peer.board = std::make_unique<transport::shm::Reading>(std::move(*found));
-  if (!understood) return void(side.objection = "has another version of Dunnage");
+  if (!side.understood) return void(side.objection = another_version);
   if (!draft.prepared) return void(side.objection = draft.objection);
   if (!side.opening.usable) return void(side.objection = "cannot take part, and knows why");
   if (!side.peer.board) return void(side.objection = "has shared memory that this rank cannot read");
-  if (side.told_sends.size() != side.receives.size() || side.told_receives.size() != side.sends.size())
-    return void(side.objection = "has not the sends and receives that belong to those of this rank");
+  if (!corresponds(side)) return void(side.objection = no_counterparts);
   const bool shared = side.opening.device == draft.means.identity && !(draft.means.mps && side.opening.mps);
   if (shared && !draft.means.operations)
     return void(side.objection = "uses this rank's GPU without MPS, and there are no memory operations");
@@ -117,6 +131,45 @@ void judge(Draft& draft, int rank, MatchSide& side) {
   match_sends(driver, side);
   if (side.objection.empty()) match_receives(driver, side);
   draft.shares |= shared && side.objection.empty();
+}
+
+void judge_proxied(const Draft& draft, int rank, MatchSide& side) {
+  const auto no = [&](const char* why) { side.proxy_objection = why; };
+  if (!side.understood) return no(another_version);
+  if (!draft.prepared || !side.opening_out.proxy)
+    return no("with MPI_THREAD_MULTIPLE, a thread of this rank could do the messages");
+  if (!side.opening.proxy) return no("it has no thread that could do the messages");
+  if (!corresponds(side)) return no(no_counterparts);
+  const auto& driver = *device::driver();
+  const device::Scope scope(driver, draft.context);
+  auto& gpu = device::Gpu::current(driver);
+  const auto memory_of = [&](const ProxiedMessage& message, std::int64_t size) {
+    return transport::gpu::contiguous_at(message.memory(), size,
+                                         device::known_place(driver, reinterpret_cast<const void*>(message.memory())));
+  };
+  constexpr const char* unsuitable = "a message that is partitioned, not in device memory, or of 2 GiB or more";
+  std::vector<bool> taken, taken_too;
+  for (std::size_t s = 0; s < side.sends.size(); ++s) {
+    const auto& what = side.sends[s].what;
+    const auto size = size_of(what);
+    const auto* told = counterpart(what, side.told_receives, taken);
+    if (!told) return no("it receives none of the messages with a tag");
+    if (!side.proxy_tags[s] || !told->proxy) return no(unsuitable);
+    if (told->capacity < size) return no("it has too small a buffer");
+    const auto& made =
+        side.proxied.emplace_back(ProxiedMessage::to(gpu, rank, std::move(side.proxy_tags[s]), size, what.synchronous));
+    if (size > 0) side.copies.push_back({*what.buffer.device(), memory_of(made, size), size});
+  }
+  for (const auto& receive : side.receives) {
+    const auto& what = receive.what;
+    const auto* told = counterpart(what, side.told_sends, taken_too);
+    if (!told) return no("it sends none of the messages with a tag");
+    if (told->proxy_tag < 0 || !what.on_device || what.partitions >= 0) return no(unsuitable);
+    if (size_of(what) < told->size) return no("it sends more than there is room for");
+    const auto& made =
+        side.proxied.emplace_back(ProxiedMessage::from(gpu, rank, static_cast<int>(told->proxy_tag), told->size));
+    if (told->size > 0) side.unpacks.push_back({memory_of(made, told->size), *what.buffer.device(), told->size});
+  }
 }
 
 bool judge_own(Draft& draft) {

@@ -10,7 +10,12 @@ namespace dunnage::mpi {
 /// cannot be mapped.
 void judge(Draft& draft, int rank, MatchSide& side);
 
-/// Likewise for messages of this rank to itself. Returns false if they are for the MPI.
+/// If the messages do not go directly: finds out whether the proxy can do them. If not,
+/// `side.proxy_objection` says why. Takes all that they need. Throws device::Error if there is no
+/// more of it.
+void judge_proxied(const Draft& draft, int rank, MatchSide& side);
+
+/// Plans the messages of this rank to itself. Returns false if they are for the MPI.
 bool judge_own(Draft& draft);
 
 }  // namespace dunnage::mpi

@@ -1,6 +1,7 @@
 // How ranks agree on an exchange. Each tells each of its peers, by messages on the private world,
 // what it sends and receives and where its memory is. A receiver tries to map that. Then each tells
-// whether it can; if both can, the messages between the two go directly.
+// whether it can; if both can, the messages between the two go directly. If not, they agree
+// likewise whether the proxy of each does the messages.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -9,6 +10,7 @@
 #include "mpi/message/gpu_shared.hpp"
 #include "mpi/process/failure.hpp"
 #include "mpi/process/private_world.hpp"
+#include "mpi/process/proxy.hpp"
 #include "mpi/triggered/assemble.hpp"
 #include "mpi/triggered/choose_way.hpp"
 #include "mpi/triggered/describe.hpp"
@@ -94,8 +96,7 @@ void note_context(const device::Driver& driver, Draft& draft, const PersistentMe
 void prepare(Draft& draft) {
   const auto* driver = device::driver();
   if (process->settings.trigger == base::Trigger::mpi) return draft.object("DUNNAGE_TRIGGER=mpi");
-  if (!driver || (!draft.sides.empty() && !others_read_memory()))
-    return draft.object("no device memory that other ranks read");
+  if (!driver) return draft.object("no device memory that other ranks read");
   if (launches_wait()) return draft.object("CUDA_LAUNCH_BLOCKING is set: a kernel that waits would hold the host up");
   for (auto* list : draft.all_sides()) {
     for (const auto* messages : {&list->sends, &list->receives})
@@ -118,7 +119,7 @@ void prepare(Draft& draft) {
 
 int agree(Draft& draft) {
   for (auto& [rank, side] : draft.sides) {
-    if (!draft.prepared) side.opening_out.usable = 0;
+    if (!draft.prepared) side.opening_out.usable = side.opening_out.proxy = 0;
     side.sends_out.resize(side.sends.size());
     side.receives_out.resize(side.receives.size());
     side.opening_out.sends = side.sends.size();
@@ -147,6 +148,21 @@ int agree(Draft& draft) {
       [](MatchSide& side) { return bytes_of(side.answered); });
 }
 
+bool directly(const MatchSide& side) { return side.answer.direct && side.answered.direct; }
+
+/// After agree(): about the messages that do not go directly.
+int agree_on_proxy(Draft& draft) {
+  for (auto& [rank, side] : draft.sides) {
+    if (directly(side)) continue;
+    if (guarded([&] { judge_proxied(draft, rank, side); }) != MPI_SUCCESS)
+      side.proxy_objection = "page-locked memory for the messages could not be had";
+    side.proxy = side.proxy_objection.empty();
+  }
+  return exchange_bytes(
+      draft.sides, [](MatchSide& side) { return bytes_of(side.proxy); },
+      [](MatchSide& side) { return bytes_of(side.others_proxy); });
+}
+
 void leave_all_to_mpi(Draft& draft) {
   for (std::size_t i = 0; i < draft.count; ++i) draft.by_mpi.insert(i);
 }
@@ -159,10 +175,14 @@ void leave_to_mpi(Draft& draft, const MatchSide& side) {
 int settle(Draft& draft) {
   for (auto& [rank, side] : draft.sides) {
     auto& board = side.peer.own_board;
-    if (!(side.answer.direct && side.answered.direct)) {
+    if (!directly(side)) {
+      const bool proxied = side.proxy && side.others_proxy;
       if (side.objection.empty()) side.objection = "cannot take part, and knows why";
-      if (draft.reason.empty()) draft.reason = fmt::format("rank {} of MPI_COMM_WORLD: {}", rank, side.objection);
-      leave_to_mpi(draft, side);
+      if (side.proxy_objection.empty() && !proxied) side.proxy_objection = "its proxy cannot do the messages";
+      if (draft.reason.empty())
+        draft.reason = fmt::format("rank {} of MPI_COMM_WORLD: {}; {}", rank, side.objection,
+                                   proxied ? "a thread of the host does the messages" : side.proxy_objection);
+      proxied ? draft.proxied.push_back(&side) : leave_to_mpi(draft, side);
       side.peer.board.reset();
       if (board.data) {
         auto& publications = process->world->publications;
@@ -173,7 +193,8 @@ int settle(Draft& draft) {
     draft.peers.push_back(&side);
   }
   if (!draft.prepared || !judge_own(draft)) leave_to_mpi(draft, draft.own);
-  if (!draft.prepared || (draft.peers.empty() && draft.own_moves.empty() && draft.own.partitions_out.empty()))
+  if (!draft.prepared ||
+      (draft.peers.empty() && draft.proxied.empty() && draft.own_moves.empty() && draft.own.partitions_out.empty()))
     return MPI_SUCCESS;
   // The peers count on this rank from here on, so a failure ends the exchange for them as well.
   const int code = guarded([&] { assemble(draft); });
@@ -194,6 +215,7 @@ int match(int count, MPI_Request* requests, std::unique_ptr<Exchange>& exchange)
     // What fails here makes messages go by the MPI. The peers must be told in any case.
     if (guarded([&] { prepare(draft); }) != MPI_SUCCESS) draft.object("memory for the exchange could not be had");
     if (const int code = agree(draft); code != MPI_SUCCESS) return code;
+    if (const int code = agree_on_proxy(draft); code != MPI_SUCCESS) return code;
     if (const int code = settle(draft); code != MPI_SUCCESS) return code;
   } else {
     draft.object(

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "mpi/message/persistent.hpp"
+#include "mpi/process/proxied_message.hpp"
 #include "mpi/triggered/exchange.hpp"
 #include "mpi/triggered/told.hpp"
+#include "pack/gpu/pack.hpp"
 
 namespace dunnage::mpi {
 
@@ -16,6 +18,12 @@ namespace dunnage::mpi {
 struct MatchMessage {
   PersistentMessage what;
   std::size_t request = 0;
+};
+
+/// A move between two buffers that this rank reaches.
+struct PlannedMove {
+  pack::gpu::Described from, to;
+  std::int64_t size;
 };
 
 /// One partitioned message, as one of its ranks knows it.
@@ -47,14 +55,20 @@ struct MatchSide {
   std::vector<MatchPartitions> partitions_out, partitions_in;
   std::size_t arrived = 0, sent = 0, open = 0;  // places of slots
   MatchOpening opening;                         // of the peer
+  bool understood = false;                      // what the peer has told
   std::vector<MatchSend> told_sends;
   std::vector<MatchReceive> told_receives;
   TriggerPeer peer;
   std::vector<std::pair<pack::gpu::Described, const MatchMessage*>> sources;  // of receives, in the peer's memory
   std::vector<std::int64_t> sizes;
   std::vector<std::shared_ptr<const device::Import>> mappings;
-  std::string objection;
-  MatchAnswer answer, answered;
+  std::string objection;                      // to messages that go directly
+  std::vector<Tags> proxy_tags;               // of each send, if the proxy may have to send it
+  std::vector<ProxiedMessage> proxied;        // the messages, if the proxy does them
+  std::vector<PlannedMove> copies, unpacks;   // between buffers and the memory of `proxied`
+  std::string proxy_objection;                // to messages that the proxy does
+  MatchAnswer answer, answered;               // about messages that go directly
+  std::uint64_t proxy = 0, others_proxy = 0;  // whether either rank's proxy does the messages
 };
 
 /// The peers, by their ranks in MPI_COMM_WORLD.

@@ -13,8 +13,9 @@ namespace dunnage::mpi {
 
 /// The beginning of what a rank tells a peer.
 struct MatchOpening {
-  std::uint64_t version = 1;
+  std::uint64_t version = 2;
   std::uint64_t usable = 0;           // whether this rank can have direct messages at all
+  std::uint64_t proxy = 0;            // whether a thread of this rank can do messages for its streams
   std::uint64_t device = 0, mps = 0;  // which device it uses, and whether by MPS
   std::uint64_t sends = 0, receives = 0;
   std::uint64_t nonce = 0;  // the first word of the block
@@ -27,11 +28,13 @@ struct MatchOpening {
 struct MatchSend {
   Lineage comm{};
   std::int64_t tag = 0, possible = 0, partitions = -1, size = 0;
+  std::int64_t proxy_tag = -1;         // on the private world; -1 if the proxy cannot send the message
   transport::gpu::GpuSource source{};  // if not partitioned
 };
 struct MatchReceive {
   Lineage comm{};
   std::int64_t tag = 0, possible = 0, partitions = -1, capacity = 0;
+  std::int64_t proxy = 0;              // whether the proxy can receive the message
   transport::gpu::GpuSource target{};  // if partitioned
 };
 struct MatchAnswer {

@@ -1,11 +1,13 @@
 // Exchanges that streams start and wait for (include/dunnage.h). The program is right whichever way
 // an exchange takes, and without Dunnage.
 //
-// gpu_triggered WAY [dies | late]: WAY is the way that exchanges in device memory must take:
-// kernels, memory-operations, mpi, any, or auto for kernels or memory operations, whichever is
-// faster. With `dies`, the last rank ends in the middle. With `late`, two ranks show what must go
-// on while a stream waits; CONTRACT_PATIENCE is how many milliseconds rank 0 waits for that.
-// CONTRACT_LONG=1 makes it do ten times as many exchanges.
+// gpu_triggered WAY [dies | late | ring]: WAY is the way that exchanges in device memory must take:
+// kernels, memory-operations, mpi, any, auto for kernels or memory operations, whichever is faster,
+// or proxy for the latter with the messages done by a thread of the host. With `dies`, the last
+// rank ends in the middle. With `late`, two ranks show what must go on while a stream waits;
+// CONTRACT_PATIENCE is how many milliseconds rank 0 waits for that. With `ring` there are a few
+// exchanges alone. CONTRACT_THREADS=1: threads may call the MPI. CONTRACT_LONG=1 makes it do ten
+// times as many exchanges.
 #include <unistd.h>
 
 #include <dlfcn.h>
@@ -26,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 const int times = std::getenv("CONTRACT_LONG") ? 10 : 1;
 int expected_way = -1;   // -1: any
 bool automatic = false;  // kernels or memory operations
+bool by_proxy = false;   // likewise, and the proxy does the messages with other ranks
 bool direct() { return automatic || expected_way == DNG_WAY_KERNELS || expected_way == DNG_WAY_MEMORY_OPERATIONS; }
 bool can_be_captured() { return automatic || expected_way == DNG_WAY_KERNELS; }
 
@@ -190,6 +193,7 @@ class Ring {
     check_ok(MPI_Send_init(words.data(), ints, MPI_INT, (me + 1) % ranks, 5, MPI_COMM_WORLD, &requests[1]), "init");
     check_ok(DNG_Match(2, requests, &exchange), "DNG_Match");
     check_way(exchange, true);
+    check_proxy();
   }
   void step() {
     check_ok(DNG_Start_enqueue(exchange, stream.queue), "start");
@@ -221,10 +225,18 @@ class Ring {
     cuda(cuGraphDestroy(graph), "cuGraphDestroy");
     int way = -1;
     check_ok(DNG_Exchange_query(exchange, &way, nullptr), "DNG_Exchange_query");
-    if (code == MPI_SUCCESS) check_equal(way, DNG_WAY_KERNELS, "kernels wait, once the exchange was captured");
+    if (code == MPI_SUCCESS && !by_proxy)
+      check_equal(way, DNG_WAY_KERNELS, "kernels wait, once the exchange was captured");
+    check_proxy();
     return made;
   }
 
+  void check_proxy() {
+    int way = -1;
+    check_ok(DNG_Exchange_query(exchange, &way, nullptr), "DNG_Exchange_query");
+    if (expected_way >= 0 || automatic)
+      check_equal(way == DNG_WAY_PROXY, by_proxy && contract().ranks > 1, "whether the proxy does the messages");
+  }
   CudaMemory words, next;
   Stream stream;
   DNG_Exchange exchange = DNG_EXCHANGE_NULL;
@@ -318,7 +330,7 @@ void captured_wait() {
   cuda(cuStreamEndCapture(a.stream.handle, &graph), "cuStreamEndCapture");
   int way = -1;
   check_ok(DNG_Exchange_query(a.exchange, &way, nullptr), "DNG_Exchange_query");
-  check_equal(way, DNG_WAY_KERNELS, "a graph moves the data of the exchange before, too");
+  if (!by_proxy) check_equal(way, DNG_WAY_KERNELS, "a graph moves the data of the exchange before, too");
   cuda(cuGraphInstantiate(&made, graph, 0), "cuGraphInstantiate");
   cuda(cuGraphDestroy(graph), "cuGraphDestroy");
   cuda(cuGraphLaunch(made, a.stream.handle), "cuGraphLaunch");
@@ -495,6 +507,35 @@ class Pair {
   DNG_Exchange exchange_ = DNG_EXCHANGE_NULL;
 };
 
+/// A synchronous send is complete when the receiver has begun, however few bytes it has.
+void synchronous_send() {
+  if (!direct() || contract().ranks < 2) return;
+  contract().section("a synchronous send");
+  const int me = contract().rank;
+  CudaMemory word(Kind::device, sizeof(int));
+  word.write(&me);
+  MPI_Request request;
+  if (me == 0) MPI_Ssend_init(word.data(), 1, MPI_INT, 1, 8, MPI_COMM_WORLD, &request);
+  if (me == 1) MPI_Recv_init(word.data(), 1, MPI_INT, 0, 8, MPI_COMM_WORLD, &request);
+  if (me < 2) {
+    Stream stream;
+    DNG_Exchange exchange = DNG_EXCHANGE_NULL;
+    check_ok(DNG_Match(1, &request, &exchange), "DNG_Match");
+    if (me == 1) MPI_Recv(nullptr, 0, MPI_BYTE, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    check_ok(DNG_Start_enqueue(exchange, stream.queue), "start");
+    check_ok(DNG_Wait_enqueue(exchange, stream.queue), "wait");
+    if (me == 0) {
+      usleep(20000);
+      check_equal(cuStreamQuery(stream.handle), CUDA_ERROR_NOT_READY, "a synchronous send waits for the receiver");
+      MPI_Send(nullptr, 0, MPI_BYTE, 1, 9, MPI_COMM_WORLD);
+    }
+    stream.synchronize();
+    check(std::memcmp(word.read().data(), "\0\0\0\0", sizeof(int)) == 0, "the word of a synchronous send");
+    check_ok(DNG_Exchange_free(&exchange), "free");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /// The exit code that tells of a stream that does not go on. The launcher of MPICH adds the bits of
 /// the signals with which it ends other ranks, and this number has those of all usual ones.
 constexpr int stuck = 95;
@@ -562,13 +603,15 @@ int somebody_dies() {
 }
 
 CONTRACT_PROGRAM(gpu_triggered) {
-  Contract c("gpu_triggered", &argc, &argv);
   const std::string way = argc > 1 ? argv[1] : "any";
+  const bool by_threads = way == "proxy" || std::getenv("CONTRACT_THREADS");
+  Contract c("gpu_triggered", &argc, &argv, by_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   expected_way = way == "kernels"             ? DNG_WAY_KERNELS
                  : way == "memory-operations" ? DNG_WAY_MEMORY_OPERATIONS
                  : way == "mpi"               ? DNG_WAY_MPI
                                               : -1;
-  automatic = way == "auto";
+  by_proxy = way == "proxy";
+  automatic = way == "auto" || by_proxy;
   // Each rank its own device, as far as there are some.
   int count = 0;
   cuda(cuInit(0), "cuInit");
@@ -585,6 +628,10 @@ CONTRACT_PROGRAM(gpu_triggered) {
     somebody_is_late();
     return c.finish();
   }
+  if (argc > 2 && std::string(argv[2]) == "ring") {
+    many_small_ones(20);
+    return c.finish();
+  }
   const char* seed = std::getenv("CONTRACT_SEED");
   const unsigned first = seed ? static_cast<unsigned>(std::atoi(seed)) : 1;
   for (unsigned i = 0; i < 4 * static_cast<unsigned>(times); ++i)
@@ -596,6 +643,7 @@ CONTRACT_PROGRAM(gpu_triggered) {
   many_small_ones(200 * times);
   two_at_once();
   host_asleep();
+  synchronous_send();
   graphs(200 * times);
   for (unsigned i = 0; i < 3 * static_cast<unsigned>(times); ++i) captured_in_the_middle(first + 300 + i, 60);
   captured_wait();
