@@ -106,9 +106,11 @@ def execute(words, limit, **variables):
 
 
 def executable(mpi, program):
-    """The words that start a program; contract_NAME and contract_gpu_NAME are in one executable
-    each."""
+    """The words that start a program; contract_NAME, contract_gpu_NAME, and those about streams are
+    in one executable each."""
     folder = BUILD / "mpi" / mpi.programs
+    if program in ("contract_gpu_triggered", "contract_gpu_kernels"):
+        return [folder / "contracts_triggered", program.removeprefix("contract_")]
     if program.startswith("contract_gpu_"):
         return [folder / "contracts_gpu", program.removeprefix("contract_gpu_")]
     if program.startswith("contract_"):

@@ -90,6 +90,18 @@ def test_no_race_is_found(launch, program, ranks):
     assert run.finished and run.code == 0 and not run.failures, run
 
 
+def test_no_race_is_found_in_the_proxy(launch):
+    sim = SANITIZED_THREADS.parent / "dunnage" / "sim"
+    if not sim.exists():
+        pytest.skip("built without CUDA's header")
+    settings = {"DUNNAGE_TRIGGER": "proxy", "DUNNAGE_PARTITIONED": "on", "DUNNAGE_SIM_DEVICES": "2"}
+    run = with_threads(
+        launch, "gpu_triggered", 2, sanitized_threads(), "proxy", LD_LIBRARY_PATH=str(sim), **settings
+    )
+    assert "WARNING: ThreadSanitizer" not in run.errors, run
+    assert run.finished and run.code == 0 and not run.failures, run
+
+
 def test_a_race_is_found(launch, tmp_path):
     """Or the test above would prove nothing."""
     source, library = tmp_path / "race.c", tmp_path / "librace.so"
@@ -99,7 +111,7 @@ def test_a_race_is_found(launch, tmp_path):
     assert "WARNING: ThreadSanitizer: data race" in run.errors, run
 
 
-def with_threads(launch, program, ranks, variables, **more):
+def with_threads(launch, program, ranks, variables, *arguments, **more):
     """The sanitizer of GCC 12 does not start with the address randomisation of newer kernels. So
     `setarch` turns that off, and is not preloaded itself."""
     if subprocess.run(["setarch", "-R", "true"], capture_output=True).returncode != 0:
@@ -108,6 +120,7 @@ def with_threads(launch, program, ranks, variables, **more):
     return launch(
         "mpich",
         f"contract_{program}",
+        *arguments,
         ranks=ranks,
         limit=300,
         through=("setarch", "-R", "env", preloaded),
