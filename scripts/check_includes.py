@@ -15,7 +15,7 @@ import sys
 from check_layers import COMMENT, INCLUDE
 
 HEADERS = {
-    "algorithm": "all_of clamp copy fill max min",
+    "algorithm": "all_of any_of clamp copy fill max min",
     "array": "array",
     "atomic": "atomic atomic_thread_fence memory_order_acq_rel memory_order_acquire memory_order_relaxed "
     "memory_order_release",

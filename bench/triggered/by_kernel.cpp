@@ -30,12 +30,14 @@ class Kernels {
     static const Kernels kernels;
     return kernels;
   }
-  bool there() const { return trips_ && computes_; }
+  bool there() const { return trips_ && computes_ && computes_beside_; }
   /// Threads for 16 bytes each: a barrier of many threads takes longer than a short message.
   void trips(Trips plan, long bytes) const {
     launch(trips_, 1, static_cast<unsigned>(std::clamp((bytes + 15) / 16, 1L, 1024L)), &plan);
   }
-  void compute(Overlap plan, unsigned blocks) const { launch(computes_, blocks, 256, &plan); }
+  void compute(Overlap plan, unsigned blocks) const {
+    launch(plan.senders ? computes_beside_ : computes_, blocks, 256, &plan);
+  }
   /// Whether no kernel said that its exchange is broken.
   bool sound() const {
     int broken = 0;
@@ -53,11 +55,12 @@ class Kernels {
     if (!bench_triggered_image[0] || driver().cuModuleLoadData(&module, bench_triggered_image) != CUDA_SUCCESS) return;
     if (driver().cuModuleGetFunction(&trips_, module, "round_trips") != CUDA_SUCCESS) return;
     if (driver().cuModuleGetFunction(&computes_, module, "compute_and_send") != CUDA_SUCCESS) return;
+    if (driver().cuModuleGetFunction(&computes_beside_, module, "compute_while_warps_send") != CUDA_SUCCESS) return;
   }
   static void launch(CUfunction kernel, unsigned blocks, unsigned threads, void* plan) {
     BENCH_CU(cuLaunchKernel, kernel, blocks, 1, 1, threads, 1, 1, 0, stream, &plan, nullptr);
   }
-  CUfunction trips_{}, computes_{};
+  CUfunction trips_{}, computes_{}, computes_beside_{};
   CUdeviceptr memory_ = 0;
 };
 
@@ -109,7 +112,7 @@ void trips_by_kernel(const Legs& legs, const Shape& shape, int rounds) {
   if (!kernels.sound()) all_right = false;
 }
 
-void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int rounds) {
+void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int senders, int rounds) {
   const auto& kernels = Kernels::all();
   if (!kernels.there()) return skip("overlap", "no compiled kernels");
   const Legs legs(shape);
@@ -125,7 +128,7 @@ void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int round
       ok(DNG_Queue_create(stream, &queue), "DNG_Queue_create");
       const auto step = [&](bool sends, int loops) {
         if (sends) ok(DNG_Start_enqueue(both.exchange, queue), "DNG_Start_enqueue");
-        kernels.compute({both.device, both.send, partitions, loops, sends, kernels.broken(), kernels.result()},
+        kernels.compute({both.device, both.send, partitions, loops, sends, senders, kernels.broken(), kernels.result()},
                         static_cast<unsigned>(blocks_of_kernel));
         if (sends) ok(DNG_Wait_enqueue(both.exchange, queue), "DNG_Wait_enqueue");
       };
@@ -160,9 +163,10 @@ void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int round
       all_right = all_right && everywhere;
       if (rank == 0)
         std::printf(
-            "{\"record\":\"overlap\",\"ranks\":%d,\"shape\":\"%s\",\"partitions\":%d,\"blocks\":%d,\"transfer\":%.1f,"
+            "{\"record\":\"overlap\",\"ranks\":%d,\"shape\":\"%s\",\"partitions\":%d,\"blocks\":%d,\"senders\":%d,"
+            "\"transfer\":%.1f,"
             "\"computation\":%.1f,\"both\":%.1f,\"hidden\":%.3f,\"verified\":%s}\n",
-            ranks, shape.name, partitions, blocks_of_kernel, transfer, computation, together,
+            ranks, shape.name, partitions, blocks_of_kernel, senders, transfer, computation, together,
             (transfer + computation - together) / transfer, everywhere ? "true" : "false");
       ok(DNG_Queue_free(&queue), "DNG_Queue_free");
     } else {
@@ -183,7 +187,7 @@ void skip(const char* way) {
 }  // namespace
 
 void trips_by_kernel(const Legs&, const Shape&, int) { skip("kernel"); }
-void overlap(const Shape&, int, int, int) { skip("overlap"); }
+void overlap(const Shape&, int, int, int, int) { skip("overlap"); }
 
 #endif
 

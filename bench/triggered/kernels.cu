@@ -27,13 +27,37 @@ extern "C" __global__ void __launch_bounds__(1024) round_trips(triggered::Trips 
   if (broken) *t.broken = 1;
 }
 
-/// Any number of blocks. The computation needs no memory.
+/// The computation needs no memory.
+__device__ float computed(const triggered::Overlap& o, float value) {
+  for (int i = 0; i < o.loops; ++i) value = value * 0.999f + 1.0f;
+  return value;
+}
+
+/// Any number of blocks. Each computes a partition and then sends it.
 extern "C" __global__ void compute_and_send(triggered::Overlap o) {
   float value = static_cast<float>(threadIdx.x);
   for (int partition = static_cast<int>(blockIdx.x); partition < o.partitions;
        partition += static_cast<int>(gridDim.x)) {
-    for (int i = 0; i < o.loops; ++i) value = value * 0.999f + 1.0f;
+    value = computed(o, value);
     if (o.sends && dng_pready_block(o.exchange, o.request, partition)) *o.broken = 1;
+  }
+  if (value < 0) *o.result = value;  // never, but the compiler does not know
+}
+
+/// The last warps of each block send one partition each, while the other threads compute as many
+/// partitions more.
+extern "C" __global__ void compute_while_warps_send(triggered::Overlap o) {
+  const int warp = static_cast<int>(threadIdx.x / 32), first_sender = static_cast<int>(blockDim.x / 32) - o.senders;
+  const int step = o.senders * static_cast<int>(gridDim.x);
+  float value = static_cast<float>(threadIdx.x);
+  for (int first = o.senders * static_cast<int>(blockIdx.x); first < o.partitions + step; first += step) {
+    const int sent = first - step + warp - first_sender;
+    if (warp < first_sender) {
+      for (int i = 0; i < o.senders && first + i < o.partitions; ++i) value = computed(o, value);
+    } else if (o.sends && sent >= 0 && sent < o.partitions) {
+      if (dng_pready_warp(o.exchange, o.request, sent)) *o.broken = 1;
+    }
+    __syncthreads();
   }
   if (value < 0) *o.result = value;  // never, but the compiler does not know
 }

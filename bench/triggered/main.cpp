@@ -109,10 +109,11 @@ int main(int argc, char** argv) try {
   const bool shared = devices < ranks;
   for (const int blocks : {256, 1024}) {
     if (shared && blocks > 256) continue;
-    for (const int partitions : {1024, 4096})
-      for (const Shape& shape :
-           {Shape{"256 MiB", 4096, 65536, 65536}, Shape{"256 MiB in blocks of 128 B", 1 << 21, 128, 256}})
-        overlap(shape, partitions, blocks, rounds / 4 + 1);
+    for (const Shape& shape :
+         {Shape{"256 MiB", 16384, 16384, 16384}, Shape{"256 MiB in blocks of 128 B", 1 << 21, 128, 256}}) {
+      for (const int partitions : {1024, 4096}) overlap(shape, partitions, blocks, 0, rounds / 4 + 1);
+      for (const int senders : {1, 2}) overlap(shape, 16 * blocks, blocks, senders, rounds / 4 + 1);
+    }
   }
   MPI_Finalize();
   return all_right ? 0 : 1;

@@ -14,6 +14,7 @@ struct Trips {
 struct Overlap {
   DNG_Device exchange;
   int request, partitions, loops, sends;
+  int senders;  // warps of each block that send while its other threads compute; 0: the whole block sends
   int* broken;
   float* result;
 };

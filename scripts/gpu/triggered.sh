@@ -54,8 +54,8 @@ for line in open(sys.argv[1]):
     if r.get("record") == "skipped":
         print(f"{'':5} {r['trigger']:18}{r['way']}: not measured: {r['why']}")
     if r.get("record") == "overlap":
-        what = f"{r['partitions']} partitions, {r['blocks']} thread blocks, {r['shape']}"
-        print(f"{r['ranks']:5} {r['trigger']:18}{what:62}transfer {r['transfer']:.0f}, computation {r['computation']:.0f},"
+        what = f"{r['partitions']} partitions, {r['blocks']} thread blocks, {r['senders']} warps send, {r['shape']}"
+        print(f"{r['ranks']:5} {r['trigger']:18}{what:76}transfer {r['transfer']:.0f}, computation {r['computation']:.0f},"
               f" both {r['both']:.0f}: {r['hidden']:.0%} hidden, {'right' if r['verified'] else 'WRONG'}")
     if r.get("record") != "result":
         continue

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "mpi/broadcast/ibcast.hpp"
+#include "mpi/completion/calls.hpp"
 #include "mpi/copies/split.hpp"
 #include "mpi/copies/staged_call.hpp"
 #include "mpi/hooks/attached_buffer.hpp"
@@ -20,7 +21,6 @@
 #include "mpi/hooks/comm_free.hpp"
 #include "mpi/hooks/commit.hpp"
 #include "mpi/hooks/communicators.hpp"
-#include "mpi/hooks/completion.hpp"
 #include "mpi/hooks/finalize.hpp"
 #include "mpi/hooks/gpu_support.hpp"
 #include "mpi/hooks/init.hpp"
@@ -29,6 +29,7 @@
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/hooks/one_sided.hpp"
 #include "mpi/hooks/pack.hpp"
+#include "mpi/hooks/probe.hpp"
 #include "mpi/neighbours/all.hpp"
 #include "mpi/neighbours/exchange.hpp"
 #include "mpi/nonblocking_reductions/calls.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "mpi/hooks/completion.hpp"
+#include "mpi/completion/calls.hpp"
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/message/buffer.hpp"
 #include "mpi/message/progress.hpp"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "mpi/hooks/completion.hpp"
+#include "mpi/completion/calls.hpp"
 #include "mpi/message/progress.hpp"
 #include "mpi/process/arrivals.hpp"
 #include "mpi/process/world_returns_errors.hpp"

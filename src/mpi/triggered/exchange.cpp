@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "mpi/hooks/completion.hpp"
+#include "mpi/completion/calls.hpp"
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/partitioned/partitions.hpp"
 #include "mpi/process/failure.hpp"
