@@ -51,6 +51,7 @@ void Gpu::release_all(const Driver& driver) {
 
 void Gpu::release() {
   pinned_.release();
+  proxy_memory_.release();
   default_stream_.release();
   const std::lock_guard lock(mutex_);
   for (const auto& lane : lanes_) drop(lane);

@@ -41,6 +41,8 @@ class Gpu {
   Imports& imports() { return imports_; }
   Arena& arena() { return *arena_; }
   PinnedPool& pinned() { return pinned_; }
+  /// For what streams use while no thread of the host may call the driver. Has no limit.
+  PinnedPool& proxy_memory() { return proxy_memory_; }
   DefaultStream& default_stream() { return default_stream_; }
 
   static constexpr std::uint32_t most_kernels = 1u << 14;
@@ -74,6 +76,7 @@ class Gpu {
   explicit Gpu(const Driver& driver)
       : driver_(driver),
         pinned_(driver),
+        proxy_memory_(driver),
         default_stream_(driver),
         graphs_(driver),
         arena_(std::make_shared<Arena>(driver)) {}
@@ -86,7 +89,7 @@ class Gpu {
     CUdeviceptr address;
   };
   const Driver& driver_;
-  PinnedPool pinned_;
+  PinnedPool pinned_, proxy_memory_;
   DefaultStream default_stream_;
   KernelGraphs graphs_;
   CUcontext context_ = nullptr;

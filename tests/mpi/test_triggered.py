@@ -65,14 +65,21 @@ def test_without_threads_there_is_no_proxy():
     right(run("mpich", 2, BY_MPI[0], **PROXY[1]))
 
 
-@pytest.mark.parametrize("after", [0, 1, 2])
-def test_the_proxy_without_page_locked_memory(tmp_path, after):
-    """If rank 1 has none, both ranks leave the messages to the MPI."""
+def test_one_rank_by_the_proxy(tmp_path):
+    """As if it were on another host. The exchanges of the others are direct."""
+    script = tmp_path / "rank_2.sh"
+    script.write_text('[ "$PMI_RANK" != 2 ] || export DUNNAGE_TRIGGER=proxy\nexec "$@"\n')
+    right(run("mpich", 4, "mixed", wrapper=["sh", script]))
+
+
+@pytest.mark.parametrize("fault", ["cuMemAllocHost", "cuMemcpyAsync"])
+@pytest.mark.parametrize("trigger", ["proxy", "kernels"])
+def test_what_fails_on_one_rank(tmp_path, fault, trigger):
+    """The messages go by the MPI, or both ranks get an error, and no stream waits for ever."""
     script = tmp_path / "rank_1.sh"
-    script.write_text(
-        f'[ "$PMI_RANK" = 0 ] || export DUNNAGE_SIM_FAIL=cuMemAllocHost:{after}:2\nexec "$@"\n'
-    )
-    right(run("mpich", 2, "any", "ring", wrapper=["sh", script], CONTRACT_THREADS="1", **PROXY[1]))
+    script.write_text('[ "$PMI_RANK" = 0 ] || export DUNNAGE_SIM_FAIL=$1\nshift\nexec "$@"\n')
+    for after in range(8):
+        right(run("mpich", 2, "fails", wrapper=["sh", script, f"{fault}:{after}:2"], DUNNAGE_TRIGGER=trigger))
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ class Tags {
   ~Tags();
   explicit operator bool() const { return first_ >= 0; }
   int first() const { return first_; }
+  /// Nobody ever gets the tags again.
+  void keep() { first_ = -1; }
 
  private:
   int dest_ = 0, first_ = -1;

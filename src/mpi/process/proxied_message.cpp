@@ -10,7 +10,7 @@ void check_made(int code) {
 }  // namespace
 
 ProxiedMessage::ProxiedMessage(device::Gpu& gpu, Tags tags, std::int64_t bytes)
-    : gpu_(gpu), tags_(std::move(tags)), bytes_(bytes), memory_(gpu.pinned().take(room())) {
+    : gpu_(gpu), tags_(std::move(tags)), sends_(tags_), bytes_(bytes), memory_(gpu.proxy_memory().take(room())) {
   if (!memory_) throw device::Error(CUDA_ERROR_OUT_OF_MEMORY, "no page-locked memory for a message of the proxy");
 }
 
@@ -32,20 +32,24 @@ ProxiedMessage ProxiedMessage::from(device::Gpu& gpu, int rank, int tag, std::in
 ProxiedMessage::ProxiedMessage(ProxiedMessage&& other) noexcept
     : gpu_(other.gpu_),
       tags_(std::move(other.tags_)),
+      sends_(other.sends_),
       bytes_(other.bytes_),
       memory_(std::exchange(other.memory_, nullptr)),
       request_(std::exchange(other.request_, MPI_REQUEST_NULL)) {}
 
 ProxiedMessage::~ProxiedMessage() {
-  end(false);
-  if (memory_) gpu_.pinned().give(memory_, room());
+  end();
+  if (memory_) gpu_.proxy_memory().give(memory_, room());
 }
 
-void ProxiedMessage::end(bool active) {
+void ProxiedMessage::end() {
   if (request_ == MPI_REQUEST_NULL) return;
-  if (active) {
+  // An inactive request must not be cancelled.
+  int over = 0;
+  if (process->own.Request_get_status(request_, &over, MPI_STATUS_IGNORE) != MPI_SUCCESS || !over) {
     process->own.Cancel(&request_);
     memory_ = nullptr;
+    tags_.keep();
   }
   process->own.Request_free(&request_);
 }

@@ -18,18 +18,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t words_size = 2 * pack::cuda::slot_stride;
+constexpr std::size_t words_size = 3 * pack::cuda::slot_stride;
 
-/// After so long without a message the thread sleeps between two looks, and leaves its core to
-/// others.
+/// If no message has begun or ended for so long, the thread sleeps between two looks, and leaves
+/// its core to others.
 constexpr std::chrono::milliseconds until_sleep{2};
 constexpr std::chrono::microseconds sleep_between{20};
+/// Once in so many looks the thread looks whether a rank has given up.
+constexpr unsigned looks_between = 64;
 
 struct Proxy {
   std::mutex mutex;
   std::condition_variable changed;
   std::atomic<int> others{0};  // threads that want the mutex, which the proxy would take again and again
-  std::vector<ProxiedMessages*> all;
+  std::vector<ProxiedExchange*> all;
   std::thread thread;
   bool stop = false;
 };
@@ -54,7 +56,7 @@ void serve() {
   transport::shm::Patience patience;
   auto last = Clock::now();
   for (;;) {
-    bool busy = false;
+    auto most = ProxiedExchange::Progress::none;
     {
       std::unique_lock lock(p.mutex);
       if (p.all.empty() && !p.stop) {
@@ -62,10 +64,10 @@ void serve() {
         last = Clock::now();
       }
       if (p.stop) return;
-      for (auto* messages : p.all) busy |= messages->look();
+      for (auto* exchange : p.all) most = std::max(most, exchange->progress());
     }
     while (p.others.load() > 0) sched_yield();
-    if (busy) {
+    if (most == ProxiedExchange::Progress::some) {
       last = Clock::now();
       patience.rest();
     } else if (Clock::now() - last > until_sleep) {
@@ -74,10 +76,6 @@ void serve() {
       patience.wait();
     }
   }
-}
-
-std::atomic_ref<std::uint64_t> word_at(std::uintptr_t address) {
-  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(address));
 }
 
 }  // namespace
@@ -90,64 +88,114 @@ bool proxy_possible() {
   return possible;
 }
 
-ProxiedMessages::ProxiedMessages(device::Gpu& gpu, std::vector<ProxiedMessage> messages)
-    : gpu_(gpu), words_(gpu.pinned().take(words_size)), messages_(std::move(messages)) {
+ProxiedExchange::ProxiedExchange(device::Gpu& gpu, std::vector<ProxiedMessage> messages,
+                                 std::vector<std::shared_ptr<Farewell>> farewells)
+    : gpu_(gpu),
+      messages_(std::move(messages)),
+      farewells_(std::move(farewells)),
+      words_(gpu.proxy_memory().take(words_size)) {
   if (!words_) throw device::Error(CUDA_ERROR_OUT_OF_MEMORY, "no page-locked memory for the words of the proxy");
   std::memset(words_, 0, words_size);
-  for (const auto& message : messages_) requests_.push_back(message.request());
-  with_lock([&](Proxy& p) {
-    if (!p.thread.joinable()) p.thread = base::quiet_thread(serve);
-    p.all.push_back(this);
-    p.changed.notify_one();
-  });
+  for (const bool sends : {false, true}) {
+    if (sends) sends_from_ = requests_.size();
+    for (const auto& message : messages_)
+      if (message.sends() == sends) requests_.push_back(message.request());
+  }
+  try {
+    with_lock([&](Proxy& p) {
+      if (!p.thread.joinable()) p.thread = base::quiet_thread(serve);
+      p.all.push_back(this);
+      p.changed.notify_one();
+    });
+  } catch (...) {
+    gpu_.proxy_memory().give(words_, words_size);
+    throw;
+  }
 }
 
-ProxiedMessages::~ProxiedMessages() {
+ProxiedExchange::~ProxiedExchange() {
   with_lock([&](Proxy& p) {
     if (std::erase(p.all, this) > 0) end();
   });
-  gpu_.pinned().give(words_, words_size);
+  gpu_.proxy_memory().give(words_, words_size);
 }
 
-std::uintptr_t ProxiedMessages::completed() const { return started() + pack::cuda::slot_stride; }
-
-void ProxiedMessages::fail(int code) {
-  int none = MPI_SUCCESS;
-  error_.compare_exchange_strong(none, code);
-  word_at(completed()).store(broken, std::memory_order_release);
+std::uintptr_t ProxiedExchange::word(std::size_t i) const {
+  return reinterpret_cast<std::uintptr_t>(words_) + i * pack::cuda::slot_stride;
 }
 
-bool ProxiedMessages::look() {
-  if (error() != MPI_SUCCESS) return false;
-  if (given_up_.load(std::memory_order_acquire)) return fail(MPI_ERR_OTHER), false;
-  int code = MPI_SUCCESS;
-  if (under_way_ == 0) {
-    const auto wanted = word_at(started()).load(std::memory_order_acquire);
-    if (wanted <= done_) return false;
+void ProxiedExchange::write(std::uintptr_t word, std::uint64_t number) const {
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(word)).store(number, std::memory_order_release);
+}
+
+void ProxiedExchange::fail(int code) {
+  if (error() != MPI_SUCCESS) return;
+  error_.store(code, std::memory_order_release);  // whoever finds the data undefined finds the error
+  for (const auto& farewell : farewells_)
+    if (farewell->rank() != lost()) farewell->say();
+  write(received(), broken);
+  write(sent(), broken);
+}
+
+void ProxiedExchange::look_for_farewells() {
+  for (const auto& farewell : farewells_) {
+    if (!farewell->came()) continue;
+    lost_.store(farewell->rank(), std::memory_order_release);
+    return fail(MPI_ERR_OTHER);
+  }
+}
+
+int ProxiedExchange::start() {
+  all_received_ = !receives();
+  all_sent_ = !sends();
+  for (auto& request : requests_)
+    if (const int code = process->own.Start(&request); code != MPI_SUCCESS) return code;
+  return MPI_SUCCESS;
+}
+
+int ProxiedExchange::test() {
+  const auto test_part = [&](std::size_t begin, std::size_t end, bool& all, std::uintptr_t word) -> int {
+    if (all) return MPI_SUCCESS;
+    int complete = 0;
+    const int code =
+        process->own.Testall(static_cast<int>(end - begin), requests_.data() + begin, &complete, MPI_STATUSES_IGNORE);
+    all = code == MPI_SUCCESS && complete;
+    if (all) write(word, under_way_);
+    return code;
+  };
+  const int code = test_part(0, sends_from_, all_received_, received());
+  return code == MPI_SUCCESS ? test_part(sends_from_, requests_.size(), all_sent_, sent()) : code;
+}
+
+ProxiedExchange::Progress ProxiedExchange::progress() {
+  if (error() != MPI_SUCCESS) return Progress::none;
+  if (given_up_.load(std::memory_order_acquire)) fail(MPI_ERR_OTHER);
+  if (++looks_ % looks_between == 0) look_for_farewells();
+  if (error() != MPI_SUCCESS) return Progress::some;
+  const bool starts = under_way_ == 0;
+  if (starts) {
+    const auto wanted = std::atomic_ref(*reinterpret_cast<std::uint64_t*>(started())).load(std::memory_order_acquire);
+    if (wanted <= done_) return Progress::none;
     under_way_ = wanted;
-    for (auto& request : requests_)
-      if (code == MPI_SUCCESS) code = process->own.Start(&request);
+    if (const int code = start(); code != MPI_SUCCESS) return fail(code), Progress::some;
   }
-  int complete = 0;
-  if (code == MPI_SUCCESS)
-    code = process->own.Testall(static_cast<int>(requests_.size()), requests_.data(), &complete, MPI_STATUSES_IGNORE);
-  if (code != MPI_SUCCESS) return fail(code), false;
-  if (complete) {
-    done_ = std::exchange(under_way_, 0);
-    word_at(completed()).store(done_, std::memory_order_release);
-  }
-  return true;
+  if (const int code = test(); code != MPI_SUCCESS) return fail(code), Progress::some;
+  if (!all_received_ || !all_sent_) return starts ? Progress::some : Progress::waiting;
+  done_ = std::exchange(under_way_, 0);
+  return Progress::some;
 }
 
-void ProxiedMessages::end() {
-  for (auto& message : messages_) message.end(under_way_ != 0);
+void ProxiedExchange::end() {
+  if (under_way_ != 0) fail(MPI_ERR_OTHER);
+  for (auto& message : messages_) message.end();
+  for (auto& farewell : farewells_) farewell->end();
 }
 
 void stop_proxy() {
   std::thread thread;
   with_lock([&](Proxy& p) {
     p.stop = true;
-    for (auto* messages : p.all) messages->end();
+    for (auto* exchange : p.all) exchange->end();
     p.all.clear();
     thread.swap(p.thread);
     p.changed.notify_one();

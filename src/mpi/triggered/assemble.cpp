@@ -92,11 +92,17 @@ void make_signals(const device::Driver& driver, device::Gpu& gpu, Draft& draft) 
     opens.push_back(slots.at(draft.own.open)), add_partitions(draft, draft.own, slots.at(draft.own.arrived));
   const auto ready = e.ready_targets.size();
   if (e.proxied) {
+    const auto wait_for = [&](std::uintptr_t word, bool due) {
+      pack::cuda::Signal signal;
+      signal.epoch = slots.epoch();
+      signal.wait = reinterpret_cast<const char*>(word);
+      signal.waits = due;
+      return signal;
+    };
     e.messages = true;
     e.ready_targets.push_back(e.proxied->started());
-    e.wait_proxy.epoch = slots.epoch();
-    e.wait_proxy.wait = reinterpret_cast<const char*>(e.proxied->completed());
-    e.wait_proxy.waits = 1;
+    e.wait_received = wait_for(e.proxied->received(), e.proxied->receives());
+    e.wait_sent = wait_for(e.proxied->sent(), e.proxied->sends());
   }
   e.ready_targets.insert(e.ready_targets.end(), opens.begin(), opens.end());
   std::vector<std::uint64_t> table(e.ready_targets.begin(), e.ready_targets.end());
@@ -110,6 +116,16 @@ void make_signals(const device::Driver& driver, device::Gpu& gpu, Draft& draft) 
   if (!e.table.requests.empty()) make_table(driver, gpu, draft, std::move(opens));
 }
 
+std::unique_ptr<ProxiedExchange> proxied_exchange(device::Gpu& gpu, Draft& draft) {
+  std::vector<ProxiedMessage> messages;
+  std::vector<std::shared_ptr<Farewell>> farewells;
+  for (auto* side : draft.proxied) {
+    for (auto& message : side->proxied) messages.push_back(std::move(message));
+    farewells.push_back(side->farewell);
+  }
+  return std::make_unique<ProxiedExchange>(gpu, std::move(messages), std::move(farewells));
+}
+
 }  // namespace
 
 void assemble(Draft& draft) {
@@ -118,19 +134,14 @@ void assemble(Draft& draft) {
   const device::Scope scope(driver, draft.context);
   auto& gpu = device::Gpu::current(driver);
   choose_way(driver, gpu, draft);
-  std::vector<pack::gpu::MoveRange> copies, moves;
+  std::vector<pack::gpu::MoveRange> packs, moves, unpacks;
   const auto add = [](std::vector<pack::gpu::MoveRange>& ranges, const std::vector<PlannedMove>& planned) {
     for (const auto& move : planned) ranges.push_back({move.from, move.to, move.size});
   };
-  add(copies, draft.copies);
   add(moves, draft.own_moves);
-  std::vector<ProxiedMessage> proxied;
-  for (auto* side : draft.proxied) {
-    add(copies, side->copies);
-    add(moves, side->unpacks);
-    for (auto& message : side->proxied) proxied.push_back(std::move(message));
-  }
+  for (const auto* side : draft.proxied) add(packs, side->proxy_packs), add(unpacks, side->proxy_unpacks);
   for (auto* side : draft.peers) {
+    add(packs, side->packs);
     for (std::size_t i = 0; i < side->sources.size(); ++i)
       moves.push_back({side->sources[i].first, *side->sources[i].second->what.buffer.device(), side->sizes[i]});
     e.imports.insert(e.imports.end(), side->mappings.begin(), side->mappings.end());
@@ -142,12 +153,16 @@ void assemble(Draft& draft) {
     e.room.push_back(taken);
     return taken->address;
   };
-  e.packs = pack::gpu::Prepared(gpu, copies, room(pack::gpu::Prepared::scratch_size(copies)));
-  e.moves = pack::gpu::Prepared(gpu, moves, room(pack::gpu::Prepared::scratch_size(moves)));
+  const auto prepared = [&](const std::vector<pack::gpu::MoveRange>& ranges) {
+    return pack::gpu::Prepared(gpu, ranges, room(pack::gpu::Prepared::scratch_size(ranges)));
+  };
+  e.packs = prepared(packs);
+  e.moves = prepared(moves);
+  e.unpacks = prepared(unpacks);
   e.lane = std::make_unique<device::Borrowed>(gpu);
   e.block = draft.slots.block;
   e.context = draft.context;
-  if (!proxied.empty()) e.proxied = std::make_unique<ProxiedMessages>(gpu, std::move(proxied));
+  if (!draft.proxied.empty()) e.proxied = proxied_exchange(gpu, draft);
   make_signals(driver, gpu, draft);
   e.gpu = &gpu;
   for (auto* side : draft.peers) e.peers.push_back(std::move(side->peer));

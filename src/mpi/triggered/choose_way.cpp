@@ -84,10 +84,10 @@ void choose_way(const device::Driver& driver, device::Gpu& gpu, Draft& draft) {
     e.may_change = true;
   }
   e.reason_of_change = "kernels wait since a stream was captured or kernels took part; before, " + why;
-  if (draft.reason.empty())
+  if (!draft.proxied_reason.empty())
+    draft.proxied_reason += "; " + why;
+  else if (draft.reason.empty())
     draft.reason = why;
-  else if (!draft.proxied.empty())
-    draft.reason += "; " + why;
 }
 
 }  // namespace dunnage::mpi

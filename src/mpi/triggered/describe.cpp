@@ -9,7 +9,8 @@ namespace {
 using transport::gpu::GpuSource;
 
 /// Where the data of a send are, which are packed first if others cannot read them in place.
-std::optional<GpuSource> source_of(const device::Driver& driver, Draft& draft, const PersistentMessage& message) {
+std::optional<GpuSource> source_of(const device::Driver& driver, Draft& draft, MatchSide& side,
+                                   const PersistentMessage& message) {
   const auto& data = *message.buffer.device();
   if (const auto exported = device::export_of(driver, data.place, process->rank); exported && in_one_piece(data))
     if (const auto there = transport::gpu::describe(data, *exported)) return there;
@@ -17,16 +18,11 @@ std::optional<GpuSource> source_of(const device::Driver& driver, Draft& draft, c
   auto copy = take_block(driver, size);
   if (!copy) return std::nullopt;
   const auto place = device::known_place(driver, reinterpret_cast<const void*>(copy->address));
-  draft.copies.push_back(
+  side.packs.push_back(
       {data, transport::gpu::contiguous_at(static_cast<std::uintptr_t>(copy->address), size, place), size});
   auto there = transport::gpu::describe(copy->exported, size);
   draft.made->room.push_back(std::move(copy));
   return there;
-}
-
-/// Whether the proxy could do a message.
-bool suits_proxy(const PersistentMessage& message) {
-  return message.on_device && message.partitions < 0 && size_of(message) <= ProxiedMessage::most;
 }
 
 /// The sender writes partitions into the receiver's buffer.
@@ -66,6 +62,7 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
     }
   side.opening_out.usable = side.peer.own_board.data != nullptr;
   side.opening_out.proxy = proxy_possible();
+  if (proxy_possible()) side.opening_out.farewell_tag = side.farewell_tags.emplace(rank, 1).first();
   side.opening_out.device = draft.means.identity;
   side.opening_out.mps = draft.means.mps;
   side.opening_out.nonce = draft.slots.nonce;
@@ -88,7 +85,7 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
     if (told.partitions >= 0) {
       told.possible = told.possible && (send.what.nothing || nest_of(*send.what.buffer.device()));
     } else if (told.possible && !send.what.nothing && side.objection.empty()) {
-      const auto source = source_of(driver, draft, send.what);
+      const auto source = source_of(driver, draft, side, send.what);
       told.possible = source.has_value();
       if (source) told.source = *source;
     }

@@ -38,14 +38,15 @@ struct Draft {
   std::vector<MatchSide*> peers;    // with which messages go directly
   std::vector<MatchSide*> proxied;  // with which the proxy does the messages
   std::set<std::size_t> by_mpi;     // places of requests
-  std::string reason;               // why messages go as they do
+  std::string reason;               // why messages go as they do; if some go by the MPI, why these
+  std::string proxied_reason;       // why the proxy does messages
   std::string objection;            // why this rank can have neither direct messages nor a proxy
   bool prepared = false;            // this rank can have them
   CUcontext context = nullptr;
   TriggerMeans means;
   SlotBlock slots;
   bool shares = false;  // this rank's GPU with a peer, without MPS
-  std::vector<PlannedMove> copies, own_moves;
+  std::vector<PlannedMove> own_moves;
 };
 
 }  // namespace dunnage::mpi

@@ -47,11 +47,12 @@ bool captured(const device::Driver& driver, CUstream stream) {
 Exchange::~Exchange() { unwatch(*this); }
 
 int Exchange::error() const {
-  if (!poisoned_) return MPI_SUCCESS;
-  if (lost_ < 0 && proxied && proxied->error() != MPI_SUCCESS) return proxied->error();
+  if (!broken()) return MPI_SUCCESS;
+  const int lost = lost_ < 0 && proxied ? proxied->lost() : lost_.load();
+  if (lost < 0) return proxied ? proxied->error() : MPI_ERR_OTHER;
   return failure(CUDA_ERROR_UNKNOWN, fmt::format("rank {} of MPI_COMM_WORLD has ended, or has given up the exchange: "
                                                  "free the exchange, and the communicators with that rank",
-                                                 lost_.load()));
+                                                 lost));
 }
 
 /// Work that is captured can run many times, and a kernel of the program can start an exchange. The
@@ -107,63 +108,72 @@ void Exchange::write_and_wait(CUstream stream, const std::vector<std::uintptr_t>
                   "cuStreamBatchMemOp");
 }
 
-void Exchange::put_ready(CUstream stream) {
-  packs.put(*gpu, stream);
-  ++epoch_;
+/// Puts moves into the stream, what is waited for `before`, and what is told and waited for
+/// `after`. `told`: the slots of others that `after` names.
+void Exchange::move(CUstream stream, pack::gpu::Prepared& prepared, const Signal& before, const Signal& after,
+                    const std::vector<std::uintptr_t>& told) {
   if (how == TriggerWay::kernels) {
-    // A launch in a graph takes a microsecond. The device's number is needed in pull() first, if
-    // nobody is told of the start, and no kernel sends a partition.
-    advances_later_ = tell_ready.puts == 0 && messages && !table_on_device;
-    if (!advances_later_) pack::gpu::put(*gpu, stream, tell_ready);
+    if (auto all = prepared.small(before, after)) {
+      if (all->blocks + before.advance + before.waits + after.puts + after.waits > 0)
+        pack::gpu::put(*gpu, stream, *all);
+      return;
+    }
+    if (before.waits + before.advance > 0) pack::gpu::put(*gpu, stream, before);
+    prepared.put(*gpu, stream);
+    if (after.puts + after.waits > 0) pack::gpu::put(*gpu, stream, after);
     return;
   }
+  write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(before.wait), before.waits);
+  prepared.put(*gpu, stream);
+  write_and_wait(stream, told, reinterpret_cast<std::uintptr_t>(after.wait), after.waits);
+}
+
+void Exchange::put_ready(CUstream stream) {
+  ++epoch_;
   try {
-    write_and_wait(stream, ready_targets, 0, 0);
+    // A launch in a graph takes a microsecond. The device's number is needed in pull() first, if
+    // nobody is told of the start, and no kernel sends a partition.
+    advances_later_ =
+        how == TriggerWay::kernels && tell_ready.puts == 0 && packs.empty() && messages && !table_on_device;
+    if (advances_later_) return;
+    if (packs.empty() && how == TriggerWay::kernels) return pack::gpu::put(*gpu, stream, tell_ready);
+    Signal before, after = tell_ready;
+    before.epoch = after.epoch;
+    before.advance = std::exchange(after.advance, 0);
+    move(stream, packs, before, after, ready_targets);
   } catch (...) {
     --epoch_;  // nobody was told of it
     throw;
   }
 }
 
-void Exchange::wait_for_proxy(CUstream stream) {
-  if (how == TriggerWay::kernels)
-    pack::gpu::put(*gpu, stream, wait_proxy);
-  else
-    write_and_wait(stream, {}, proxied->completed(), 1);
-}
-
-void Exchange::pull(CUstream stream, bool finish) {
+/// Data of GPUs that reach each other come first, because their senders wait for that, whatever the
+/// proxy waits for.
+void Exchange::pull(CUstream stream, bool last) {
   pulled_ = true;
-  if (proxied) wait_for_proxy(stream);
-  if (how == TriggerWay::kernels) {
-    auto before = wait_ready, after = tell_done;
-    before.advance = std::exchange(advances_later_, false);
-    if (finish) after.wait = wait_done.wait, after.waits = wait_done.waits;
-    if (auto all = moves.small(before, after)) {
-      if (all->blocks + before.advance + before.waits + after.puts + after.waits > 0)
-        pack::gpu::put(*gpu, stream, *all);
-      return;
-    }
-    if (before.waits + before.advance > 0) pack::gpu::put(*gpu, stream, before);
-    moves.put(*gpu, stream);
-    if (after.puts + after.waits > 0) pack::gpu::put(*gpu, stream, after);
-    return;
-  }
-  write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(wait_ready.wait), wait_ready.waits);
-  moves.put(*gpu, stream);
-  write_and_wait(stream, done_targets, reinterpret_cast<std::uintptr_t>(wait_done.wait), finish ? wait_done.waits : 0);
+  auto before = wait_ready, after = tell_done;
+  before.advance = std::exchange(advances_later_, false);
+  if (last && !proxied) after.wait = wait_done.wait, after.waits = wait_done.waits;
+  move(stream, moves, before, after, done_targets);
+  if (!proxied) return;
+  const bool together = last && wait_done.waits == 0;
+  Signal none;
+  none.epoch = wait_sent.epoch;
+  move(stream, unpacks, wait_received, together ? wait_sent : none, {});
+  if (last && !together) finish(stream);
 }
 
 void Exchange::finish(CUstream stream) {
-  if (how == TriggerWay::kernels) {
-    if (wait_done.waits) pack::gpu::put(*gpu, stream, wait_done);
-  } else {
-    write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(wait_done.wait), wait_done.waits);
+  for (const auto* wait : {&wait_done, &wait_sent}) {
+    if (how == TriggerWay::memory_operations)
+      write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(wait->wait), wait->waits);
+    else if (wait->waits > 0)
+      pack::gpu::put(*gpu, stream, *wait);
   }
 }
 
 int Exchange::start(Queue& queue) {
-  if (poisoned_) return error();
+  if (broken()) return error();
   if (active()) return MPI_ERR_REQUEST;
   if (const int code = check_stream(queue); code != MPI_SUCCESS) return code;
   const auto* driver = device::driver();
@@ -189,9 +199,10 @@ int Exchange::start(Queue& queue) {
       device::check(*driver, driver->cuStreamSynchronize(queue.stream), "cuStreamSynchronize");
     });
     if (waited != MPI_SUCCESS) return give_up(waited);
-    const int started = mpi::startall(Hook::MPI_Startall, process->next.MPI_Startall,
-                                      static_cast<int>(mpi_requests.size()), mpi_requests.data());
-    if (started != MPI_SUCCESS) return give_up(started);
+    // One after the other: MPI_Startall has no order, in which messages with one tag are matched.
+    for (auto& request : mpi_requests)
+      if (const int started = mpi::start(Hook::MPI_Start, process->next.MPI_Start, &request); started != MPI_SUCCESS)
+        return give_up(started);
   }
   queue_ = &queue;
   ++queue.active;
@@ -235,7 +246,7 @@ int Exchange::wait(Queue& queue) {
                                     mpi_requests.data(), MPI_STATUSES_IGNORE);
     if (code == MPI_SUCCESS) code = waited;
   }
-  return poisoned_ ? error() : code;
+  return broken() ? error() : code;
 }
 
 void Exchange::put_partition(CUstream stream, const dng_request& request, pack::cuda::PartitionCall call) {
@@ -264,7 +275,7 @@ void Exchange::put_partition(CUstream stream, const dng_request& request, pack::
 }
 
 int Exchange::pready(int partition, int request, Queue& queue) {
-  if (poisoned_) return error();
+  if (broken()) return error();
   if (!active() || request < 0 || request >= static_cast<int>(requests.size())) return MPI_ERR_REQUEST;
   if (const int code = check_stream(queue); code != MPI_SUCCESS) return code;
   const auto place = static_cast<std::size_t>(request);
@@ -291,7 +302,7 @@ int Exchange::pready(int partition, int request, Queue& queue) {
 }
 
 int Exchange::device(const void*& handle) {
-  if (poisoned_) return error();
+  if (broken()) return error();
   const auto no = [&](const std::string& why) { return failure(CUDA_ERROR_NOT_SUPPORTED, "kernels cannot " + why); };
   if (!mpi_requests.empty())
     return no("send by themselves, because messages of the exchange go through the MPI: " + reason);
@@ -303,7 +314,7 @@ int Exchange::device(const void*& handle) {
 }
 
 int Exchange::close() {
-  if (active() && !poisoned_) return MPI_ERR_REQUEST;
+  if (active() && !broken()) return MPI_ERR_REQUEST;
   if (active()) {
     std::erase(queue_->started, this);
     --queue_->active;
@@ -350,7 +361,7 @@ bool Exchange::forsaken() {
     lost_.compare_exchange_strong(none, peer.world_rank);
     return true;
   }
-  return poisoned_ || (proxied && proxied->error() != MPI_SUCCESS);
+  return broken();
 }
 
 void Exchange::poison() {

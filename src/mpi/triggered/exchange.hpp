@@ -29,7 +29,7 @@ enum class TriggerWay { mpi, memory_operations, kernels, proxy };
 
 /// Greater than all epochs, so that it ends all waits.
 inline constexpr std::uint64_t error_epoch = dng_broken;
-static_assert(ProxiedMessages::broken == error_epoch);
+static_assert(ProxiedExchange::broken == error_epoch);
 /// Likewise, of slots that nobody waits for.
 inline constexpr std::uint64_t unused_epoch = error_epoch / 2;
 
@@ -84,6 +84,8 @@ class Exchange : public Watched {
   /// The error of an exchange that another rank's end has broken, else MPI_SUCCESS.
   int error() const;
   bool active() const { return queue_ != nullptr; }
+  /// Whether it was given up by any rank, or the MPI has failed.
+  bool broken() const { return poisoned_ || (proxied && proxied->error() != MPI_SUCCESS); }
 
   // For the watchdog, in its thread:
   /// Whether a peer is gone, or has given the exchange up.
@@ -98,15 +100,16 @@ class Exchange : public Watched {
   bool may_change = false;                // from memory operations to kernels
   std::string reason, reason_of_change;
   std::vector<TriggerPeer> peers;            // those on this host
-  std::unique_ptr<ProxiedMessages> proxied;  // null if there are none
+  std::unique_ptr<ProxiedExchange> proxied;  // null if there are none
   device::Gpu* gpu = nullptr;                // null if all messages go by the MPI
   CUcontext context = nullptr;
   std::shared_ptr<const device::Arena::Block> block;              // this rank's slots, and tables of slots of others
   std::vector<std::shared_ptr<const device::Arena::Block>> room;  // packed copies and scratch memory
   std::vector<std::shared_ptr<const device::Import>> imports;
-  std::unique_ptr<device::Borrowed> lane;  // the watchdog's
-  pack::gpu::Prepared packs, moves;
-  pack::cuda::Signal tell_ready, wait_ready, wait_proxy, tell_done, wait_done;
+  std::unique_ptr<device::Borrowed> lane;     // the watchdog's
+  pack::gpu::Prepared packs, moves, unpacks;  // `unpacks`: of what the proxy has received
+  pack::cuda::Signal tell_ready, wait_ready, tell_done, wait_done;
+  pack::cuda::Signal wait_received, wait_sent;              // for the proxy
   std::vector<std::uintptr_t> ready_targets, done_targets;  // slots of others
   DeviceTable table;                                        // of partitioned messages that go directly
   DNG_Device table_on_device = nullptr;                     // null if there are none
@@ -122,7 +125,8 @@ class Exchange : public Watched {
   int check_started_before(const Queue& queue) const;
   bool change_to_kernels();
   void put_ready(CUstream stream);
-  void wait_for_proxy(CUstream stream);
+  void move(CUstream stream, pack::gpu::Prepared& moves, const pack::cuda::Signal& before,
+            const pack::cuda::Signal& after, const std::vector<std::uintptr_t>& told);
   /// Moves the data in the stream. `finish`: waits there for this rank's receivers too.
   void pull(CUstream stream, bool finish);
   void finish(CUstream stream);

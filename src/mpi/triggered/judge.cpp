@@ -29,6 +29,7 @@ bool belong(const PersistentMessage& own, const Told& told) {
 constexpr const char* not_possible =
     "a message that is not in device memory on both sides, or whose "
     "partitions are no nests of loops over blocks";
+constexpr const char* shared_gpu = "uses this rank's GPU without MPS, and there are no memory operations";
 constexpr const char* another_version = "has another version of Dunnage";
 constexpr const char* no_counterparts = "has not the sends and receives that belong to those of this rank";
 
@@ -36,27 +37,29 @@ bool corresponds(const MatchSide& side) {
   return side.told_sends.size() == side.receives.size() && side.told_receives.size() == side.sends.size();
 }
 
-/// The peer's message that belongs to one of this rank, in the order of the requests. Null if there
-/// is none.
+/// The peer's messages that belong to those of this rank, in the order of the requests. Null where
+/// there is none.
 template <class Told>
-const Told* counterpart(const PersistentMessage& own, const std::vector<Told>& all, std::vector<bool>& taken) {
-  taken.resize(all.size());
-  std::size_t i = 0;
-  while (i < all.size() && (taken[i] || !belong(own, all[i]))) ++i;
-  if (i == all.size()) return nullptr;
-  taken[i] = true;
-  return &all[i];
+std::vector<const Told*> counterparts(const std::vector<MatchMessage>& own, const std::vector<Told>& all) {
+  std::vector<bool> taken(all.size());
+  std::vector<const Told*> found;
+  for (const auto& message : own) {
+    std::size_t i = 0;
+    while (i < all.size() && (taken[i] || !belong(message.what, all[i]))) ++i;
+    found.push_back(i < all.size() ? &all[i] : nullptr);
+    if (i < all.size()) taken[i] = true;
+  }
+  return found;
 }
 
 void match_sends(const device::Driver& driver, MatchSide& side) {
-  std::vector<bool> taken;
+  const auto counterpart = counterparts(side.sends, side.told_receives);
   std::int64_t flag = 0;
   for (std::size_t s = 0; s < side.sends.size(); ++s) {
     const auto& send = side.sends[s];
     const auto size = size_of(send.what);
-    const auto* found = counterpart(send.what, side.told_receives, taken);
-    if (!found) return void(side.objection = "receives none of the messages with a tag");
-    const auto& told = *found;
+    if (!counterpart[s]) return void(side.objection = "receives none of the messages with a tag");
+    const auto& told = *counterpart[s];
     if (!side.sends_out[s].possible || !told.possible)
       return void(side.objection = fmt::format("gets {}", not_possible));
     if (told.capacity < size) return void(side.objection = "has too small a buffer");
@@ -72,17 +75,17 @@ void match_sends(const device::Driver& driver, MatchSide& side) {
   }
 }
 void match_receives(const device::Driver& driver, MatchSide& side) {
-  std::vector<bool> taken;
+  const auto counterpart = counterparts(side.receives, side.told_sends);
   std::vector<std::int64_t> flags;
   std::int64_t flag = 0;
   for (const auto& told : side.told_sends)
     flags.push_back(std::exchange(flag, flag + std::max<std::int64_t>(told.partitions, 0)));
   if (flag != static_cast<std::int64_t>(side.incoming)) return void(side.objection = "has other partitions");
-  for (const auto& receive : side.receives) {
-    const auto* found = counterpart(receive.what, side.told_sends, taken);
-    if (!found) return void(side.objection = "sends none of the messages with a tag");
-    const auto& told = *found;
-    const auto i = static_cast<std::size_t>(found - side.told_sends.data());
+  for (std::size_t r = 0; r < side.receives.size(); ++r) {
+    const auto& receive = side.receives[r];
+    if (!counterpart[r]) return void(side.objection = "sends none of the messages with a tag");
+    const auto& told = *counterpart[r];
+    const auto i = static_cast<std::size_t>(&told - side.told_sends.data());
     if (!receive.what.on_device || !told.possible) return void(side.objection = fmt::format("sends {}", not_possible));
     if (size_of(receive.what) < told.size) return void(side.objection = "sends more than there is room for");
     if (told.partitions >= 0) {
@@ -107,6 +110,9 @@ std::int64_t own_flag(const MatchSide& own, std::size_t send) {
 
 void judge(Draft& draft, int rank, MatchSide& side) {
   side.understood = parse(side);
+  side.shares_gpu = draft.prepared && side.understood && side.opening.device == draft.means.identity &&
+                    !(draft.means.mps && side.opening.mps) && process->world &&
+                    process->world->peers.near(static_cast<std::uint32_t>(rank));
   if (!side.objection.empty()) return;
   if (side.understood && side.opening.usable)
     if (auto found = process->world->published(static_cast<std::uint32_t>(rank), side.opening.board,
@@ -117,9 +123,7 @@ void judge(Draft& draft, int rank, MatchSide& side) {
   if (!side.opening.usable) return void(side.objection = "cannot take part, and knows why");
   if (!side.peer.board) return void(side.objection = "has shared memory that this rank cannot read");
   if (!corresponds(side)) return void(side.objection = no_counterparts);
-  const bool shared = side.opening.device == draft.means.identity && !(draft.means.mps && side.opening.mps);
-  if (shared && !draft.means.operations)
-    return void(side.objection = "uses this rank's GPU without MPS, and there are no memory operations");
+  if (side.shares_gpu && !draft.means.operations) return void(side.objection = shared_gpu);
   const auto& driver = *device::driver();
   const device::Scope scope(driver, draft.context);
   auto& gpu = device::Gpu::current(driver);
@@ -130,16 +134,28 @@ void judge(Draft& draft, int rank, MatchSide& side) {
   if (nonce != side.opening.nonce) return void(side.objection = "has memory that this rank's GPU cannot read");
   match_sends(driver, side);
   if (side.objection.empty()) match_receives(driver, side);
-  draft.shares |= shared && side.objection.empty();
 }
 
 void judge_proxied(const Draft& draft, int rank, MatchSide& side) {
   const auto no = [&](const char* why) { side.proxy_objection = why; };
-  if (!side.understood) return no(another_version);
-  if (!draft.prepared || !side.opening_out.proxy)
-    return no("with MPI_THREAD_MULTIPLE, a thread of this rank could do the messages");
-  if (!side.opening.proxy) return no("it has no thread that could do the messages");
   if (!corresponds(side)) return no(no_counterparts);
+  const auto sent = counterparts(side.sends, side.told_receives);
+  const auto received = counterparts(side.receives, side.told_sends);
+  constexpr const char* unsuitable = "a message is partitioned, not in device memory, or of 2 GiB or more";
+  for (std::size_t s = 0; s < sent.size(); ++s) {
+    if (!sent[s]) return no("it receives none of the messages with a tag");
+    if (!suits_proxy(side.sends[s].what)) return no(unsuitable);
+    if (sent[s]->capacity < size_of(side.sends[s].what)) return no("it has too small a buffer");
+  }
+  for (std::size_t r = 0; r < received.size(); ++r) {
+    if (!received[r]) return no("it sends none of the messages with a tag");
+    if (!suits_proxy(side.receives[r].what)) return no(unsuitable);
+    if (size_of(side.receives[r].what) < received[r]->size) return no("it sends more than there is room for");
+  }
+  if (!draft.prepared) return no("this rank cannot send for its streams");
+  if (!side.opening_out.proxy) return no("with MPI_THREAD_MULTIPLE, a thread of this rank could do the messages");
+  if (!side.opening.proxy) return no("it has no thread that could do the messages");
+  if (side.shares_gpu && !draft.means.operations) return no(shared_gpu);
   const auto& driver = *device::driver();
   const device::Scope scope(driver, draft.context);
   auto& gpu = device::Gpu::current(driver);
@@ -147,29 +163,23 @@ void judge_proxied(const Draft& draft, int rank, MatchSide& side) {
     return transport::gpu::contiguous_at(message.memory(), size,
                                          device::known_place(driver, reinterpret_cast<const void*>(message.memory())));
   };
-  constexpr const char* unsuitable = "a message that is partitioned, not in device memory, or of 2 GiB or more";
-  std::vector<bool> taken, taken_too;
-  for (std::size_t s = 0; s < side.sends.size(); ++s) {
+  for (std::size_t s = 0; s < sent.size(); ++s) {
     const auto& what = side.sends[s].what;
     const auto size = size_of(what);
-    const auto* told = counterpart(what, side.told_receives, taken);
-    if (!told) return no("it receives none of the messages with a tag");
-    if (!side.proxy_tags[s] || !told->proxy) return no(unsuitable);
-    if (told->capacity < size) return no("it has too small a buffer");
+    if (!side.proxy_tags[s] || !sent[s]->proxy) return no(unsuitable);
     const auto& made =
         side.proxied.emplace_back(ProxiedMessage::to(gpu, rank, std::move(side.proxy_tags[s]), size, what.synchronous));
-    if (size > 0) side.copies.push_back({*what.buffer.device(), memory_of(made, size), size});
+    if (size > 0) side.proxy_packs.push_back({*what.buffer.device(), memory_of(made, size), size});
   }
-  for (const auto& receive : side.receives) {
-    const auto& what = receive.what;
-    const auto* told = counterpart(what, side.told_sends, taken_too);
-    if (!told) return no("it sends none of the messages with a tag");
-    if (told->proxy_tag < 0 || !what.on_device || what.partitions >= 0) return no(unsuitable);
-    if (size_of(what) < told->size) return no("it sends more than there is room for");
+  for (std::size_t r = 0; r < received.size(); ++r) {
+    const auto size = received[r]->size;
+    if (received[r]->proxy_tag < 0) return no(unsuitable);
     const auto& made =
-        side.proxied.emplace_back(ProxiedMessage::from(gpu, rank, static_cast<int>(told->proxy_tag), told->size));
-    if (told->size > 0) side.unpacks.push_back({memory_of(made, told->size), *what.buffer.device(), told->size});
+        side.proxied.emplace_back(ProxiedMessage::from(gpu, rank, static_cast<int>(received[r]->proxy_tag), size));
+    if (size > 0) side.proxy_unpacks.push_back({memory_of(made, size), *side.receives[r].what.buffer.device(), size});
   }
+  side.farewell =
+      std::make_shared<Farewell>(rank, std::move(*side.farewell_tags), static_cast<int>(side.opening.farewell_tag));
 }
 
 bool judge_own(Draft& draft) {

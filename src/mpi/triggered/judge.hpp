@@ -1,4 +1,5 @@
-// Which messages of an exchange go directly, as one rank of a pair sees it.
+// Which messages of an exchange go directly, and which the proxy does, as one rank of a pair sees
+// it.
 #pragma once
 
 #include "mpi/triggered/draft.hpp"
@@ -10,9 +11,9 @@ namespace dunnage::mpi {
 /// cannot be mapped.
 void judge(Draft& draft, int rank, MatchSide& side);
 
-/// If the messages do not go directly: finds out whether the proxy can do them. If not,
-/// `side.proxy_objection` says why. Takes all that they need. Throws device::Error if there is no
-/// more of it.
+/// If the messages with a peer do not go directly: finds out whether the proxy can do them. If not,
+/// `side.proxy_objection` says why. Takes page-locked memory and makes requests. Throws
+/// device::Error if one of these cannot be had.
 void judge_proxied(const Draft& draft, int rank, MatchSide& side);
 
 /// Plans the messages of this rank to itself. Returns false if they are for the MPI.

@@ -19,9 +19,11 @@
 namespace dunnage::mpi {
 namespace {
 
-/// Sends some bytes to each peer and receives some from each.
-int exchange_bytes(std::map<int, MatchSide>& sides, const std::function<std::span<char>(MatchSide&)>& out,
-                   const std::function<std::span<char>(MatchSide&)>& in) {
+/// Sends some bytes to each peer that takes part, and receives some from it.
+int exchange_bytes(
+    std::map<int, MatchSide>& sides, const std::function<std::span<char>(MatchSide&)>& out,
+    const std::function<std::span<char>(MatchSide&)>& in,
+    const std::function<bool(const MatchSide&)>& take_part = [](const MatchSide&) { return true; }) {
   const auto& own = process->own;
   std::vector<MPI_Request> requests;
   requests.reserve(2 * sides.size());
@@ -30,11 +32,13 @@ int exchange_bytes(std::map<int, MatchSide>& sides, const std::function<std::spa
     if (code == MPI_SUCCESS) code = rc;
   };
   for (auto& [rank, side] : sides) {
+    if (!take_part(side)) continue;
     const auto to = in(side);
     note(own.Irecv(to.data(), static_cast<int>(to.size()), MPI_BYTE, rank, match_tag(), private_world(),
                    &requests.emplace_back(MPI_REQUEST_NULL)));
   }
   for (auto& [rank, side] : sides) {
+    if (!take_part(side)) continue;
     const auto from = out(side);
     note(own.Isend(from.data(), static_cast<int>(from.size()), MPI_BYTE, rank, match_tag(), private_world(),
                    &requests.emplace_back(MPI_REQUEST_NULL)));
@@ -150,17 +154,19 @@ int agree(Draft& draft) {
 
 bool directly(const MatchSide& side) { return side.answer.direct && side.answered.direct; }
 
-/// After agree(): about the messages that do not go directly.
+/// After agree(): about the messages that do not go directly. A rank of another version does not
+/// know of this.
 int agree_on_proxy(Draft& draft) {
+  const auto takes_part = [](const MatchSide& side) { return side.understood && !directly(side); };
   for (auto& [rank, side] : draft.sides) {
-    if (directly(side)) continue;
+    if (!takes_part(side)) continue;
     if (guarded([&] { judge_proxied(draft, rank, side); }) != MPI_SUCCESS)
       side.proxy_objection = "page-locked memory for the messages could not be had";
     side.proxy = side.proxy_objection.empty();
   }
   return exchange_bytes(
       draft.sides, [](MatchSide& side) { return bytes_of(side.proxy); },
-      [](MatchSide& side) { return bytes_of(side.others_proxy); });
+      [](MatchSide& side) { return bytes_of(side.others_proxy); }, takes_part);
 }
 
 void leave_all_to_mpi(Draft& draft) {
@@ -171,36 +177,39 @@ void leave_to_mpi(Draft& draft, const MatchSide& side) {
     for (const auto& message : *messages) draft.by_mpi.insert(message.request);
 }
 
+/// The messages with a peer do not go directly.
+void settle_indirect(Draft& draft, int rank, MatchSide& side) {
+  auto& board = side.peer.own_board;
+  const bool proxied = side.proxy && side.others_proxy;
+  const auto* const why = side.objection.empty() ? "cannot have messages directly" : side.objection.c_str();
+  if (side.proxy && !proxied) side.proxy_objection = "its proxy cannot do the messages";
+  auto& reason = proxied ? draft.proxied_reason : draft.reason;
+  if (reason.empty())
+    reason = fmt::format("rank {} of MPI_COMM_WORLD: {}{}{}", rank, why, side.understood ? "; " : "",
+                         proxied ? "a thread of the host does the messages" : side.proxy_objection);
+  proxied ? draft.proxied.push_back(&side) : leave_to_mpi(draft, side);
+  side.peer.board.reset();
+  if (!board.data) return;
+  auto& publications = process->world->publications;
+  side.answered.has_board ? publications.end(board) : publications.withdraw(board);
+}
+
 /// After all have answered: makes the exchange.
 int settle(Draft& draft) {
-  for (auto& [rank, side] : draft.sides) {
-    auto& board = side.peer.own_board;
-    if (!directly(side)) {
-      const bool proxied = side.proxy && side.others_proxy;
-      if (side.objection.empty()) side.objection = "cannot take part, and knows why";
-      if (side.proxy_objection.empty() && !proxied) side.proxy_objection = "its proxy cannot do the messages";
-      if (draft.reason.empty())
-        draft.reason = fmt::format("rank {} of MPI_COMM_WORLD: {}; {}", rank, side.objection,
-                                   proxied ? "a thread of the host does the messages" : side.proxy_objection);
-      proxied ? draft.proxied.push_back(&side) : leave_to_mpi(draft, side);
-      side.peer.board.reset();
-      if (board.data) {
-        auto& publications = process->world->publications;
-        side.answered.has_board ? publications.end(board) : publications.withdraw(board);
-      }
-      continue;
-    }
-    draft.peers.push_back(&side);
-  }
+  for (auto& [rank, side] : draft.sides)
+    directly(side) ? draft.peers.push_back(&side) : settle_indirect(draft, rank, side);
   if (!draft.prepared || !judge_own(draft)) leave_to_mpi(draft, draft.own);
   if (!draft.prepared ||
       (draft.peers.empty() && draft.proxied.empty() && draft.own_moves.empty() && draft.own.partitions_out.empty()))
     return MPI_SUCCESS;
+  for (const auto* sides : {&draft.peers, &draft.proxied})
+    for (const auto* side : *sides) draft.shares |= side->shares_gpu;
   // The peers count on this rank from here on, so a failure ends the exchange for them as well.
   const int code = guarded([&] { assemble(draft); });
   if (code == MPI_SUCCESS) return code;
   for (auto* side : draft.peers)
     reinterpret_cast<Board*>(side->peer.own_board.data)->poisoned.store(1, std::memory_order_release);
+  for (auto* side : draft.proxied) side->farewell->say();
   return code;
 }
 
@@ -224,7 +233,7 @@ int match(int count, MPI_Request* requests, std::unique_ptr<Exchange>& exchange)
     leave_all_to_mpi(draft);
   }
   auto& made = *draft.made;
-  made.reason = draft.reason;
+  made.reason = draft.reason.empty() ? draft.proxied_reason : draft.reason;
   made.requests.assign(requests, requests + count);
   for (const auto place : draft.by_mpi) made.mpi_requests.push_back(requests[place]);
   std::fill_n(requests, count, MPI_REQUEST_NULL);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mpi/message/persistent.hpp"
+#include "mpi/process/farewell.hpp"
 #include "mpi/process/proxied_message.hpp"
 #include "mpi/triggered/exchange.hpp"
 #include "mpi/triggered/told.hpp"
@@ -62,13 +63,18 @@ struct MatchSide {
   std::vector<std::pair<pack::gpu::Described, const MatchMessage*>> sources;  // of receives, in the peer's memory
   std::vector<std::int64_t> sizes;
   std::vector<std::shared_ptr<const device::Import>> mappings;
-  std::string objection;                      // to messages that go directly
-  std::vector<Tags> proxy_tags;               // of each send, if the proxy may have to send it
-  std::vector<ProxiedMessage> proxied;        // the messages, if the proxy does them
-  std::vector<PlannedMove> copies, unpacks;   // between buffers and the memory of `proxied`
-  std::string proxy_objection;                // to messages that the proxy does
-  MatchAnswer answer, answered;               // about messages that go directly
-  std::uint64_t proxy = 0, others_proxy = 0;  // whether either rank's proxy does the messages
+  std::vector<PlannedMove> packs;  // of what the peer cannot read in place
+  bool shares_gpu = false;         // with this rank, without MPS
+  std::string objection;           // to messages that go directly
+  MatchAnswer answer, answered;    // about these
+  // If the messages do not go directly:
+  std::optional<Tags> farewell_tags;
+  std::vector<Tags> proxy_tags;  // of each send, if the proxy can send it
+  std::shared_ptr<Farewell> farewell;
+  std::vector<ProxiedMessage> proxied;
+  std::vector<PlannedMove> proxy_packs, proxy_unpacks;  // between buffers and the memory of `proxied`
+  std::string proxy_objection;
+  std::uint64_t proxy = 0, others_proxy = 0;  // whether this rank's proxy, and the peer's, can do the messages
 };
 
 /// The peers, by their ranks in MPI_COMM_WORLD.
@@ -76,5 +82,11 @@ using MatchSides = std::map<int, MatchSide>;
 
 /// Bytes of a message in device memory.
 inline std::int64_t size_of(const PersistentMessage& message) { return message.buffer ? message.buffer.size() : 0; }
+
+/// Whether the proxy could do a message.
+inline bool suits_proxy(const PersistentMessage& message) {
+  return message.on_device && message.partitions < 0 &&
+         (!message.sends || size_of(message) <= ProxiedMessage::most_bytes);
+}
 
 }  // namespace dunnage::mpi

@@ -16,6 +16,7 @@ struct MatchOpening {
   std::uint64_t version = 2;
   std::uint64_t usable = 0;           // whether this rank can have direct messages at all
   std::uint64_t proxy = 0;            // whether a thread of this rank can do messages for its streams
+  std::int64_t farewell_tag = -1;     // on the private world
   std::uint64_t device = 0, mps = 0;  // which device it uses, and whether by MPS
   std::uint64_t sends = 0, receives = 0;
   std::uint64_t nonce = 0;  // the first word of the block

@@ -1,18 +1,19 @@
 // Exchanges that streams start and wait for (include/dunnage.h). The program is right whichever way
 // an exchange takes, and without Dunnage.
 //
-// gpu_triggered WAY [dies | late | ring]: WAY is the way that exchanges in device memory must take:
+// gpu_triggered WAY [dies | late]: WAY is the way that exchanges in device memory must take:
 // kernels, memory-operations, mpi, any, auto for kernels or memory operations, whichever is faster,
-// or proxy for the latter with the messages done by a thread of the host. With `dies`, the last
-// rank ends in the middle. With `late`, two ranks show what must go on while a stream waits;
-// CONTRACT_PATIENCE is how many milliseconds rank 0 waits for that. With `ring` there are a few
-// exchanges alone. CONTRACT_THREADS=1: threads may call the MPI. CONTRACT_LONG=1 makes it do ten
-// times as many exchanges.
+// proxy for auto with messages to other ranks by a thread of the host, or mixed if that thread does
+// messages with some ranks only. WAY may also be `fails`: something fails on a rank. With `dies`,
+// the last rank ends in the middle. With `late`, two ranks show what must go on while a stream
+// waits; CONTRACT_PATIENCE is how many milliseconds rank 0 waits for that. CONTRACT_LONG=1 makes it
+// do ten times as many exchanges.
 #include <unistd.h>
 
 #include <dlfcn.h>
 
 #include <chrono>
+#include <list>
 #include <memory>
 #include <random>
 #include <thread>
@@ -26,11 +27,16 @@ namespace gpu_triggered_contract {
 using Clock = std::chrono::steady_clock;
 
 const int times = std::getenv("CONTRACT_LONG") ? 10 : 1;
-int expected_way = -1;   // -1: any
-bool automatic = false;  // kernels or memory operations
-bool by_proxy = false;   // likewise, and the proxy does the messages with other ranks
-bool direct() { return automatic || expected_way == DNG_WAY_KERNELS || expected_way == DNG_WAY_MEMORY_OPERATIONS; }
-bool can_be_captured() { return automatic || expected_way == DNG_WAY_KERNELS; }
+int expected_way = -1;                                                // -1: any
+bool automatic = false;                                               // kernels or memory operations
+enum class Proxied { none, with_some, all } proxied = Proxied::none;  // with which ranks the proxy does messages
+bool without_host() {
+  return automatic || expected_way == DNG_WAY_KERNELS || expected_way == DNG_WAY_MEMORY_OPERATIONS;
+}
+/// Ranks that share a GPU wait by memory operations.
+bool can_be_captured() {
+  return (automatic && !std::getenv("CONTRACT_SHARED_DEVICE")) || expected_way == DNG_WAY_KERNELS;
+}
 
 void check_way(DNG_Exchange exchange, bool on_device) {
   int way = -1;
@@ -171,7 +177,7 @@ void random_exchanges(unsigned seed, Kind out_memory, Kind in_memory) {
       check_ok(DNG_Wait_enqueue(exchange, stream.queue), "DNG_Wait_enqueue");
       for (auto& end : ends) end->after(stream.handle, round);
     }
-    if (direct() && on_device) check_equal(costly_calls(), before, "no costly call once requests are matched");
+    if (without_host() && on_device) check_equal(costly_calls(), before, "no costly call once requests are matched");
     stream.synchronize();
     for (const auto& end : ends) end->look(rounds);
     check_ok(DNG_Exchange_free(&exchange), "DNG_Exchange_free");
@@ -223,19 +229,21 @@ class Ring {
     cuda(cuStreamEndCapture(stream.handle, &graph), "cuStreamEndCapture");
     if (code == MPI_SUCCESS) cuda(cuGraphInstantiate(&made, graph, 0), "cuGraphInstantiate");
     cuda(cuGraphDestroy(graph), "cuGraphDestroy");
-    int way = -1;
-    check_ok(DNG_Exchange_query(exchange, &way, nullptr), "DNG_Exchange_query");
-    if (code == MPI_SUCCESS && !by_proxy)
-      check_equal(way, DNG_WAY_KERNELS, "kernels wait, once the exchange was captured");
+    if (code == MPI_SUCCESS && proxied == Proxied::none)
+      check_equal(way(), DNG_WAY_KERNELS, "kernels wait, once it was captured");
     check_proxy();
     return made;
   }
 
-  void check_proxy() {
-    int way = -1;
-    check_ok(DNG_Exchange_query(exchange, &way, nullptr), "DNG_Exchange_query");
-    if (expected_way >= 0 || automatic)
-      check_equal(way == DNG_WAY_PROXY, by_proxy && contract().ranks > 1, "whether the proxy does the messages");
+  int way() const {
+    int value = -1;
+    check_ok(DNG_Exchange_query(exchange, &value, nullptr), "DNG_Exchange_query");
+    return value;
+  }
+  void check_proxy() const {
+    if ((expected_way >= 0 || automatic) && proxied != Proxied::with_some)
+      check_equal(way() == DNG_WAY_PROXY, proxied == Proxied::all && contract().ranks > 1,
+                  "whether the proxy does the messages");
   }
   CudaMemory words, next;
   Stream stream;
@@ -330,7 +338,7 @@ void captured_wait() {
   cuda(cuStreamEndCapture(a.stream.handle, &graph), "cuStreamEndCapture");
   int way = -1;
   check_ok(DNG_Exchange_query(a.exchange, &way, nullptr), "DNG_Exchange_query");
-  if (!by_proxy) check_equal(way, DNG_WAY_KERNELS, "a graph moves the data of the exchange before, too");
+  if (proxied == Proxied::none) check_equal(way, DNG_WAY_KERNELS, "a graph moves the data of the exchange before, too");
   cuda(cuGraphInstantiate(&made, graph, 0), "cuGraphInstantiate");
   cuda(cuGraphDestroy(graph), "cuGraphDestroy");
   cuda(cuGraphLaunch(made, a.stream.handle), "cuGraphLaunch");
@@ -344,7 +352,7 @@ void captured_wait() {
 
 /// Many exchanges are enqueued, and the host sleeps.
 void host_asleep() {
-  if (!direct()) return;
+  if (!without_host()) return;
   contract().section("the host sleeps");
   Ring ring;
   const int steps = 100 * times;
@@ -457,7 +465,7 @@ void random_type(unsigned seed, MPI_Comm comm) {
   MPI_Type_free(&type);
 }
 void random_types(unsigned first, unsigned cases) {
-  if (!direct()) return;  // an MPI may get some types wrong
+  if (!without_host()) return;  // an MPI may get some types wrong
   contract().section("random types");
   MPI_Comm reversed = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, 0, -contract().rank, &reversed);
@@ -507,9 +515,137 @@ class Pair {
   DNG_Exchange exchange_ = DNG_EXCHANGE_NULL;
 };
 
+/// Exchanges of one message each, in one queue.
+class Letters {
+ public:
+  ~Letters() {
+    for (auto& one : all_) {
+      if (me() == one.to) check(one.memory.read() == Bytes(bytes, pattern(one.from, one.tag)), "a letter");
+      check_ok(DNG_Exchange_free(&one.exchange), "free");
+    }
+  }
+  /// A message between two ranks. Returns its number.
+  int make(int from, int to, int tag) {
+    numbers_.push_back(-1);
+    if (me() != from && me() != to) return static_cast<int>(numbers_.size()) - 1;
+    numbers_.back() = static_cast<int>(all_.size());
+    auto& one = all_.emplace_back(from, to, tag);
+    one.memory.write(Bytes(bytes, me() == from ? pattern(from, tag) : 0).data());
+    MPI_Request request;
+    if (me() == from) MPI_Send_init(one.memory.data(), bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, &request);
+    if (me() == to) MPI_Recv_init(one.memory.data(), bytes, MPI_BYTE, from, tag, MPI_COMM_WORLD, &request);
+    check_ok(DNG_Match(1, &request, &one.exchange), "DNG_Match");
+    return static_cast<int>(numbers_.size()) - 1;
+  }
+  void start(int letter) { check_ok(DNG_Start_enqueue(of(letter), stream.queue), "start"); }
+  void wait(int letter) { check_ok(DNG_Wait_enqueue(of(letter), stream.queue), "wait"); }
+  void both(int letter) { start(letter), wait(letter); }
+
+  Stream stream;
+
+ private:
+  struct Letter {
+    Letter(int from_rank, int to_rank, int its_tag)
+        : from(from_rank), to(to_rank), tag(its_tag), memory(Kind::device, bytes) {}
+    int from, to, tag;
+    CudaMemory memory;
+    DNG_Exchange exchange = DNG_EXCHANGE_NULL;
+  };
+  static constexpr int bytes = 1 << 20;
+  static int me() { return contract().rank; }
+  static unsigned char pattern(int from, int tag) { return static_cast<unsigned char>(16 * tag + from + 1); }
+  DNG_Exchange of(int letter) const {
+    return std::next(all_.begin(), numbers_[static_cast<std::size_t>(letter)])->exchange;
+  }
+  std::list<Letter> all_;
+  std::vector<int> numbers_;
+};
+
+/// A wait for one exchange needs no end of an exchange before it that only sends.
+void sends_wait_for_nobody_else() {
+  if (!without_host() || contract().ranks < 3) return;
+  contract().section("sends wait for nobody else");
+  {
+    Letters letters;
+    const int x = letters.make(0, 1, 1), y = letters.make(2, 0, 2), w = letters.make(0, 2, 3),
+              v = letters.make(2, 1, 4);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (contract().rank == 0) {
+      letters.start(x);
+      letters.both(y);
+      letters.both(w);
+      letters.wait(x);
+    }
+    if (contract().rank == 1) letters.both(v), letters.both(x);
+    if (contract().rank == 2) letters.both(y), letters.both(w), letters.both(v);
+    letters.stream.synchronize();
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// A rank receives from one rank, and sends to another one that comes when the first has gone on.
+void receives_wait_for_no_send() {
+  if (!without_host() || contract().ranks < 3) return;
+  contract().section("receives wait for no send");
+  const int me = contract().rank, bytes = 1 << 20;
+  if (me < 3) {
+    Stream stream;
+    CudaMemory a(Kind::device, bytes), b(Kind::device, bytes);
+    MPI_Request requests[2];
+    DNG_Exchange x = DNG_EXCHANGE_NULL, v = DNG_EXCHANGE_NULL;
+    const auto match = [](int count, MPI_Request* all, DNG_Exchange* exchange) {
+      check_ok(DNG_Match(count, all, exchange), "DNG_Match");
+    };
+    if (me == 0) {
+      MPI_Recv_init(a.data(), bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, &requests[0]);
+      MPI_Send_init(b.data(), bytes, MPI_BYTE, 2, 1, MPI_COMM_WORLD, &requests[1]);
+      match(2, requests, &x);
+    } else {
+      if (me == 1) MPI_Send_init(a.data(), bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, requests);
+      if (me == 2) MPI_Recv_init(a.data(), bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, requests);
+      match(1, requests, &x);
+      if (me == 1) MPI_Send_init(b.data(), bytes, MPI_BYTE, 2, 2, MPI_COMM_WORLD, requests);
+      if (me == 2) MPI_Recv_init(b.data(), bytes, MPI_BYTE, 1, 2, MPI_COMM_WORLD, requests);
+      match(1, requests, &v);
+    }
+    const auto both = [&](DNG_Exchange exchange) {
+      check_ok(DNG_Start_enqueue(exchange, stream.queue), "start");
+      check_ok(DNG_Wait_enqueue(exchange, stream.queue), "wait");
+    };
+    if (me == 2) both(v);
+    both(x);
+    if (me == 1) both(v);
+    stream.synchronize();
+    check_ok(DNG_Exchange_free(&x), "free");
+    if (me > 0) check_ok(DNG_Exchange_free(&v), "free");
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Messages with one tag are matched in the order of their requests, whatever is in them.
+void one_tag() {
+  contract().section("one tag");
+  const int ranks = contract().ranks, me = contract().rank, n = 200;
+  CudaMemory out(Kind::device, n), in(Kind::device, n);
+  out.write(Bytes(n, static_cast<unsigned char>(me + 1)).data());
+  MPI_Request requests[4];
+  for (const int i : {0, 1}) {
+    MPI_Recv_init(in.data(), i * n, MPI_BYTE, (me + 1) % ranks, 7, MPI_COMM_WORLD, &requests[i]);
+    MPI_Send_init(out.data(), i * n, MPI_BYTE, (me + ranks - 1) % ranks, 7, MPI_COMM_WORLD, &requests[2 + i]);
+  }
+  Stream stream;
+  DNG_Exchange exchange = DNG_EXCHANGE_NULL;
+  check_ok(DNG_Match(4, requests, &exchange), "DNG_Match");
+  check_ok(DNG_Start_enqueue(exchange, stream.queue), "start");
+  check_ok(DNG_Wait_enqueue(exchange, stream.queue), "wait");
+  stream.synchronize();
+  check(in.read() == Bytes(n, static_cast<unsigned char>((me + 1) % ranks + 1)), "the message behind an empty one");
+  check_ok(DNG_Exchange_free(&exchange), "free");
+}
+
 /// A synchronous send is complete when the receiver has begun, however few bytes it has.
 void synchronous_send() {
-  if (!direct() || contract().ranks < 2) return;
+  if (!without_host() || contract().ranks < 2) return;
   contract().section("a synchronous send");
   const int me = contract().rank;
   CudaMemory word(Kind::device, sizeof(int));
@@ -534,6 +670,30 @@ void synchronous_send() {
     check_ok(DNG_Exchange_free(&exchange), "free");
   }
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// What fails on one rank ends the exchange on all.
+void something_fails() {
+  const int ranks = contract().ranks, me = contract().rank, n = 40;
+  Stream stream;
+  CudaMemory out(Kind::device, n), in(Kind::device, n);
+  out.write(Bytes(n, static_cast<unsigned char>(me + 1)).data());
+  MPI_Request requests[2];
+  MPI_Recv_init(in.data(), n, MPI_BYTE, (me + 1) % ranks, 7, MPI_COMM_WORLD, &requests[0]);
+  MPI_Send_init(out.data(), n, MPI_BYTE, (me + ranks - 1) % ranks, 7, MPI_COMM_WORLD, &requests[1]);
+  DNG_Exchange exchange = DNG_EXCHANGE_NULL;
+  int code = DNG_Match(2, requests, &exchange);
+  for (int step = 0; step < 20 && code == MPI_SUCCESS; ++step) {
+    code = DNG_Start_enqueue(exchange, stream.queue);
+    if (code == MPI_SUCCESS) code = DNG_Wait_enqueue(exchange, stream.queue);
+  }
+  stream.synchronize();
+  if (code == MPI_SUCCESS) DNG_Exchange_error(exchange, &code);
+  int failed = code != MPI_SUCCESS, all = 0;
+  MPI_Allreduce(&failed, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  check(all == 0 || all == ranks, "an error on one rank is one on all", std::to_string(all));
+  if (all == 0) check(in.read() == Bytes(n, static_cast<unsigned char>((me + 1) % ranks + 1)), "the bytes");
+  if (exchange) DNG_Exchange_free(&exchange);
 }
 
 /// The exit code that tells of a stream that does not go on. The launcher of MPICH adds the bits of
@@ -604,14 +764,14 @@ int somebody_dies() {
 
 CONTRACT_PROGRAM(gpu_triggered) {
   const std::string way = argc > 1 ? argv[1] : "any";
-  const bool by_threads = way == "proxy" || std::getenv("CONTRACT_THREADS");
+  proxied = way == "proxy" ? Proxied::all : way == "mixed" || way == "fails" ? Proxied::with_some : Proxied::none;
+  const bool by_threads = proxied != Proxied::none;
   Contract c("gpu_triggered", &argc, &argv, by_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
   expected_way = way == "kernels"             ? DNG_WAY_KERNELS
                  : way == "memory-operations" ? DNG_WAY_MEMORY_OPERATIONS
                  : way == "mpi"               ? DNG_WAY_MPI
                                               : -1;
-  by_proxy = way == "proxy";
-  automatic = way == "auto" || by_proxy;
+  automatic = way == "auto" || way == "proxy" || way == "mixed";
   // Each rank its own device, as far as there are some.
   int count = 0;
   cuda(cuInit(0), "cuInit");
@@ -628,8 +788,8 @@ CONTRACT_PROGRAM(gpu_triggered) {
     somebody_is_late();
     return c.finish();
   }
-  if (argc > 2 && std::string(argv[2]) == "ring") {
-    many_small_ones(20);
+  if (way == "fails") {
+    something_fails();
     return c.finish();
   }
   const char* seed = std::getenv("CONTRACT_SEED");
@@ -644,6 +804,9 @@ CONTRACT_PROGRAM(gpu_triggered) {
   two_at_once();
   host_asleep();
   synchronous_send();
+  sends_wait_for_nobody_else();
+  receives_wait_for_no_send();
+  one_tag();
   graphs(200 * times);
   for (unsigned i = 0; i < 3 * static_cast<unsigned>(times); ++i) captured_in_the_middle(first + 300 + i, 60);
   captured_wait();
