@@ -36,7 +36,7 @@ use_bundle() {
   PATH=$bundle/bin:$PATH
   local driver
   driver=$(driver_folder)
-  LD_LIBRARY_PATH=$bundle/lib/dunnage${driver:+:$driver}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+  LD_LIBRARY_PATH=$bundle/lib:$bundle/lib/dunnage${driver:+:$driver}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   export BENCH_COMMIT PATH LD_LIBRARY_PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
   export {OMPI,PRTE}_ALLOW_RUN_AS_ROOT=1 {OMPI,PRTE}_ALLOW_RUN_AS_ROOT_CONFIRM=1
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mpi/process/gpu_use.hpp"
-#include "mpi/triggered/choose_way.hpp"
+#include "mpi/triggered/stamped.hpp"
 #include "mpi/triggered/upload.hpp"
 
 namespace dunnage::mpi {
@@ -67,6 +67,7 @@ void make_signals(const device::Driver& driver, device::Gpu& gpu, Draft& draft) 
   };
   std::vector<std::uintptr_t> opens;
   std::size_t place = 0;
+  bool sends = false, waits_for_ready = false;
   for (auto& [rank, side] : draft.sides) {
     const bool direct = std::find(draft.peers.begin(), draft.peers.end(), &side) != draft.peers.end();
     const bool to = direct && side.partitions_out.size() < side.sends.size();
@@ -74,12 +75,15 @@ void make_signals(const device::Driver& driver, device::Gpu& gpu, Draft& draft) 
     const auto there = [&](std::uint64_t offset) {
       return static_cast<std::uintptr_t>(side.peer.block->begin()) + offset;
     };
-    if (to) e.ready_targets.push_back(there(side.opening.ready));
+    const bool flagged_to = to && side.stamped_out.empty(), flagged_from = from && side.stamped_in.empty();
+    sends = sends || to;
+    waits_for_ready = waits_for_ready || flagged_from;
+    if (flagged_to) e.ready_targets.push_back(there(side.opening.ready));
     if (from) e.done_targets.push_back(there(side.opening.done));
     if (direct && !side.partitions_in.empty()) opens.push_back(there(side.opening.open));
     if (direct) add_partitions(draft, side, there(side.opening.arrived));
     // A peer may have written the others already.
-    if (!from) retire(place, 1);
+    if (!flagged_from) retire(place, 1);
     if (!to) retire(all + place, 1);
     if (!direct) retire(side.arrived, side.incoming), retire(side.sent, side.outgoing);
     e.messages = e.messages || to || from;
@@ -90,7 +94,6 @@ void make_signals(const device::Driver& driver, device::Gpu& gpu, Draft& draft) 
     retire(draft.own.arrived, draft.own.incoming), retire(draft.own.sent, draft.own.outgoing);
   else
     opens.push_back(slots.at(draft.own.open)), add_partitions(draft, draft.own, slots.at(draft.own.arrived));
-  const auto ready = e.ready_targets.size();
   if (e.proxied) {
     const auto wait_for = [&](std::uintptr_t word, bool due) {
       pack::cuda::Signal signal;
@@ -111,8 +114,8 @@ void make_signals(const device::Driver& driver, device::Gpu& gpu, Draft& draft) 
     upload(driver, gpu, static_cast<CUdeviceptr>(slots.tables()), table.data(), table.size() * sizeof table[0]);
   e.tell_ready = slots.telling(e.ready_targets, 0, 1);
   e.tell_done = slots.telling(e.done_targets, e.ready_targets.size(), 0);
-  e.wait_ready = slots.waiting(0, e.done_targets.empty() ? 0 : all);
-  e.wait_done = slots.waiting(all, ready > 0 || slots.waited > 2 * all ? slots.waited - all : 0);
+  e.wait_ready = slots.waiting(0, waits_for_ready ? all : 0);
+  e.wait_done = slots.waiting(all, sends || slots.waited > 2 * all ? slots.waited - all : 0);
   if (!e.table.requests.empty()) make_table(driver, gpu, draft, std::move(opens));
 }
 
@@ -133,7 +136,6 @@ void assemble(Draft& draft) {
   const auto& driver = *device::driver();
   const device::Scope scope(driver, draft.context);
   auto& gpu = device::Gpu::current(driver);
-  choose_way(driver, gpu, draft);
   std::vector<pack::gpu::MoveRange> packs, moves, unpacks;
   const auto add = [](std::vector<pack::gpu::MoveRange>& ranges, const std::vector<PlannedMove>& planned) {
     for (const auto& move : planned) ranges.push_back({move.from, move.to, move.size});
@@ -141,8 +143,8 @@ void assemble(Draft& draft) {
   add(moves, draft.own_moves);
   for (const auto* side : draft.proxied) add(packs, side->proxy_packs), add(unpacks, side->proxy_unpacks);
   for (auto* side : draft.peers) {
-    add(packs, side->packs);
-    for (std::size_t i = 0; i < side->sources.size(); ++i)
+    if (side->stamped_out.empty()) add(packs, side->packs);
+    for (std::size_t i = 0; side->stamped_in.empty() && i < side->sources.size(); ++i)
       moves.push_back({side->sources[i].first, *side->sources[i].second->what.buffer.device(), side->sizes[i]});
     e.imports.insert(e.imports.end(), side->mappings.begin(), side->mappings.end());
   }
@@ -163,6 +165,7 @@ void assemble(Draft& draft) {
   e.block = draft.slots.block;
   e.context = draft.context;
   if (!draft.proxied.empty()) e.proxied = proxied_exchange(gpu, draft);
+  assemble_stamped(draft);
   make_signals(driver, gpu, draft);
   e.gpu = &gpu;
   for (auto* side : draft.peers) e.peers.push_back(std::move(side->peer));

@@ -66,7 +66,10 @@ std::string choose_by_time(const device::Driver& driver, device::Gpu& gpu, Draft
 
 }  // namespace
 
-void choose_way(const device::Driver& driver, device::Gpu& gpu, Draft& draft) {
+void choose_way(Draft& draft) {
+  const auto& driver = *device::driver();
+  const device::Scope scope(driver, draft.context);
+  auto& gpu = device::Gpu::current(driver);
   auto& e = *draft.made;
   const auto wanted = process->settings.trigger;
   e.how = TriggerWay::kernels;
@@ -84,10 +87,7 @@ void choose_way(const device::Driver& driver, device::Gpu& gpu, Draft& draft) {
     e.may_change = true;
   }
   e.reason_of_change = "kernels wait since a stream was captured or kernels took part; before, " + why;
-  if (!draft.proxied_reason.empty())
-    draft.proxied_reason += "; " + why;
-  else if (draft.reason.empty())
-    draft.reason = why;
+  draft.waiting_reason = why;
 }
 
 }  // namespace dunnage::mpi

@@ -8,8 +8,8 @@ namespace dunnage::mpi {
 /// What the current context's GPU can do. Loads the kernels that wait. Throws device::Error.
 TriggerMeans means_of(const device::Driver& driver, device::Gpu& gpu, const SlotBlock& slots);
 
-/// Chooses the way of the messages that go directly, and the reason. The first choice on a GPU may
-/// measure for about a millisecond.
-void choose_way(const device::Driver& driver, device::Gpu& gpu, Draft& draft);
+/// Chooses by what this rank's streams wait, and the reason. The first choice on a GPU may measure for
+/// about a millisecond. Throws device::Error.
+void choose_way(Draft& draft);
 
 }  // namespace dunnage::mpi

@@ -82,6 +82,7 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
     told.size = size_of(send.what);
     side.proxy_tags.push_back(proxy_possible() && suits_proxy(send.what) ? Tags(rank, 1) : Tags());
     told.proxy_tag = side.proxy_tags.back().first();
+    told.stamped_words = send.stamped.words;
     if (told.partitions >= 0) {
       told.possible = told.possible && (send.what.nothing || nest_of(*send.what.buffer.device()));
     } else if (told.possible && !send.what.nothing && side.objection.empty()) {
@@ -91,7 +92,11 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
     }
     side.sends_out.push_back(told);
   }
-  for (const auto& receive : side.receives) side.receives_out.push_back(told_of(driver, receive.what));
+  for (const auto& receive : side.receives) {
+    auto& told = side.receives_out.emplace_back(told_of(driver, receive.what));
+    told.stamped_words = receive.stamped.words;
+    told.cells = draft.slots.cell(receive.cell);
+  }
 }
 
 }  // namespace dunnage::mpi

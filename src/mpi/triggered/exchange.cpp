@@ -133,9 +133,16 @@ void Exchange::put_ready(CUstream stream) {
   try {
     // A launch in a graph takes a microsecond. The device's number is needed in pull() first, if
     // nobody is told of the start, and no kernel sends a partition.
-    advances_later_ =
-        how == TriggerWay::kernels && tell_ready.puts == 0 && packs.empty() && messages && !table_on_device;
+    advances_later_ = how == TriggerWay::kernels && tell_ready.puts == 0 && packs.empty() && stamped_out.entries == 0 &&
+                      messages && !table_on_device;
     if (advances_later_) return;
+    if (stamped_out.entries > 0) {
+      packs.put(*gpu, stream);
+      auto launch = stamped_out;
+      launch.advance = 1;
+      launch.after = tell_ready;
+      return pack::gpu::put(*gpu, stream, launch);
+    }
     if (packs.empty() && how == TriggerWay::kernels) return pack::gpu::put(*gpu, stream, tell_ready);
     Signal before, after = tell_ready;
     before.epoch = after.epoch;
@@ -154,6 +161,14 @@ void Exchange::pull(CUstream stream, bool last) {
   auto before = wait_ready, after = tell_done;
   before.advance = std::exchange(advances_later_, false);
   if (last && !proxied) after.wait = wait_done.wait, after.waits = wait_done.waits;
+  if (stamped_in.entries > 0) {
+    auto launch = stamped_in;
+    launch.advance = std::exchange(before.advance, 0);
+    const bool alone = moves.empty() && before.waits == 0 && !proxied;
+    if (alone) launch.after = after;
+    pack::gpu::put(*gpu, stream, launch);
+    if (alone) return;
+  }
   move(stream, moves, before, after, done_targets);
   if (!proxied) return;
   const bool together = last && wait_done.waits == 0;

@@ -18,6 +18,7 @@
 #include "mpi/process/proxy.hpp"
 #include "mpi/process/watchdog.hpp"
 #include "mpi/triggered/device_table.hpp"
+#include "pack/cuda/stamped.hpp"
 #include "pack/gpu/partition.hpp"
 #include "pack/gpu/prepared.hpp"
 #include "transport/shm/publications.hpp"
@@ -109,7 +110,8 @@ class Exchange : public Watched {
   std::unique_ptr<device::Borrowed> lane;     // the watchdog's
   pack::gpu::Prepared packs, moves, unpacks;  // `unpacks`: of what the proxy has received
   pack::cuda::Signal tell_ready, wait_ready, tell_done, wait_done;
-  pack::cuda::Signal wait_received, wait_sent;              // for the proxy
+  pack::cuda::Signal wait_received, wait_sent;  // for the proxy
+  pack::cuda::StampedExchange stamped_out, stamped_in;
   std::vector<std::uintptr_t> ready_targets, done_targets;  // slots of others
   DeviceTable table;                                        // of partitioned messages that go directly
   DNG_Device table_on_device = nullptr;                     // null if there are none

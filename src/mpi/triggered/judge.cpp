@@ -1,5 +1,7 @@
 #include "mpi/triggered/judge.hpp"
 
+#include "mpi/triggered/stamped.hpp"
+
 #include <algorithm>
 
 #include "transport/gpu/remote.hpp"
@@ -20,12 +22,6 @@ bool parse(MatchSide& side) {
          side.told_receives.size() == side.opening.receives;
 }
 
-template <class Told>
-bool belong(const PersistentMessage& own, const Told& told) {
-  return own.comm == told.comm && own.comm != Lineage{} && own.tag == told.tag &&
-         (own.partitions >= 0) == (told.partitions >= 0);
-}
-
 constexpr const char* not_possible =
     "a message that is not in device memory on both sides, or whose "
     "partitions are no nests of loops over blocks";
@@ -35,21 +31,6 @@ constexpr const char* no_counterparts = "has not the sends and receives that bel
 
 bool corresponds(const MatchSide& side) {
   return side.told_sends.size() == side.receives.size() && side.told_receives.size() == side.sends.size();
-}
-
-/// The peer's messages that belong to those of this rank, in the order of the requests. Null where
-/// there is none.
-template <class Told>
-std::vector<const Told*> counterparts(const std::vector<MatchMessage>& own, const std::vector<Told>& all) {
-  std::vector<bool> taken(all.size());
-  std::vector<const Told*> found;
-  for (const auto& message : own) {
-    std::size_t i = 0;
-    while (i < all.size() && (taken[i] || !belong(message.what, all[i]))) ++i;
-    found.push_back(i < all.size() ? &all[i] : nullptr);
-    if (i < all.size()) taken[i] = true;
-  }
-  return found;
 }
 
 void match_sends(const device::Driver& driver, MatchSide& side) {
@@ -134,6 +115,7 @@ void judge(Draft& draft, int rank, MatchSide& side) {
   if (nonce != side.opening.nonce) return void(side.objection = "has memory that this rank's GPU cannot read");
   match_sends(driver, side);
   if (side.objection.empty()) match_receives(driver, side);
+  if (side.objection.empty()) match_stamped(draft.slots, side);
 }
 
 void judge_proxied(const Draft& draft, int rank, MatchSide& side) {

@@ -15,6 +15,7 @@
 #include "mpi/triggered/choose_way.hpp"
 #include "mpi/triggered/describe.hpp"
 #include "mpi/triggered/judge.hpp"
+#include "mpi/triggered/stamped.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -114,7 +115,8 @@ void prepare(Draft& draft) {
   }
   const device::Scope scope(*driver, draft.context);
   auto& gpu = device::Gpu::current(*driver);
-  draft.slots = make_slot_block(*driver, gpu, draft.sides, draft.own);
+  offer_stamped(draft);
+  make_slot_block(*driver, gpu, draft.sides, draft.own, draft.slots);
   if (!draft.slots.block) return draft.object("no device memory that other processes could read");
   draft.means = means_of(*driver, gpu, draft.slots);
   for (auto& [rank, side] : draft.sides) describe_to(*driver, draft, rank, side);
@@ -154,19 +156,26 @@ int agree(Draft& draft) {
 
 bool directly(const MatchSide& side) { return side.answer.direct && side.answered.direct; }
 
-/// After agree(): about the messages that do not go directly. A rank of another version does not
-/// know of this.
-int agree_on_proxy(Draft& draft) {
-  const auto takes_part = [](const MatchSide& side) { return side.understood && !directly(side); };
+/// After agree(): chooses how this rank's streams wait, and makes promises that depend on the
+/// answers. A rank of another version does not know of them.
+int exchange_promises(Draft& draft) {
   for (auto& [rank, side] : draft.sides) {
-    if (!takes_part(side)) continue;
+    if (!side.understood || directly(side)) continue;
     if (guarded([&] { judge_proxied(draft, rank, side); }) != MPI_SUCCESS)
       side.proxy_objection = "page-locked memory for the messages could not be had";
-    side.proxy = side.proxy_objection.empty();
+    side.promise.proxy = side.proxy_objection.empty();
   }
+  bool without_mpi = !draft.own.sends.empty();
+  for (const auto& [rank, side] : draft.sides) {
+    const bool possible = directly(side) || side.promise.proxy;
+    without_mpi |= possible;
+    draft.shares |= possible && side.shares_gpu;
+  }
+  if (draft.prepared && without_mpi && guarded([&] { choose_way(draft); }) == MPI_SUCCESS)
+    for (auto& [rank, side] : draft.sides) side.promise.kernels = draft.made->how == TriggerWay::kernels;
   return exchange_bytes(
-      draft.sides, [](MatchSide& side) { return bytes_of(side.proxy); },
-      [](MatchSide& side) { return bytes_of(side.others_proxy); }, takes_part);
+      draft.sides, [](MatchSide& side) { return bytes_of(side.promise); },
+      [](MatchSide& side) { return bytes_of(side.promised); }, [](const MatchSide& side) { return side.understood; });
 }
 
 void leave_all_to_mpi(Draft& draft) {
@@ -180,9 +189,9 @@ void leave_to_mpi(Draft& draft, const MatchSide& side) {
 /// The messages with a peer do not go directly.
 void settle_indirect(Draft& draft, int rank, MatchSide& side) {
   auto& board = side.peer.own_board;
-  const bool proxied = side.proxy && side.others_proxy;
+  const bool proxied = side.promise.proxy && side.promised.proxy;
   const auto* const why = side.objection.empty() ? "cannot have messages directly" : side.objection.c_str();
-  if (side.proxy && !proxied) side.proxy_objection = "its proxy cannot do the messages";
+  if (side.promise.proxy && !proxied) side.proxy_objection = "its proxy cannot do the messages";
   auto& reason = proxied ? draft.proxied_reason : draft.reason;
   if (reason.empty())
     reason = fmt::format("rank {} of MPI_COMM_WORLD: {}{}{}", rank, why, side.understood ? "; " : "",
@@ -202,8 +211,8 @@ int settle(Draft& draft) {
   if (!draft.prepared ||
       (draft.peers.empty() && draft.proxied.empty() && draft.own_moves.empty() && draft.own.partitions_out.empty()))
     return MPI_SUCCESS;
-  for (const auto* sides : {&draft.peers, &draft.proxied})
-    for (const auto* side : *sides) draft.shares |= side->shares_gpu;
+  for (auto* side : draft.peers)
+    if (!(side->promise.kernels && side->promised.kernels)) side->stamped_out.clear(), side->stamped_in.clear();
   // The peers count on this rank from here on, so a failure ends the exchange for them as well.
   const int code = guarded([&] { assemble(draft); });
   if (code == MPI_SUCCESS) return code;
@@ -224,7 +233,7 @@ int match(int count, MPI_Request* requests, std::unique_ptr<Exchange>& exchange)
     // What fails here makes messages go by the MPI. The peers must be told in any case.
     if (guarded([&] { prepare(draft); }) != MPI_SUCCESS) draft.object("memory for the exchange could not be had");
     if (const int code = agree(draft); code != MPI_SUCCESS) return code;
-    if (const int code = agree_on_proxy(draft); code != MPI_SUCCESS) return code;
+    if (const int code = exchange_promises(draft); code != MPI_SUCCESS) return code;
     if (const int code = settle(draft); code != MPI_SUCCESS) return code;
   } else {
     draft.object(
@@ -233,7 +242,9 @@ int match(int count, MPI_Request* requests, std::unique_ptr<Exchange>& exchange)
     leave_all_to_mpi(draft);
   }
   auto& made = *draft.made;
-  made.reason = draft.reason.empty() ? draft.proxied_reason : draft.reason;
+  made.reason = !draft.reason.empty()           ? draft.reason
+                : !draft.proxied_reason.empty() ? draft.proxied_reason + "; " + draft.waiting_reason
+                                                : draft.waiting_reason;
   made.requests.assign(requests, requests + count);
   for (const auto place : draft.by_mpi) made.mpi_requests.push_back(requests[place]);
   std::fill_n(requests, count, MPI_REQUEST_NULL);

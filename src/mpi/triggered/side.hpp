@@ -11,6 +11,7 @@
 #include "mpi/process/proxied_message.hpp"
 #include "mpi/triggered/exchange.hpp"
 #include "mpi/triggered/told.hpp"
+#include "pack/cuda/plan_stamped.hpp"
 #include "pack/gpu/pack.hpp"
 
 namespace dunnage::mpi {
@@ -19,6 +20,15 @@ namespace dunnage::mpi {
 struct MatchMessage {
   PersistentMessage what;
   std::size_t request = 0;
+  pack::cuda::StampedSide stamped{};
+  std::uint64_t cell = 0;  // of a receive: the first of its cells among this rank's
+};
+
+/// A message by stamped words.
+struct StampedMessage {
+  const MatchMessage* message;
+  std::uint64_t cells;  // the receiver's, as this rank's device sees them
+  std::int64_t size, word;
 };
 
 /// A move between two buffers that this rank reaches.
@@ -67,6 +77,8 @@ struct MatchSide {
   bool shares_gpu = false;         // with this rank, without MPS
   std::string objection;           // to messages that go directly
   MatchAnswer answer, answered;    // about these
+  MatchPromise promise, promised;  // of this rank, and of the peer
+  std::vector<StampedMessage> stamped_out, stamped_in;
   // If the messages do not go directly:
   std::optional<Tags> farewell_tags;
   std::vector<Tags> proxy_tags;  // of each send, if the proxy can send it
@@ -74,7 +86,6 @@ struct MatchSide {
   std::vector<ProxiedMessage> proxied;
   std::vector<PlannedMove> proxy_packs, proxy_unpacks;  // between buffers and the memory of `proxied`
   std::string proxy_objection;
-  std::uint64_t proxy = 0, others_proxy = 0;  // whether this rank's proxy, and the peer's, can do the messages
 };
 
 /// The peers, by their ranks in MPI_COMM_WORLD.
@@ -82,6 +93,27 @@ using MatchSides = std::map<int, MatchSide>;
 
 /// Bytes of a message in device memory.
 inline std::int64_t size_of(const PersistentMessage& message) { return message.buffer ? message.buffer.size() : 0; }
+
+template <class Told>
+bool belong(const PersistentMessage& own, const Told& told) {
+  return own.comm == told.comm && own.comm != Lineage{} && own.tag == told.tag &&
+         (own.partitions >= 0) == (told.partitions >= 0);
+}
+
+/// The peer's messages that belong to those of this rank, in the order of the requests. Null where
+/// there is none.
+template <class Told>
+std::vector<const Told*> counterparts(const std::vector<MatchMessage>& own, const std::vector<Told>& all) {
+  std::vector<bool> taken(all.size());
+  std::vector<const Told*> found;
+  for (const auto& message : own) {
+    std::size_t i = 0;
+    while (i < all.size() && (taken[i] || !belong(message.what, all[i]))) ++i;
+    found.push_back(i < all.size() ? &all[i] : nullptr);
+    if (i < all.size()) taken[i] = true;
+  }
+  return found;
+}
 
 /// Whether the proxy could do a message.
 inline bool suits_proxy(const PersistentMessage& message) {

@@ -10,8 +10,8 @@
 
 namespace dunnage::mpi {
 
-SlotBlock make_slot_block(const device::Driver& driver, device::Gpu& gpu, MatchSides& sides, MatchSide& own) {
-  SlotBlock made;
+void make_slot_block(const device::Driver& driver, device::Gpu& gpu, MatchSides& sides, MatchSide& own,
+                     SlotBlock& made) {
   std::vector<MatchSide*> lists{&own};
   for (auto& [rank, side] : sides) lists.push_back(&side);
   const auto peers = sides.size();
@@ -21,14 +21,14 @@ SlotBlock make_slot_block(const device::Driver& driver, device::Gpu& gpu, MatchS
   made.waited = place;
   for (auto* side : lists) side->open = place++;
   made.count = place;
-  const auto size = SlotBlock::offset(made.count) + (3 * peers + 1) * sizeof(std::uint64_t);
+  made.cells_begin = SlotBlock::offset(made.count) + (3 * peers + 1) * sizeof(std::uint64_t);
+  const auto size = made.cell(made.cells);
   made.block = take_block(driver, static_cast<std::int64_t>(size));
-  if (!made.block) return made;
+  if (!made.block) return;
   std::vector<char> start(size);
   if (getrandom(&made.nonce, sizeof made.nonce, 0) != sizeof made.nonce) made.nonce = made.block->exported.id;
   std::memcpy(start.data(), &made.nonce, sizeof made.nonce);
   upload(driver, gpu, made.block->address, start.data(), size);
-  return made;
 }
 
 pack::cuda::Signal SlotBlock::telling(const std::vector<std::uintptr_t>& targets, std::size_t place,

@@ -30,16 +30,24 @@ struct MatchSend {
   Lineage comm{};
   std::int64_t tag = 0, possible = 0, partitions = -1, size = 0;
   std::int64_t proxy_tag = -1;         // on the private world; -1 if the proxy cannot send the message
+  std::int64_t stamped_words = 0;      // pack::cuda::StampedSide::words
   transport::gpu::GpuSource source{};  // if not partitioned
 };
 struct MatchReceive {
   Lineage comm{};
   std::int64_t tag = 0, possible = 0, partitions = -1, capacity = 0;
   std::int64_t proxy = 0;              // whether the proxy can receive the message
+  std::int64_t stamped_words = 0;      // pack::cuda::StampedSide::words
+  std::uint64_t cells = 0;             // for stamped words: bytes from the beginning of the block
   transport::gpu::GpuSource target{};  // if partitioned
 };
 struct MatchAnswer {
   std::uint64_t direct = 0, has_board = 0;
+};
+/// After the answers.
+struct MatchPromise {
+  std::uint64_t proxy = 0;    // whether the proxy can do the messages, if they do not go directly
+  std::uint64_t kernels = 0;  // whether streams wait by kernels, now and always
 };
 template <class T>
 void append(std::vector<char>& to, const T& value) {

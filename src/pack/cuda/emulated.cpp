@@ -12,6 +12,7 @@
 #include "pack/cuda/reduce.hpp"
 #include "pack/cuda/rows.hpp"
 #include "pack/cuda/signal.hpp"
+#include "pack/cuda/stamped.hpp"
 #include "pack/cuda/tile.hpp"
 #include "pack/cuda/tree.hpp"
 
@@ -257,7 +258,20 @@ void exchange_n8(const void* parameter, u64, u32, Translate translate) {
   wait_for(e.after, epoch, 0, 1, rest);
 }
 
+void stamped(const void* parameter, u64, u32, Translate translate) {
+  auto x = copied<StampedExchange>(parameter);
+  reach(x.epoch, translate);
+  reach(x.broken, translate);
+  reach(x.after, translate);
+  for (auto& entry : x.entry) reach(entry.nest.user, translate), reach(entry.packed, translate);
+  const auto epoch = *x.epoch += x.advance;
+  for (u32 thread = 0; thread < block_threads; ++thread) run_stamped(x, epoch, thread, rest);
+  tell(x.after, epoch, 0, 1, [&](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); });
+  wait_for(x.after, epoch, 0, 1, rest);
+}
+
 constexpr EmulatedKernel all[] = {{"signal", sizeof(Signal), signal},
+                                  {"stamped", sizeof(StampedExchange), stamped},
                                   {"exchange_n8", sizeof(SmallExchange), exchange_n8},
 #define ENTRY(function, ...) {#function, sizeof(__VA_ARGS__), function},
 #define DENSE(direction, W, V, D, T, I) ENTRY(dense_##direction##_w##W##_v##V##_d##D##_t##T##_i##I, Dense<u##I>)

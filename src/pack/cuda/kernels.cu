@@ -8,6 +8,7 @@
 #include "pack/cuda/reduce.hpp"
 #include "pack/cuda/rows.hpp"
 #include "pack/cuda/signal.hpp"
+#include "pack/cuda/stamped.hpp"
 #include "pack/cuda/tile.hpp"
 #include "pack/cuda/tree.hpp"
 
@@ -154,6 +155,18 @@ KERNEL exchange_n8(const __grid_constant__ SmallExchange e) {
   __syncthreads();
   tell(e.after, epoch, threadIdx.x, block_threads, OnDevice());
   wait_for(e.after, epoch, threadIdx.x, block_threads, NoRest());
+}
+
+KERNEL stamped(const __grid_constant__ StampedExchange x) {
+  const std::uint64_t epoch = *x.epoch + x.advance;
+  run_stamped(x, epoch, threadIdx.x, NoRest());
+  __syncthreads();
+  if (x.advance && threadIdx.x == 0) *x.epoch = epoch;
+  if (x.sends)
+    tell(x.after, epoch, threadIdx.x, block_threads, OnDevice());
+  else
+    tell_at_once(x.after, epoch, threadIdx.x, block_threads, OnDevice());
+  wait_for(x.after, epoch, threadIdx.x, block_threads, NoRest());
 }
 
 KERNEL pready(const __grid_constant__ PartitionCall c) {

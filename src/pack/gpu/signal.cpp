@@ -8,8 +8,9 @@ namespace {
 using pack::cuda::KernelId;
 
 // KernelId::code() gives no such numbers: a plain copy has no kernel.
-constexpr std::uint32_t signal_code = 1u << 12, exchange_code = signal_code | 1u << 4;
-static_assert(exchange_code < KernelId::codes && KernelId::codes <= device::Gpu::most_kernels);
+constexpr std::uint32_t signal_code = 1u << 12, exchange_code = signal_code | 1u << 4,
+                        stamped_code = signal_code | 4u << 4;
+static_assert(stamped_code < KernelId::codes && KernelId::codes <= device::Gpu::most_kernels);
 
 CUfunction signal_kernel(device::Gpu& gpu) {
   return gpu.kernel(signal_code, [] { return std::string("signal"); });
@@ -18,9 +19,14 @@ CUfunction exchange_kernel(device::Gpu& gpu) {
   return gpu.kernel(exchange_code, [] { return std::string("exchange_n8"); });
 }
 
+CUfunction stamped_kernel(device::Gpu& gpu) {
+  return gpu.kernel(stamped_code, [] { return std::string("stamped"); });
+}
+
 }  // namespace
 
 void prepare_signals(device::Gpu& gpu) {
+  gpu.load(stamped_kernel(gpu));
   gpu.load(signal_kernel(gpu));
   gpu.load(exchange_kernel(gpu));
 }
@@ -31,6 +37,10 @@ void put(device::Gpu& gpu, CUstream stream, pack::cuda::Signal signal) {
 
 void put(device::Gpu& gpu, CUstream stream, pack::cuda::SmallExchange& exchange) {
   gpu.launch(exchange_kernel(gpu), 1, pack::cuda::block_threads, stream, &exchange);
+}
+
+void put(device::Gpu& gpu, CUstream stream, pack::cuda::StampedExchange exchange) {
+  gpu.launch(stamped_kernel(gpu), 1, pack::cuda::block_threads, stream, &exchange);
 }
 
 }  // namespace dunnage::pack::gpu

@@ -3,6 +3,7 @@
 
 #include "device/gpu.hpp"
 #include "pack/cuda/signal.hpp"
+#include "pack/cuda/stamped.hpp"
 
 namespace dunnage::pack::gpu {
 
@@ -12,5 +13,7 @@ void prepare_signals(device::Gpu& gpu);
 void put(device::Gpu& gpu, CUstream stream, pack::cuda::Signal signal);
 /// Throws device::Error.
 void put(device::Gpu& gpu, CUstream stream, pack::cuda::SmallExchange& exchange);
+/// Throws device::Error.
+void put(device::Gpu& gpu, CUstream stream, pack::cuda::StampedExchange exchange);
 
 }  // namespace dunnage::pack::gpu
