@@ -61,10 +61,9 @@ DUNNAGE_HD void send_stamped(const FusedEntry& e, std::uint32_t stamp, std::uint
   }
 }
 
-/// Likewise in receiving them. `rest` is called between two looks. Returns false if the exchange
-/// was given up.
+/// Likewise in receiving them, unless the exchange is given up. `rest` is called between two looks.
 template <int W, class Rest>
-DUNNAGE_HD bool receive_stamped(const StampedExchange& x, const FusedEntry& e, std::uint32_t stamp,
+DUNNAGE_HD void receive_stamped(const StampedExchange& x, const FusedEntry& e, std::uint32_t stamp,
                                 std::uint32_t thread, Rest rest) {
   const auto* const cells = reinterpret_cast<const std::uint64_t*>(e.packed);
   std::uint64_t cell[fused_words];
@@ -79,7 +78,7 @@ DUNNAGE_HD bool receive_stamped(const StampedExchange& x, const FusedEntry& e, s
         all = all && static_cast<std::uint32_t>(cell[u] >> 32) == stamp;
       }
       if (all) break;
-      if (looks % 256 == 0 && load_acquire(x.broken) >= x.broken_from) return false;
+      if (looks % 256 == 0 && load_acquire(x.broken) >= x.broken_from) return;
       rest();
     }
     DUNNAGE_UNROLL
@@ -87,7 +86,6 @@ DUNNAGE_HD bool receive_stamped(const StampedExchange& x, const FusedEntry& e, s
       if (const auto i = first + u * block_threads; i < e.words)
         store<W>(locate(e.nest, i), Word<W>{{static_cast<typename Word<W>::Part>(cell[u])}});
   }
-  return true;
 }
 
 /// The part of one thread in all words.
