@@ -76,6 +76,20 @@ if(DUNNAGE_QUICK_TESTS)
   set_target_properties(headers_mpi PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
 endif()
 
+# The sources of the backends, one by one: where many are compiled as one file, a source finds what
+# only those before it include. One by one they take two processors 120 s. Four at a time take a
+# third of that. Errors are looked for, and nothing is made.
+get_target_property(sources dunnage-${family} SOURCES)
+list(TRANSFORM sources PREPEND "${src}/shim/")
+add_library(sources_alone OBJECT EXCLUDE_FROM_ALL ${sources})
+target_link_libraries(sources_alone PRIVATE ${libraries})
+target_include_directories(sources_alone PRIVATE "${CMAKE_BINARY_DIR}/generated")
+target_compile_options(sources_alone PRIVATE -fsyntax-only)
+set_target_properties(sources_alone PROPERTIES UNITY_BUILD ${DUNNAGE_QUICK_TESTS} UNITY_BUILD_BATCH_SIZE 4)
+target_precompile_headers(sources_alone PRIVATE ${precompiled})
+add_dependencies(sources_alone dunnage_hooks)
+add_dependencies(header_checks sources_alone)
+
 dunnage_find_headers(headers "${src}" tool)
 get_target_property(libraries dunnage_tool LINK_LIBRARIES)
 dunnage_check_headers(tool LIBS ${libraries} HEADERS ${headers})
