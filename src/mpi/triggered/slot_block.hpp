@@ -1,9 +1,9 @@
 // The layout of a rank's block of device memory, in which its peers tell it of an exchange.
 //
 // The block: a word by which others see that they have mapped the right memory, the epoch, the
-// slots, tables of the slots of others, and the cells for stamped words. The slots: `ready` of each peer, `done` of each peer, a
-// flag of each partition that comes, a flag of each partition that was sent, `open` of each peer
-// and of this rank.
+// slots, tables of the slots of others, and the cells for stamped words. The slots: `ready` of each
+// peer, `done` of each peer, a flag of each partition that comes, a flag of each partition that was
+// sent, `open` of each peer and of this rank.
 #pragma once
 
 #include "mpi/triggered/side.hpp"
@@ -35,8 +35,8 @@ struct SlotBlock {
   pack::cuda::Signal waiting(std::size_t first, std::size_t number) const;
 };
 
-/// Takes the memory of a block with `made.cells` cells, and gives every peer, and `own` for messages
-/// of this rank to itself, the places of its slots. Throws device::Error.
+/// Takes the memory of a block with `made.cells` cells, and gives every peer, and `own` for
+/// messages of this rank to itself, the places of its slots. Throws device::Error.
 void make_slot_block(const device::Driver& driver, device::Gpu& gpu, MatchSides& sides, MatchSide& own,
                      SlotBlock& made);
 
