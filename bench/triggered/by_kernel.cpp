@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "common/record.hpp"
 #include "dunnage.h"
 #include "plan.hpp"
 
@@ -112,6 +113,34 @@ void trips_by_kernel(const Legs& legs, const Shape& shape, int rounds) {
   if (!kernels.sound()) all_right = false;
 }
 
+namespace {
+
+/// Prints when some blocks of a kernel computed and sent their partitions, in microseconds since the
+/// first began. `times`: as Overlap::trace has them.
+void print_timeline(const Shape& shape, int partitions, int blocks, int senders,
+                    const std::vector<unsigned long long>& times) {
+  constexpr int lines = 16;
+  auto timeline = nlohmann::json::array();
+  const auto begin = *std::min_element(times.begin(), times.end());
+  const int together = std::max(senders, 1);
+  for (int p = 0; p < partitions; ++p) {
+    const int block = p / together % blocks;
+    if (block % std::max(blocks / lines, 1) != 0) continue;
+    auto one = nlohmann::json::array({block});
+    for (std::size_t i = 0; i < 4; ++i)
+      one.push_back(static_cast<double>(times[4 * static_cast<std::size_t>(p) + i] - begin) / 1000);
+    timeline.push_back(one);
+  }
+  bench::print({{"record", "timeline"},
+                {"shape", shape.name},
+                {"partitions", partitions},
+                {"blocks", blocks},
+                {"senders", senders},
+                {"times", timeline}});
+}
+
+}  // namespace
+
 void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int senders, int rounds) {
   const auto& kernels = Kernels::all();
   if (!kernels.there()) return skip("overlap", "no compiled kernels");
@@ -126,10 +155,11 @@ void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int sende
     if (both.usable) {
       DNG_Queue queue = DNG_QUEUE_NULL;
       ok(DNG_Queue_create(stream, &queue), "DNG_Queue_create");
-      const auto step = [&](bool sends, int loops) {
+      const auto step = [&](bool sends, int loops, unsigned long long* trace = nullptr) {
         if (sends) ok(DNG_Start_enqueue(both.exchange, queue), "DNG_Start_enqueue");
-        kernels.compute({both.device, both.send, partitions, loops, sends, senders, kernels.broken(), kernels.result()},
-                        static_cast<unsigned>(blocks_of_kernel));
+        kernels.compute(
+            {both.device, both.send, partitions, loops, sends, senders, kernels.broken(), kernels.result(), trace},
+            static_cast<unsigned>(blocks_of_kernel));
         if (sends) ok(DNG_Wait_enqueue(both.exchange, queue), "DNG_Wait_enqueue");
       };
       /// Median microseconds of a step.
@@ -158,6 +188,16 @@ void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int sende
       legs.poison();
       MPI_Barrier(MPI_COMM_WORLD);
       const double together = timed(true, loops, rounds);
+      std::vector<unsigned long long> times(4 * static_cast<std::size_t>(partitions));
+      const auto bytes = times.size() * sizeof times[0];
+      CUdeviceptr trace = 0;
+      BENCH_CU(cuMemAlloc, &trace, bytes);
+      MPI_Barrier(MPI_COMM_WORLD);
+      step(true, loops, reinterpret_cast<unsigned long long*>(trace));
+      BENCH_CU(cuStreamSynchronize, stream);
+      BENCH_CU(cuMemcpyDtoH, times.data(), trace, bytes);
+      BENCH_CU(cuMemFree, trace);
+      if (rank == 0) print_timeline(shape, partitions, blocks_of_kernel, senders, times);
       int right = legs.right() && kernels.sound(), everywhere = 0;
       MPI_Allreduce(&right, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
       all_right = all_right && everywhere;
@@ -166,7 +206,7 @@ void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int sende
             "{\"record\":\"overlap\",\"ranks\":%d,\"shape\":\"%s\",\"partitions\":%d,\"blocks\":%d,\"senders\":%d,"
             "\"transfer\":%.1f,"
             "\"computation\":%.1f,\"both\":%.1f,\"hidden\":%.3f,\"verified\":%s}\n",
-            ranks, shape.name, partitions, blocks_of_kernel, senders, transfer, computation, together,
+            ranks, shape.name.c_str(), partitions, blocks_of_kernel, senders, transfer, computation, together,
             (transfer + computation - together) / transfer, everywhere ? "true" : "false");
       ok(DNG_Queue_free(&queue), "DNG_Queue_free");
     } else {

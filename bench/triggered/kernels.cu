@@ -28,9 +28,16 @@ extern "C" __global__ void __launch_bounds__(1024) round_trips(triggered::Trips 
 }
 
 /// The computation needs no memory.
-__device__ float computed(const triggered::Overlap& o, float value) {
+__device__ float computed(const triggered::Overlap& o, int partition, float value) {
+  const bool traces = o.trace && threadIdx.x == 0;
+  if (traces) o.trace[4 * partition] = dng::now();
   for (int i = 0; i < o.loops; ++i) value = value * 0.999f + 1.0f;
+  if (traces) o.trace[4 * partition + 1] = value < 0 ? 0 : dng::now();  // not before the value is there
   return value;
+}
+
+__device__ void note(const triggered::Overlap& o, int partition, int what, bool first_thread) {
+  if (o.trace && first_thread) o.trace[4 * partition + what] = dng::now();
 }
 
 /// Any number of blocks. Each computes a partition and then sends it.
@@ -38,8 +45,10 @@ extern "C" __global__ void compute_and_send(triggered::Overlap o) {
   float value = static_cast<float>(threadIdx.x);
   for (int partition = static_cast<int>(blockIdx.x); partition < o.partitions;
        partition += static_cast<int>(gridDim.x)) {
-    value = computed(o, value);
+    value = computed(o, partition, value);
+    note(o, partition, 2, threadIdx.x == 0);
     if (o.sends && dng_pready_block(o.exchange, o.request, partition)) *o.broken = 1;
+    note(o, partition, 3, threadIdx.x == 0);
   }
   if (value < 0) *o.result = value;  // never, but the compiler does not know
 }
@@ -53,9 +62,11 @@ extern "C" __global__ void compute_while_warps_send(triggered::Overlap o) {
   for (int first = o.senders * static_cast<int>(blockIdx.x); first < o.partitions + step; first += step) {
     const int sent = first - step + warp - first_sender;
     if (warp < first_sender) {
-      for (int i = 0; i < o.senders && first + i < o.partitions; ++i) value = computed(o, value);
+      for (int i = 0; i < o.senders && first + i < o.partitions; ++i) value = computed(o, first + i, value);
     } else if (o.sends && sent >= 0 && sent < o.partitions) {
+      note(o, sent, 2, threadIdx.x % 32 == 0);
       if (dng_pready_warp(o.exchange, o.request, sent)) *o.broken = 1;
+      note(o, sent, 3, threadIdx.x % 32 == 0);
     }
     __syncthreads();
   }

@@ -5,19 +5,22 @@
 // much of the time of a transfer is hidden behind computation if a kernel sends each partition as
 // soon as it has computed it.
 //
-// bench_triggered [ROUNDS]. DUNNAGE_TRIGGER says how streams wait; with `proxy` the MPI is told
-// that threads call it. Each rank uses the device of its number, as far as there are some. Writes
-// one JSON object per line. The bytes of every way are verified. Exit status 0: done; 1: wrong
-// bytes; 3: no GPU.
+// DUNNAGE_TRIGGER says how streams wait; with `proxy` the MPI is told that threads call it. Each rank
+// uses the device of its number, as far as there are some. Writes one JSON object per line. The
+// bytes of every way are verified. Exit status 0: done; 1: wrong bytes; 3: no GPU.
 #include <mpi.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "by_kernel.hpp"
+#include "common/command_line.hpp"
 #include "common/cuda_driver.hpp"
+#include "common/record.hpp"
 #include "dunnage.h"
 #include "trips.hpp"
 
@@ -85,9 +88,37 @@ void run_shape(const Shape& shape, int rounds) {
   trips_by_kernel(legs, shape, rounds);
 }
 
+struct Options {
+  int rounds = 200;
+  int overlap = 256;
+};
+
+std::optional<int> read(int argc, char** argv, Options& o) {
+  bench::CommandLine line("Messages that streams, graphs and kernels start");
+  line.number("--rounds", o.rounds, "how often each way is measured", 1);
+  line.number("--overlap", o.overlap, "MiB that a kernel sends while it computes, an even number; 0: none", 0, 1024);
+  return line.read(argc, argv);
+}
+
+void run_overlaps(const Options& o, bool shared) {
+  const int mebibyte = 1 << 20, parts = 16384;
+  const auto whole = std::to_string(o.overlap) + " MiB", pieces = whole + " in blocks of 128 B";
+  for (const int blocks : {256, 1024}) {
+    if (shared && blocks > 256) continue;
+    for (const Shape& shape : {Shape{whole, parts, o.overlap * (mebibyte / parts), o.overlap * (mebibyte / parts)},
+                               Shape{pieces, o.overlap * (mebibyte / 128), 128, 256}}) {
+      for (const int partitions : {1024, 4096}) overlap(shape, partitions, blocks, 0, o.rounds / 4 + 1);
+      for (const int senders : {1, 2}) overlap(shape, 16 * blocks, blocks, senders, o.rounds / 4 + 1);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
+  Options o;
+  if (const auto status = read(argc, argv, o)) return *status;
+  if (o.overlap % 2) throw std::invalid_argument("--overlap must be an even number");
   int devices = 0;
   CUcontext context{};
   BENCH_CU(cuInit, 0);
@@ -102,19 +133,11 @@ int main(int argc, char** argv) try {
   BENCH_CU(cuDevicePrimaryCtxRetain, &context, rank % devices);
   BENCH_CU(cuCtxSetCurrent, context);
   BENCH_CU(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 200;
+  if (rank == 0) bench::print(bench::header());
   for (const Shape& shape : {Shape{"8 B", 1, 8, 8}, Shape{"8 KiB", 1, 8192, 8192},
                              Shape{"1 MiB in blocks of 128 B", 8192, 128, 256}, Shape{"1 MiB", 1, 1 << 20, 1 << 20}})
-    run_shape(shape, rounds);
-  const bool shared = devices < ranks;
-  for (const int blocks : {256, 1024}) {
-    if (shared && blocks > 256) continue;
-    for (const Shape& shape :
-         {Shape{"256 MiB", 16384, 16384, 16384}, Shape{"256 MiB in blocks of 128 B", 1 << 21, 128, 256}}) {
-      for (const int partitions : {1024, 4096}) overlap(shape, partitions, blocks, 0, rounds / 4 + 1);
-      for (const int senders : {1, 2}) overlap(shape, 16 * blocks, blocks, senders, rounds / 4 + 1);
-    }
-  }
+    run_shape(shape, o.rounds);
+  if (o.overlap > 0) run_overlaps(o, devices < ranks);
   MPI_Finalize();
   return all_right ? 0 : 1;
 } catch (const NoDevice& error) {

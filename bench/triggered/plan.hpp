@@ -17,6 +17,7 @@ struct Overlap {
   int senders;  // warps of each block that send while its other threads compute; 0: the whole block sends
   int* broken;
   float* result;
+  unsigned long long* trace;  // of each partition four times in ns: computing and sending, begin and end; or null
 };
 
 }  // namespace triggered

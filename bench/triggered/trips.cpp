@@ -87,7 +87,7 @@ void measure(const Legs& legs, const Shape& shape, const std::string& name, cons
     std::printf(
         "{\"record\":\"result\",\"ranks\":%d,\"shape\":\"%s\",\"way\":\"%s\",\"microseconds\":%.2f,\"least\":%.2f,"
         "\"most\":%.2f,\"verified\":%s,\"why\":\"%s\"}\n",
-        ranks, shape.name, name.c_str(), times[times.size() / 2], times.front(), times.back(),
+        ranks, shape.name.c_str(), name.c_str(), times[times.size() / 2], times.front(), times.back(),
         everywhere ? "true" : "false", why);
     std::fflush(stdout);
   }

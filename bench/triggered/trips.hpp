@@ -21,7 +21,7 @@ void ok(int code, const char* what);
 
 /// Blocks of bytes at equal distances.
 struct Shape {
-  const char* name;
+  std::string name;
   int blocks, block, stride;  // bytes
   std::size_t span() const { return static_cast<std::size_t>(blocks) * static_cast<std::size_t>(stride); }
 };

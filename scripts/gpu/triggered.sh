@@ -8,7 +8,7 @@
 # send by themselves, if the MPI has partitioned communication (MPICH 5). Ghost cells of bench_halo:
 # the direct kernel, the host, a stream and a graph. On a machine with one GPU two ranks share it;
 # MPS is started if nvidia-cuda-mps-control is there. MPS=no goes without, and then streams wait by
-# memory operations.
+# memory operations. RANKS, TRIGGERS and LAUNCHES choose (default: "1 2", all four, 5).
 #
 # Writes triggered.jsonl, triggered.txt and machine.txt to $OUT (default: build/results).
 set -euo pipefail
@@ -34,37 +34,42 @@ run() { # RANKS TRIGGER PROGRAM ARGUMENTS: a failure is told, and the others sti
     DUNNAGE_NEIGHBOURS=on DUNNAGE_TRIGGER="$trigger" "$@" |
     sed "s/^{/{\"trigger\":\"$trigger\",/" >> "$out/triggered.jsonl" || echo "failed: $ranks ranks, $trigger, $*" | tee -a "$out/failed.txt"
 }
-for ranks in 1 2; do
-  for trigger in kernels memory-operations auto proxy; do
-    run "$ranks" "$trigger" "$programs/bench_triggered" "$rounds"
-    [ "$trigger" != proxy ] || continue
-    run "$ranks" "$trigger" "$programs/bench_halo" --memory device --cells "${CELLS:-256}" --ghost "${GHOST:-1}" \
-      --ways '^(direct|persistent|stream|graph)$'
+for launch in $(seq "$launches"); do
+  for ranks in ${RANKS:-1 2}; do
+    for trigger in ${TRIGGERS:-kernels memory-operations auto proxy}; do
+      run "$ranks" "$trigger" "$programs/bench_triggered" --rounds "$rounds"
+      [ "$trigger" != proxy ] || continue # bench_halo does not call the MPI by threads
+      run "$ranks" "$trigger" "$programs/bench_halo" --memory device --cells "${CELLS:-256}" --ghost "${GHOST:-1}" \
+        --ways '^(direct|persistent|stream|graph)$'
+    done
   done
 done
 python3 - "$out/triggered.jsonl" <<'PYTHON' | tee "$out/triggered.txt"
-import json, sys
-print("microseconds: median (least to most; of ghost cells the first and the last tenth)")
-print(f"{'ranks':>5} {'wanted':18}{'what':28}{'way':28}{'median':>9}  range, bytes")
+import collections, json, statistics, sys
+
+figures, skipped = collections.OrderedDict(), {}
 for line in open(sys.argv[1]):
     try:
         r = json.loads(line)
     except ValueError:
         continue
     if r.get("record") == "skipped":
-        print(f"{'':5} {r['trigger']:18}{r['way']}: not measured: {r['why']}")
-    if r.get("record") == "overlap":
-        what = f"{r['partitions']} partitions, {r['blocks']} thread blocks, {r['senders']} warps send, {r['shape']}"
-        print(f"{r['ranks']:5} {r['trigger']:18}{what:76}transfer {r['transfer']:.0f}, computation {r['computation']:.0f},"
-              f" both {r['both']:.0f}: {r['hidden']:.0%} hidden, {'right' if r['verified'] else 'WRONG'}")
-    if r.get("record") != "result":
-        continue
-    if "shape" in r:
-        what, median, least, most = r["shape"], r["microseconds"], r["least"], r["most"]
-    else:
-        s = r["seconds"]
+        skipped[r["trigger"], r["way"]] = r["why"]
+    elif r.get("record") == "overlap":
+        what = f"{r['shape']}, {r['partitions']} partitions, {r['blocks']} blocks, {r['senders']} warps send"
+        figures.setdefault((r["ranks"], r["trigger"], what, "% hidden"), []).append((100 * r["hidden"], r["verified"]))
+    elif r.get("record") == "result" and "shape" in r:
+        figures.setdefault((r["ranks"], r["trigger"], r["shape"], r["way"]), []).append((r["microseconds"], r["verified"]))
+    elif r.get("record") == "result":
         what = f"halo {r['cells']}^3, {r['ghost']} deep"
-        median, least, most = (1e6 * s[k] for k in ("median", "p10", "p90"))
-    print(f"{r['ranks']:5} {r['trigger']:18}{what:28}{r['way']:28}{median:9.2f}  {least:.2f} to {most:.2f},"
-          f" {'right' if r['verified'] else 'WRONG'}")
+        figures.setdefault((r["ranks"], r["trigger"], what, r["way"]), []).append((1e6 * r["seconds"]["median"], r["verified"]))
+print("microseconds of half a round trip or of an exchange, or per cent: median of launches (least to most)")
+print(f"{'ranks':>5} {'wanted':18}{"what":74}{'way':28}{'median':>9}")
+for (ranks, trigger, what, way), all_of in figures.items():
+    values = [value for value, _ in all_of]
+    right = "right" if all(verified for _, verified in all_of) else "WRONG"
+    print(f"{ranks:5} {trigger:18}{what:74}{way:28}{statistics.median(values):9.2f}  ({min(values):.2f} to {max(values):.2f}),"
+          f" {len(values)} launches, {right}")
+for (trigger, way), why in skipped.items():
+    print(f"      {trigger:18}{way}: not measured: {why}")
 PYTHON

@@ -36,6 +36,7 @@ from .pack_device.run import require_device, run_cases
 from .regressions import report as report_regressions, run_regressions
 from .runner import NoDevice, NotHere, Run, RunError, default_core, run_experiment
 from .suite.run import run_all
+from .triggered import report as report_triggered, run_triggered
 from .unexpected import report as unexpected
 from .unexpected.run import run_lates
 
@@ -49,6 +50,7 @@ REPORTS = {
     "bench_commit": commit.report,
     "bench_noncontiguous_send": noncontiguous_send.report,
     "bench_regressions": report_regressions,
+    "bench_triggered": report_triggered,
     "bench_unexpected": unexpected.report,
     "IMB-MPI1": installed.report,
     "osu_latency": installed.report,
@@ -57,6 +59,7 @@ REPORTS = {
 RUNNERS = {
     "bench_halo": run_halos,
     "bench_regressions": run_regressions,
+    "bench_triggered": run_triggered,
     "bench_unexpected": run_lates,
     "higrad_mpi_module": run_higrad,
 }

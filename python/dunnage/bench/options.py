@@ -23,7 +23,7 @@ OPTIONS: Tuple[Tuple[str, Tuple[str, ...], Dict[str, Any]], ...] = (
     ("--rounds", ANY, {"type": int, "help": "number of rounds through all MPIs"}),
     ("--max-bytes", ("pack",), {"type": read_size, "metavar": "SIZE",
                                 "help": "skip patterns and cases with larger buffers, for example 64KiB"}),
-    ("--simulated", ("pack", "halo", "higrad", "unexpected", "cuda-aware"),
+    ("--simulated", ("pack", "halo", "higrad", "triggered", "unexpected", "cuda-aware"),
      {"action": "store_true",
       "help": "use the simulated device in place of a GPU; shows that everything works, not how fast"}),
     ("--programs", ("imb", "osu"), {"type": Path, "metavar": "FOLDER",
