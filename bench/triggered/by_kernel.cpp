@@ -115,8 +115,8 @@ void trips_by_kernel(const Legs& legs, const Shape& shape, int rounds) {
 
 namespace {
 
-/// Prints when some blocks of a kernel computed and sent their partitions, in microseconds since the
-/// first began. `times`: as Overlap::trace has them.
+/// Prints when some blocks of a kernel computed and sent their partitions, in microseconds since
+/// the first began. `times`: as Overlap::trace has them.
 void print_timeline(const Shape& shape, int partitions, int blocks, int senders,
                     const std::vector<unsigned long long>& times) {
   constexpr int lines = 16;

@@ -5,9 +5,9 @@
 // much of the time of a transfer is hidden behind computation if a kernel sends each partition as
 // soon as it has computed it.
 //
-// DUNNAGE_TRIGGER says how streams wait; with `proxy` the MPI is told that threads call it. Each rank
-// uses the device of its number, as far as there are some. Writes one JSON object per line. The
-// bytes of every way are verified. Exit status 0: done; 1: wrong bytes; 3: no GPU.
+// DUNNAGE_TRIGGER says how streams wait; with `proxy` the MPI is told that threads call it. Each
+// rank uses the device of its number, as far as there are some. Writes one JSON object per line.
+// The bytes of every way are verified. Exit status 0: done; 1: wrong bytes; 3: no GPU.
 #include <mpi.h>
 
 #include <cstdio>

@@ -110,8 +110,8 @@ def trips(run: Run) -> Tuple[List[Trip], List[Trip]]:
 
 
 def summarize_trips(half_trips: List[Trip], hidden: List[Trip], experiment: Experiment) -> List[Figure]:
-    """Returns for each MPI the shortest message by graphs and by kernels, and the most that a kernel
-    hides, between two ranks.
+    """Returns for each MPI, between two ranks, the shortest message by graphs and by kernels, and
+    the most that a kernel hides.
     """
     short, most = experiment.criteria.get("short", {}), experiment.criteria.get("hidden", {})
     figures = []

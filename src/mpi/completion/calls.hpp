@@ -1,4 +1,5 @@
-// Every call that can complete a request. Straight through where none of the requests is ours.
+// Every call that completes, frees, cancels or looks at requests. Straight through where none of
+// the requests is ours.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,8 @@
 // MPI_Request_free, MPI_Cancel, and the end of requests of Dunnage's own messages.
+#include <memory>
+#include <optional>
+#include <utility>
+
 #include "device/looks.hpp"
 #include "mpi/completion/calls.hpp"
 #include "mpi/message/handle.hpp"

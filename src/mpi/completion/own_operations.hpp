@@ -30,7 +30,7 @@ class OwnOperations {
  public:
   /// The MPI is shown nothing before the caller asks for that.
   OwnOperations(int count, MPI_Request* requests);
-  /// Among requests that the MPI has been asked about. `before`: as they were then.
+  /// Takes those among requests that the MPI has been asked about. `before`: as they were then.
   OwnOperations(const Asking& asking, int count, MPI_Request* before);
   OwnOperations(const OwnOperations&) = delete;
   OwnOperations& operator=(const OwnOperations&) = delete;
@@ -90,7 +90,7 @@ class OwnOperations {
   /// Waits for what is still under way.
   void finish_arriving();
 
-  // What the program is told (settling.cpp). Each returns what the call is to return:
+  // What the program is told (settling.cpp). An int is what the call is to return:
 
   /// The program does not want the statuses.
   void ignore_statuses() { told_ = false; }
@@ -108,12 +108,12 @@ class OwnOperations {
   /// Ends requests of a call that completes some of them: `count` that the MPI has completed, and
   /// `ended` without the MPI, which are added to `indices`. `rc`: what the MPI returned.
   int settle_some(int rc, int count, const std::vector<int>& ended, int* indices, int& outcount, MPI_Status* statuses);
-  /// Ends request i, which is without_mpi(), in a call that completes one. `in_array`: the call
-  /// takes several.
+  /// Ends request i, which has ended without the MPI, in a call that completes one. `in_array`: the
+  /// call takes several.
   int settle_alone(int i, MPI_Status* users, StatusOr& status, bool in_array);
-  /// Ends one request of a call that completes any, of which some_under_way_alone(). ask() is as
-  /// above, and sets `index` and `rc`. If the call does not wait, and none has ended, `index` is
-  /// MPI_UNDEFINED.
+  /// Ends one request of a call that completes any, of which some_under_way_alone(). ask() is as in
+  /// some_ended(), and sets `index` and `rc`. If the call does not wait, and none has ended,
+  /// `index` is MPI_UNDEFINED.
   int settle_any(bool waits, int* index, MPI_Status* users, StatusOr& status, int& rc, base::FunctionRef<bool()> ask);
   /// Open MPI 4.1 tells an error of a persistent receive only in its status, if it is given
   /// statuses. Calls the error handler for a program that gives none. Returns what the MPI would

@@ -41,6 +41,7 @@ struct Draft {
   std::string reason;               // why messages go as they do; if some go by the MPI, why these
   std::string proxied_reason;       // why the proxy does messages
   std::string waiting_reason;       // why streams wait as they do
+  int failure = MPI_SUCCESS;        // of choose_way(), after the peers have been told of direct messages
   std::string objection;            // why this rank can have neither direct messages nor a proxy
   bool prepared = false;            // this rank can have them
   CUcontext context = nullptr;

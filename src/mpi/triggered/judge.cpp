@@ -1,9 +1,8 @@
 #include "mpi/triggered/judge.hpp"
 
-#include "mpi/triggered/stamped.hpp"
-
 #include <algorithm>
 
+#include "mpi/triggered/stamped.hpp"
 #include "transport/gpu/remote.hpp"
 
 namespace dunnage::mpi {

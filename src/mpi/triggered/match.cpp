@@ -171,7 +171,8 @@ int exchange_promises(Draft& draft) {
     without_mpi |= possible;
     draft.shares |= possible && side.shares_gpu;
   }
-  if (draft.prepared && without_mpi && guarded([&] { choose_way(draft); }) == MPI_SUCCESS)
+  if (draft.prepared && without_mpi) draft.failure = guarded([&] { choose_way(draft); });
+  if (draft.failure == MPI_SUCCESS)
     for (auto& [rank, side] : draft.sides) side.promise.kernels = draft.made->how == TriggerWay::kernels;
   return exchange_bytes(
       draft.sides, [](MatchSide& side) { return bytes_of(side.promise); },
@@ -214,7 +215,7 @@ int settle(Draft& draft) {
   for (auto* side : draft.peers)
     if (!(side->promise.kernels && side->promised.kernels)) side->stamped_out.clear(), side->stamped_in.clear();
   // The peers count on this rank from here on, so a failure ends the exchange for them as well.
-  const int code = guarded([&] { assemble(draft); });
+  const int code = draft.failure == MPI_SUCCESS ? guarded([&] { assemble(draft); }) : draft.failure;
   if (code == MPI_SUCCESS) return code;
   for (auto* side : draft.peers)
     reinterpret_cast<Board*>(side->peer.own_board.data)->poisoned.store(1, std::memory_order_release);
@@ -242,6 +243,8 @@ int match(int count, MPI_Request* requests, std::unique_ptr<Exchange>& exchange)
     leave_all_to_mpi(draft);
   }
   auto& made = *draft.made;
+  if (made.stamped_out.entries + made.stamped_in.entries > 0)
+    draft.waiting_reason += "; short messages go by stamped words";
   made.reason = !draft.reason.empty()           ? draft.reason
                 : !draft.proxied_reason.empty() ? draft.proxied_reason + "; " + draft.waiting_reason
                                                 : draft.waiting_reason;

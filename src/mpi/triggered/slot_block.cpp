@@ -10,6 +10,15 @@
 
 namespace dunnage::mpi {
 
+namespace {
+
+/// Bytes in whole cache lines.
+constexpr std::uint64_t lines(std::uint64_t bytes) {
+  return (bytes + pack::cuda::slot_stride - 1) / pack::cuda::slot_stride * pack::cuda::slot_stride;
+}
+
+}  // namespace
+
 void make_slot_block(const device::Driver& driver, device::Gpu& gpu, MatchSides& sides, MatchSide& own,
                      SlotBlock& made) {
   std::vector<MatchSide*> lists{&own};
@@ -20,8 +29,9 @@ void make_slot_block(const device::Driver& driver, device::Gpu& gpu, MatchSides&
   for (auto* side : lists) side->sent = std::exchange(place, place + side->outgoing);
   made.waited = place;
   for (auto* side : lists) side->open = place++;
+  made.broken = place++;
   made.count = place;
-  made.cells_begin = SlotBlock::offset(made.count) + (3 * peers + 1) * sizeof(std::uint64_t);
+  made.cells_begin = lines(SlotBlock::offset(made.count) + (3 * peers + 1) * sizeof(std::uint64_t));
   const auto size = made.cell(made.cells);
   made.block = take_block(driver, static_cast<std::int64_t>(size));
   if (!made.block) return;

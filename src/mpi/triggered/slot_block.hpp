@@ -3,7 +3,7 @@
 // The block: a word by which others see that they have mapped the right memory, the epoch, the
 // slots, tables of the slots of others, and the cells for stamped words. The slots: `ready` of each
 // peer, `done` of each peer, a flag of each partition that comes, a flag of each partition that was
-// sent, `open` of each peer and of this rank.
+// sent, `open` of each peer and of this rank, and one that tells that the exchange is broken.
 #pragma once
 
 #include "mpi/triggered/side.hpp"
@@ -14,6 +14,7 @@ struct SlotBlock {
   std::shared_ptr<const device::Arena::Block> block;  // null if there is no memory that others reach
   std::uint64_t nonce = 0;                            // the first word of the block
   std::size_t count = 0, waited = 0;                  // slots, and those for which exchanges wait
+  std::size_t broken = 0;                             // the place of the slot that only this rank writes
   std::uint64_t cells = 0;                            // for stamped words
   std::uint64_t cells_begin = 0;                      // bytes from the beginning of the block
 

@@ -7,6 +7,9 @@ namespace {
 
 using pack::cuda::most_stamped_entries;
 
+/// The messages of two senders share no cache line.
+constexpr std::uint64_t cells_of_line = pack::cuda::slot_stride / sizeof(std::uint64_t);
+
 /// One launch must have room for all of them.
 void judge_sides(std::vector<MatchMessage*> messages) {
   std::int64_t entries = 0;
@@ -34,8 +37,8 @@ void offer_stamped(Draft& draft) {
   for (auto* receive : receives) {
     if (receive->stamped.words == 0) continue;
     receive->cell = draft.slots.cells;
-    draft.slots.cells +=
-        static_cast<std::uint64_t>(std::min<std::int64_t>(size_of(receive->what), pack::cuda::most_stamped_words));
+    const auto words = std::min<std::int64_t>(size_of(receive->what), pack::cuda::most_stamped_words);
+    draft.slots.cells += (static_cast<std::uint64_t>(words) + cells_of_line - 1) / cells_of_line * cells_of_line;
   }
 }
 

@@ -13,7 +13,7 @@ namespace dunnage::mpi {
 
 /// The beginning of what a rank tells a peer.
 struct MatchOpening {
-  std::uint64_t version = 2;
+  std::uint64_t version = 3;
   std::uint64_t usable = 0;           // whether this rank can have direct messages at all
   std::uint64_t proxy = 0;            // whether a thread of this rank can do messages for its streams
   std::int64_t farewell_tag = -1;     // on the private world

@@ -265,7 +265,8 @@ void stamped(const void* parameter, u64, u32, Translate translate) {
   reach(x.after, translate);
   for (auto& entry : x.entry) reach(entry.nest.user, translate), reach(entry.packed, translate);
   const auto epoch = *x.epoch += x.advance;
-  for (u32 thread = 0; thread < block_threads; ++thread) run_stamped(x, epoch, thread, rest);
+  for (u32 thread = 0; thread < block_threads; ++thread)
+    if (!run_stamped(x, epoch, thread, rest)) break;
   tell(x.after, epoch, 0, 1, [&](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); });
   wait_for(x.after, epoch, 0, 1, rest);
 }

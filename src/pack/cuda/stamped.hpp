@@ -4,8 +4,8 @@
 // them. NCCL calls such a protocol LL.
 //
 // A cell is eight bytes, which a GPU writes at once: a word of at most four bytes, and the lower
-// half of the number. Nobody resets cells. The sender waits until the receiver has read them all
-// before it writes the next stamps.
+// half of the number. Nobody resets cells. Before the sender writes the next stamps, it waits for
+// `done`, which the receiver writes after it has read all cells.
 #pragma once
 
 #include "pack/cuda/signal.hpp"
@@ -61,9 +61,10 @@ DUNNAGE_HD void send_stamped(const FusedEntry& e, std::uint32_t stamp, std::uint
   }
 }
 
-/// Likewise in receiving them, unless the exchange is given up. `rest` is called between two looks.
+/// The part of one thread of a block in receiving the words of an entry. `rest` is called between
+/// two looks. Returns false, without the words, if the exchange is given up.
 template <int W, class Rest>
-DUNNAGE_HD void receive_stamped(const StampedExchange& x, const FusedEntry& e, std::uint32_t stamp,
+DUNNAGE_HD bool receive_stamped(const StampedExchange& x, const FusedEntry& e, std::uint32_t stamp,
                                 std::uint32_t thread, Rest rest) {
   const auto* const cells = reinterpret_cast<const std::uint64_t*>(e.packed);
   std::uint64_t cell[fused_words];
@@ -78,7 +79,7 @@ DUNNAGE_HD void receive_stamped(const StampedExchange& x, const FusedEntry& e, s
         all = all && static_cast<std::uint32_t>(cell[u] >> 32) == stamp;
       }
       if (all) break;
-      if (looks % 256 == 0 && load_acquire(x.broken) >= x.broken_from) return;
+      if (looks % 256 == 0 && load_acquire(x.broken) >= x.broken_from) return false;
       rest();
     }
     DUNNAGE_UNROLL
@@ -86,28 +87,33 @@ DUNNAGE_HD void receive_stamped(const StampedExchange& x, const FusedEntry& e, s
       if (const auto i = first + u * block_threads; i < e.words)
         store<W>(locate(e.nest, i), Word<W>{{static_cast<typename Word<W>::Part>(cell[u])}});
   }
+  return true;
 }
 
-/// The part of one thread in all words.
 template <class Rest>
-DUNNAGE_HD void run_stamped(const StampedExchange& x, std::uint64_t epoch, std::uint32_t thread, Rest rest) {
-  const auto stamp = static_cast<std::uint32_t>(epoch);
-  for (std::uint32_t k = 0; k < x.entries; ++k) {
-    const auto& e = x.entry[k];
-    if (x.sends) {
-      switch (e.word) {
-        case 1: send_stamped<1>(e, stamp, thread); break;
-        case 2: send_stamped<2>(e, stamp, thread); break;
-        default: send_stamped<4>(e, stamp, thread);
-      }
-    } else {
-      switch (e.word) {
-        case 1: receive_stamped<1>(x, e, stamp, thread, rest); break;
-        case 2: receive_stamped<2>(x, e, stamp, thread, rest); break;
-        default: receive_stamped<4>(x, e, stamp, thread, rest);
-      }
+DUNNAGE_HD bool run_stamped_entry(const StampedExchange& x, const FusedEntry& e, std::uint32_t stamp,
+                                  std::uint32_t thread, Rest rest) {
+  if (x.sends) {
+    switch (e.word) {
+      case 1: send_stamped<1>(e, stamp, thread); break;
+      case 2: send_stamped<2>(e, stamp, thread); break;
+      default: send_stamped<4>(e, stamp, thread);
     }
+    return true;
   }
+  switch (e.word) {
+    case 1: return receive_stamped<1>(x, e, stamp, thread, rest);
+    case 2: return receive_stamped<2>(x, e, stamp, thread, rest);
+    default: return receive_stamped<4>(x, e, stamp, thread, rest);
+  }
+}
+
+/// The part of one thread in all words. Returns false if the exchange is given up.
+template <class Rest>
+DUNNAGE_HD bool run_stamped(const StampedExchange& x, std::uint64_t epoch, std::uint32_t thread, Rest rest) {
+  for (std::uint32_t k = 0; k < x.entries; ++k)
+    if (!run_stamped_entry(x, x.entry[k], static_cast<std::uint32_t>(epoch), thread, rest)) return false;
+  return true;
 }
 
 /// Tells that cells have been read. Nothing else depends on that, so there is no fence.

@@ -260,6 +260,10 @@ class Ring {
 void many_small_ones(int steps) {
   contract().section("many small ones");
   Ring ring;
+  const char* why = nullptr;
+  check_ok(DNG_Exchange_query(ring.exchange, nullptr, &why), "DNG_Exchange_query");
+  if (expected_way == DNG_WAY_KERNELS && contract().ranks > 1)
+    check(std::strstr(why, "stamped words") != nullptr, "short messages go by stamped words", why);
   for (int step = 1; step <= steps; ++step) {
     ring.step();
     if (step % 100 == 0) ring.look(step, "after many steps");
@@ -486,6 +490,9 @@ class Pair {
     MPI_Send_init(out_.data(), 1, layout_.type, 1 - me(), tag, MPI_COMM_WORLD, &requests[1]);
     check_ok(DNG_Match(2, requests, &exchange_), "DNG_Match");
     check_way(exchange_, true);
+    const char* why = nullptr;
+    check_ok(DNG_Exchange_query(exchange_, nullptr, &why), "DNG_Exchange_query");
+    check(std::strstr(why, "stamped words") == nullptr, "long messages do not", why);
   }
   ~Pair() {
     check_ok(DNG_Exchange_free(&exchange_), "free");

@@ -27,6 +27,10 @@ struct Message {
         want(to_layout, 1, 0xC3, misaligned),
         got(to_layout, 1, 0xC3, misaligned) {
     from.number();
+    expect();
+  }
+  /// Makes `want` what the receiver's buffer must hold.
+  void expect() {
     std::vector<unsigned char> packed(static_cast<std::size_t>(to_spec->size)), before(packed);
     // What the message does not fill keeps its value.
     type::typemap_pack(*to_spec, 1, want.base(), packed.data());
