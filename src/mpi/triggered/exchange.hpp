@@ -129,8 +129,8 @@ class Exchange : public Watched {
   void put_ready(CUstream stream);
   void move(CUstream stream, pack::gpu::Prepared& moves, const pack::cuda::Signal& before,
             const pack::cuda::Signal& after, const std::vector<std::uintptr_t>& told);
-  /// Moves the data in the stream. `finish`: waits there for this rank's receivers too.
-  void pull(CUstream stream, bool finish);
+  /// Moves the data in the stream. `last`: waits there for this rank's receivers too.
+  void pull(CUstream stream, bool last);
   void finish(CUstream stream);
   void put_partition(CUstream stream, const dng_request& request, pack::cuda::PartitionCall call);
   void write_and_wait(CUstream stream, const std::vector<std::uintptr_t>& targets, std::uintptr_t slots,

@@ -23,31 +23,27 @@ TEST(FusedMoves, RandomMessagesAgainstTheTypemap) {
   long moved = 0, left = 0, launches = 0;
   for (; std::chrono::steady_clock::now() < until; ++seed) {
     tests::RandomSpec random(seed);
-    std::deque<Message> messages;
+    std::vector<std::unique_ptr<Message>> messages;
     std::vector<MoveJob> jobs;
     for (auto n = random.between(1, random.between(0, 5) == 0 ? 150 : 12); n > 0; --n) {
-      const std::int64_t unit = std::int64_t{1} << random.between(0, 4);
-      const auto size = unit * random.between(1, 30) * random.between(1, 12);
-      const auto more = random.between(0, 4) == 0 ? unit * random.between(1, 20) : 0;
-      const auto from = type::parse(random_layout(random, size, unit));
-      const auto to = type::parse(random_layout(random, size + more, unit));
-      if (tests::overlaps(*to, 1)) continue;
-      messages.emplace_back(from, to, random.between(0, 3) == 0 ? static_cast<int>(random.between(0, 15)) : 0);
-      if (fuses(messages.back().job())) {
-        jobs.push_back(messages.back().job());
-        ++moved;
-      } else {
-        messages.pop_back();
+      auto message = random_message(random);
+      if (!message) continue;
+      if (!fuses(message->job())) {
         ++left;
+        continue;
       }
+      jobs.push_back(message->job());
+      messages.push_back(std::move(message));
+      ++moved;
     }
     for (auto& launch : plan_moves(jobs)) {
       ASSERT_TRUE(device.run(std::move(launch))) << device.names.back();
       ++launches;
     }
     for (const auto& message : messages)
-      ASSERT_EQ(message.want.bytes, message.got.bytes)
-          << "seed " << seed << ": " << type::to_text(*message.from_spec) << " to " << type::to_text(*message.to_spec);
+      ASSERT_EQ(message->want.bytes, message->got.bytes)
+          << "seed " << seed << ": " << type::to_text(*message->from_spec) << " to "
+          << type::to_text(*message->to_spec);
   }
   std::cout << moved << " messages moved by " << launches << " launches, " << left << " left\n";
   if (seconds) {

@@ -1,6 +1,7 @@
 // A message between two layouts, for tests of the kernels that move it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,19 @@ inline std::string random_layout(tests::RandomSpec& random, std::int64_t size, s
   const auto a_data = type::layout_of(*a_spec).data, b_data = type::layout_of(*b_spec).data;
   const auto at = a_data.offset + a_data.node->high - b_data.offset - b_data.node->low + unit * random.between(0, 3);
   return "struct([1,1],[0," + std::to_string(at) + "],[" + a + "," + b + "])";
+}
+
+/// A message between two random layouts, of which the receiver's may have more room. Null if the
+/// receiver's bytes overlap.
+inline std::unique_ptr<Message> random_message(tests::RandomSpec& random) {
+  const std::int64_t unit = std::int64_t{1} << random.between(0, 4);
+  const auto size = unit * random.between(1, 30) * random.between(1, 12);
+  const auto more = random.between(0, 4) == 0 ? unit * random.between(1, 20) : 0;
+  const auto from = type::parse(random_layout(random, size, unit));
+  const auto to = type::parse(random_layout(random, size + more, unit));
+  if (tests::overlaps(*to, 1)) return nullptr;
+  const auto misaligned = random.between(0, 3) == 0 ? static_cast<int>(random.between(0, 15)) : 0;
+  return std::make_unique<Message>(from, to, misaligned);
 }
 
 }  // namespace dunnage::pack::cuda

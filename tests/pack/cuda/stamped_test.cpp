@@ -49,20 +49,16 @@ TEST(Stamped, RandomMessagesAgainstTheTypemap) {
   long sent = 0;
   for (; std::chrono::steady_clock::now() < until; ++seed) {
     tests::RandomSpec random(seed);
-    const std::int64_t unit = std::int64_t{1} << random.between(0, 4);
-    const auto size = unit * random.between(1, 30) * random.between(1, 12);
-    const auto more = random.between(0, 4) == 0 ? unit * random.between(1, 20) : 0;
-    const auto from = type::parse(random_layout(random, size, unit));
-    const auto to = type::parse(random_layout(random, size + more, unit));
-    if (tests::overlaps(*to, 1)) continue;
-    Message message(from, to, random.between(0, 3) == 0 ? static_cast<int>(random.between(0, 15)) : 0);
+    const auto made = random_message(random);
+    if (!made) continue;
+    auto& message = *made;
     Pair pair(message, static_cast<std::uint64_t>(random.between(1, std::int64_t{1} << 40)));
     if (!pair.possible) continue;
     ++sent;
     const auto exchange = [&] {
       ASSERT_TRUE(device.run("stamped", &pair.out) && device.run("stamped", &pair.in));
       ASSERT_EQ(message.want.bytes, message.got.bytes)
-          << "seed " << seed << ": " << type::to_text(*from) << " to " << type::to_text(*to);
+          << "seed " << seed << ": " << type::to_text(*message.from_spec) << " to " << type::to_text(*message.to_spec);
     };
     exchange();
     // The cells have the stamps of before, and the words of before are wrong now.
