@@ -108,13 +108,18 @@ __device__ inline void store_after_fence(char* slot, dng_word value) {
   asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(slot), "l"(value) : "memory");
 }
 __device__ inline dng_word load_relaxed(const dng_word* word) { return *(const volatile dng_word*)word; }
+template <class T>
+__device__ inline void store(char* to, T value) {
+  *(T*)to = value;
+}
 #else
+using dng_host::fence;
 using dng_host::at;
 using dng_host::now;
 using dng_host::rest;
+using dng_host::store;
 inline dng_word load_acquire(const char* slot) { return __atomic_load_n((const dng_word*)at(slot), __ATOMIC_ACQUIRE); }
 inline dng_word load_slot(const char* slot) { return load_acquire(slot); }
-inline void fence() {}
 inline void store_after_fence(char* slot, dng_word value) {
   __atomic_store_n((dng_word*)at(slot), value, __ATOMIC_RELEASE);
 }
@@ -209,7 +214,7 @@ DNG_DEVICE_CODE void move_words(dng_word begin, dng_word end, dng_word size, Fro
     for (int k = 0; k < together; ++k)
       if (i + k * size < end) words[k] = *(const Word*)from(i + k * size);
     for (int k = 0; k < together; ++k)
-      if (i + k * size < end) *(Word*)to(i + k * size) = words[k];
+      if (i + k * size < end) store(to(i + k * size), words[k]);
   }
 }
 
@@ -285,10 +290,10 @@ DNG_DEVICE_CODE dng_word load_word(const char* from, unsigned word) {
 }
 DNG_DEVICE_CODE void store_word(char* to, dng_word value, unsigned word) {
   switch (word) {
-    case 1: return void(*(unsigned char*)to = (unsigned char)value);
-    case 2: return void(*(unsigned short*)to = (unsigned short)value);
-    case 4: return void(*(unsigned*)to = (unsigned)value);
-    default: return void(*(dng_word*)to = value);
+    case 1: return store(to, (unsigned char)value);
+    case 2: return store(to, (unsigned short)value);
+    case 4: return store(to, (unsigned)value);
+    default: return store(to, value);
   }
 }
 

@@ -61,6 +61,7 @@ install_packages() {
   if [ "$purpose" != demo ]; then # for the tests
     have gfortran || packages+=(gfortran)
     have pkg-config || packages+=(pkg-config)
+    have gdb || packages+=(gdb)
   fi
   have_venv || packages+=(python3 python3-venv)
   if [ "$purpose" = demo ]; then

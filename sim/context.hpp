@@ -10,6 +10,7 @@
 #include "device/cuda_driver_api.h"
 #include "sim/driver.hpp"
 #include "sim/error.hpp"
+#include "sim/stream.hpp"
 
 namespace dunnage::sim {
 
@@ -23,6 +24,8 @@ struct Context {
   std::shared_ptr<Stream> legacy;
   std::vector<std::shared_ptr<Stream>> streams;  // all streams, also destroyed ones that still have work
   std::vector<std::pair<std::thread::id, std::shared_ptr<Stream>>> per_thread;
+  std::vector<std::shared_ptr<Connection>> connections;
+  std::uint64_t streams_made = 0;
   std::uint64_t running = 0;  // thread blocks of kernels that run now
   std::set<CUcontext> peers;  // the contexts whose memory this context may access
 

@@ -14,6 +14,7 @@ using Run = void (*)(const dunnageSimLaunch*);
 
 template <std::size_t I>
 void run(const dunnageSimLaunch* launch) {
+  dunnage::pack::cuda::holds_stores = launch->holdsStores != 0;
   dunnage::pack::cuda::emulated_kernels()[I].run(launch->params[0], launch->gridDim[0], launch->sharedBytes,
                                                  dunnageSimTranslate);
 }
@@ -26,6 +27,8 @@ constexpr auto runs = all(std::make_index_sequence<320>());  // more than there 
 
 // One thread does what all threads of the grid do.
 void pready(const dunnageSimLaunch* launch) {
+  dunnage::pack::cuda::holds_stores = launch->holdsStores != 0;
+  const dunnage::pack::cuda::Holding holding;
   const auto& call = *static_cast<const dunnage::pack::cuda::PartitionCall*>(launch->params[0]);
   dng_pready(call.exchange, static_cast<int>(call.request), static_cast<int>(call.partition));
 }

@@ -29,6 +29,8 @@ Settings Settings::from_environment() {
   s.kernel_time = number("DUNNAGE_SIM_KERNEL_TIME", 0);
   s.blocks = number("DUNNAGE_SIM_BLOCKS", 0);
   s.blocking = number("DUNNAGE_SIM_BLOCKING", 0) != 0;
+  s.holds_stores = number("DUNNAGE_SIM_HOLD_STORES", 0) != 0;
+  s.connections = number("CUDA_DEVICE_MAX_CONNECTIONS", 0);
   s.mps = number("DUNNAGE_SIM_MPS", 0) != 0;
   s.reachable = number("DUNNAGE_SIM_REACHABLE", 0) != 0;
   return s;

@@ -14,6 +14,8 @@ struct dunnageSimLaunch {
   unsigned blockDim[3];
   unsigned sharedBytes;
   void* const* params;
+  unsigned residentBlocks; /* how many blocks of the grid run at once */
+  unsigned holdsStores;    /* 1: others see stores only after a fence, or when the kernel has ended */
 };
 
 /* Adds a kernel called `name` to every module. `run` executes the whole grid. `sizes` are the bytes

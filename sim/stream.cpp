@@ -13,6 +13,12 @@ std::shared_ptr<Stream> make_stream(const std::shared_ptr<Context>& context, uns
   made->owner = context->id;
   made->context = context;
   made->flags = flags;
+  if (const auto most = driver().settings.connections; most > 0) {
+    auto& all = context->connections;
+    const auto next = context->streams_made++ % most;
+    if (next == all.size()) all.push_back(std::make_shared<Connection>());
+    made->connection = all[next];
+  }
   made->legacy = !context->legacy;  // the first stream of a context is its legacy default stream
   context->streams.push_back(made);
   return made;

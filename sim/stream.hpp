@@ -17,11 +17,18 @@ namespace dunnage::sim {
 struct Capture;
 struct Context;
 
+struct Work;
+
+/// A queue of the hardware, which streams share. Work that has not begun holds up what is behind
+/// it, also work of other streams.
+using Connection = std::deque<std::shared_ptr<Work>>;
+
 struct Work {
   std::vector<std::shared_ptr<Work>> after;
   std::function<void()> run;      // runs without the driver's lock; if it throws an Error, the context is dead
   CUresult fault = CUDA_SUCCESS;  // what happens instead of `run`
   std::chrono::microseconds delay{};
+  bool waits = false;  // for memory, at the front of its connection
   bool done = false;
   std::chrono::steady_clock::time_point finished;
 };
@@ -39,6 +46,7 @@ struct Stream {
   std::condition_variable called;
   std::deque<std::shared_ptr<Work>> queue;
   std::shared_ptr<Work> last;
+  std::shared_ptr<Connection> connection;  // null: one that no other stream has
   std::shared_ptr<Capture> capture;
   std::vector<std::size_t> frontier;  // in a capture: the nodes that the next node follows
 

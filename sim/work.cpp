@@ -38,6 +38,17 @@ void execute(Work& work, Context& context, std::unique_lock<std::mutex>& lock) {
   work.done = true;
 }
 
+bool may_begin(const Stream& stream, const std::shared_ptr<Work>& work) {
+  return !stream.connection || stream.connection->front() == work;
+}
+
+// The first piece of work leaves a connection, and the next one may begin.
+void leave(const Stream& stream) {
+  if (!stream.connection) return;
+  stream.connection->pop_front();
+  driver().changed.notify_all();
+}
+
 void serve(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Context>& context) {
   auto& d = driver();
   prctl(PR_SET_TIMERSLACK, 1000UL);  // or each delay would be 50 us longer
@@ -46,8 +57,10 @@ void serve(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Context>
     stream->called.wait(lock, [&] { return stream->ended || !stream->queue.empty(); });
     if (stream->queue.empty()) break;
     const auto work = stream->queue.front();
-    d.changed.wait(lock, [&] { return all_done(work->after); });
+    d.changed.wait(lock, [&] { return all_done(work->after) && may_begin(*stream, work); });
+    if (!work->waits) leave(*stream);
     execute(*work, *context, lock);
+    if (work->waits) leave(*stream);
     stream->queue.pop_front();
     d.changed.notify_all();
   }
@@ -89,7 +102,8 @@ std::chrono::microseconds some_delay() {
 
 }  // namespace
 
-std::shared_ptr<Work> put(const std::shared_ptr<Stream>& stream, std::function<void()> run, CUresult fault) {
+std::shared_ptr<Work> put(const std::shared_ptr<Stream>& stream, std::function<void()> run, CUresult fault,
+                          bool waits) {
   const auto context = stream->context.lock();
   require(context != nullptr, CUDA_ERROR_CONTEXT_IS_DESTROYED);
   context->check();
@@ -102,10 +116,12 @@ std::shared_ptr<Work> put(const std::shared_ptr<Stream>& stream, std::function<v
   const bool is_work = run != nullptr;  // and not only a mark, which need not wait for the legacy default stream
   work->run = std::move(run);
   work->fault = fault;
+  work->waits = waits;
   work->delay = some_delay();
   if (is_work || stream->legacy) add_by_legacy_rule(work->after, *stream, *context);
   if (!stream->started) start(stream, context);
   stream->queue.push_back(work);
+  if (stream->connection) stream->connection->push_back(work);
   stream->last = work;
   stream->called.notify_all();
   return work;

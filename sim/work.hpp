@@ -12,9 +12,9 @@
 namespace dunnage::sim {
 
 // Puts work into a stream. If the stream is captured, the work joins the capture instead, and the
-// result is null.
+// result is null. `waits`: for memory, so that its connection is held up meanwhile.
 std::shared_ptr<Work> put(const std::shared_ptr<Stream>& stream, std::function<void()> run,
-                          CUresult fault = CUDA_SUCCESS);
+                          CUresult fault = CUDA_SUCCESS, bool waits = false);
 // Makes all later work of a stream wait for work of another stream.
 void put_wait(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Work>& work);
 

@@ -41,6 +41,8 @@ class Resident {
   Resident(const Resident&) = delete;
   Resident& operator=(const Resident&) = delete;
 
+  std::uint64_t blocks() const { return std::max<std::uint64_t>(taken_, 1); }
+
  private:
   const std::shared_ptr<Context> context_;
   std::uint64_t taken_ = 0;
@@ -66,7 +68,10 @@ class Launch {
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
 
-  void operator()() const { run_(&shape_); }
+  void operator()(std::uint64_t resident) {
+    shape_.residentBlocks = static_cast<unsigned>(resident);
+    run_(&shape_);
+  }
 
  private:
   void (*run_)(const dunnageSimLaunch*);
@@ -93,8 +98,12 @@ std::function<void()> work_of(Call& c, const CUDA_KERNEL_NODE_PARAMS& p) {
   const auto function = function_of(c, p.func);
   require(!p.extra, CUDA_ERROR_NOT_SUPPORTED);
   require(p.kernelParams || function->kernel.sizes.empty(), CUDA_ERROR_INVALID_VALUE);
-  const dunnageSimLaunch shape{
-      {p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ}, p.sharedMemBytes, nullptr};
+  const dunnageSimLaunch shape{{p.gridDimX, p.gridDimY, p.gridDimZ},
+                               {p.blockDimX, p.blockDimY, p.blockDimZ},
+                               p.sharedMemBytes,
+                               nullptr,
+                               0,
+                               driver().settings.holds_stores};
   check_shape(shape, *function);
   load(c, *function);
   const auto launch = std::make_shared<Launch>(function->kernel, shape, p.kernelParams);
@@ -102,7 +111,7 @@ std::function<void()> work_of(Call& c, const CUDA_KERNEL_NODE_PARAMS& p) {
   return [launch, blocks, context = c.context, time = driver().settings.kernel_time] {
     const Resident resident(context, blocks);
     if (time) std::this_thread::sleep_for(std::chrono::microseconds(time));
-    (*launch)();
+    (*launch)(resident.blocks());
   };
 }
 

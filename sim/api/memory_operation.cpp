@@ -1,5 +1,6 @@
 // Memory operations: a stream writes a word, or waits until a word has a value. Another process may
 // write the word.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -64,11 +65,15 @@ std::function<void()> wait(const std::shared_ptr<Context>& context, CUdeviceptr 
 }
 
 template <class Make>
-CUresult one(const char* name, CUstream in, Make make) {
+CUresult one(const char* name, CUstream in, bool waits, Make make) {
   return call({name, Class::launch}, [&](Call& c) {
     const auto stream = stream_of(c.context, in);
-    put(stream, make(stream->context.lock()));
+    put(stream, make(stream->context.lock()), CUDA_SUCCESS, waits);
   });
+}
+
+bool waits(const CUstreamBatchMemOpParams& one) {
+  return one.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 || one.operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
 }
 
 std::function<void()> made_of(const CUstreamBatchMemOpParams& one, const std::shared_ptr<Context>& context) {
@@ -96,20 +101,20 @@ std::function<void()> made_of(const CUstreamBatchMemOpParams& one, const std::sh
 using namespace dunnage::sim;
 
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags) {
-  return one("cuStreamWriteValue32", stream, [&](auto&&) { return write<std::uint32_t>(address, value, flags); });
+  return one("cuStreamWriteValue32", stream, false, [&](auto&&) { return write<std::uint32_t>(address, value, flags); });
 }
 
 CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags) {
-  return one("cuStreamWriteValue64", stream, [&](auto&&) { return write<std::uint64_t>(address, value, flags); });
+  return one("cuStreamWriteValue64", stream, false, [&](auto&&) { return write<std::uint64_t>(address, value, flags); });
 }
 
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags) {
-  return one("cuStreamWaitValue32", stream,
+  return one("cuStreamWaitValue32", stream, true,
              [&](auto&& context) { return wait<std::uint32_t>(context, address, value, flags); });
 }
 
 CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags) {
-  return one("cuStreamWaitValue64", stream,
+  return one("cuStreamWaitValue64", stream, true,
              [&](auto&& context) { return wait<std::uint64_t>(context, address, value, flags); });
 }
 
@@ -122,8 +127,9 @@ CUresult cuStreamBatchMemOp(CUstream in, unsigned count, CUstreamBatchMemOpParam
     const auto context = stream->context.lock();
     std::vector<std::function<void()>> all;
     for (unsigned i = 0; i < count; ++i) all.push_back(made_of(operations[i], context));
-    put(stream, [all] {
+    const auto run = [all] {
       for (const auto& operation : all) operation();
-    });
+    };
+    put(stream, run, CUDA_SUCCESS, std::any_of(operations, operations + count, waits));
   });
 }

@@ -3,6 +3,7 @@ second, and takes away what programs count on. Each run is judged: does it end, 
 is anything left behind?
 
     python tests/faults/faults.py --count 1000            # faults, spread over all steps and MPIs
+    python tests/faults/faults.py --count 1000 --at-calls # at calls of Dunnage's functions (needs gdb)
     python tests/faults/faults.py --surroundings          # full /dev/shm, few files, and the like
 """
 
@@ -32,17 +33,20 @@ SIM = BUILD / "lib" / "dunnage" / "sim"
 SECONDS = 20  # that a run may take; it takes less than 3
 GRACE = 5  # seconds in which ranks end after their launcher has been killed
 RANKS = 3
+AT_CALL = str(pathlib.Path(__file__).with_name("at_call.py"))
 PLAIN_RUNS = 40  # at most, of a job that has suffered
 
 
 class Step(NamedTuple):
     """What is under way when the fault comes: at a random instant of one of the first `rounds`
-    rounds, at most `after` microseconds after the round has begun."""
+    rounds, at most `after` microseconds or `calls` calls of Dunnage's functions after the round has
+    begun."""
 
     program: str
     traffic: str
     rounds: int = 60
     after: int = 400
+    calls: int = 400
 
 
 STEPS = {
@@ -54,8 +58,11 @@ STEPS = {
     "tickets of a device": Step("traffic_gpu", "tickets"),
     "tokens": Step("traffic_gpu", "short"),
     "channels": Step("traffic_gpu", "channels"),
+    "streams": Step("traffic_gpu", "streams"),
+    "match of streams": Step("traffic_gpu", "match", 20, 2000),
 }
 HOWS = ("kill sender", "kill receiver", "kill launcher", "stop")
+HOWS_AT_CALLS = ("kill sender", "kill receiver", "stop")
 ROUNDS = 60  # of a job; it has one if it is to be in MPI_Finalize
 MARK = "FAULT_MARK"
 
@@ -136,9 +143,9 @@ def run(mpi, program, arguments, variables, plain=False, before=()):
     return Verdict(process.returncode, text, faults, [name for name in fresh if "dunnage" not in name])
 
 
-def suffer(mpi, step, how, seed):
-    """One fault at a random instant of a step. What the plain MPI suffers from too is no fault of
-    Dunnage."""
+def suffer(mpi, step, how, seed, at_call=False):
+    """One fault at a random instant of a step, or at a call of Dunnage's functions. What the plain
+    MPI suffers from too is no fault of Dunnage."""
     chance = random.Random(seed)
     program, traffic, *_ = STEPS[step]
     rounds = 1 if traffic == "finalize" else ROUNDS
@@ -151,7 +158,8 @@ def suffer(mpi, step, how, seed):
         "FAULT_AT": str(chance.randrange(STEPS[step].rounds)),
         "FAULT_AFTER": str(chance.randrange(STEPS[step].after)),
     }
-    verdict = run(mpi, program, [traffic, rounds], variables)
+    at = {"FAULT_CALL": str(1 + chance.randrange(STEPS[step].calls)), "FAULT_SCRIPT": AT_CALL} if at_call else {}
+    verdict = run(mpi, program, [traffic, rounds], {**variables, **at})
     if how == "stop" and not verdict.completed:
         verdict.faults.append("does not end well")
     if verdict.faults and not program.endswith("_gpu"):  # the plain MPI takes no device memory
@@ -208,10 +216,12 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--mpi", action="append", choices=list(MPIS))
     parser.add_argument("--step", action="append", choices=list(STEPS))
+    parser.add_argument("--at-calls", action="store_true", help="faults at calls of Dunnage's functions, by gdb")
     parser.add_argument("--surroundings", action="store_true")
     options = parser.parse_args()
     mpis = [MPIS[name] for name in options.mpi or MPIS if not name.startswith("mpi_abi")]
     table, bad, late = collections.Counter(), 0, 0
+    places = collections.defaultdict(set)  # of each step, the functions in whose calls faults came
     if options.surroundings:
         for mpi in mpis:
             for name in SURROUNDINGS:
@@ -222,7 +232,8 @@ def main():
                 if ours.faults:
                     print(re.sub(r"^", "    ", ours.output[-1500:], flags=re.M))
         return bad != 0
-    cases = [(mpi, step, how) for how in HOWS for step in options.step or STEPS for mpi in mpis]
+    hows = HOWS_AT_CALLS if options.at_calls else HOWS
+    cases = [(mpi, step, how) for how in hows for step in options.step or STEPS for mpi in mpis]
     random.Random(1).shuffle(cases)  # a short run has a bit of everything
     end = time.monotonic() + options.seconds
 
@@ -230,21 +241,23 @@ def main():
         for number in range(options.count):
             if time.monotonic() >= end:
                 return
-            yield number, suffer, *cases[number % len(cases)], f"{options.seed}:{number}"
+            yield number, suffer, *cases[number % len(cases)], f"{options.seed}:{number}", options.at_calls
 
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
         for number, verdict in jobs.results(pool, options.jobs, tasks()):
             mpi, step, how = cases[number % len(cases)]
             table[step, how] += 1
             late += verdict.completed and how != "stop"
+            places[step].update(re.findall(r"^fault in: (.*)", verdict.output, flags=re.M))
             for fault in verdict.faults:
                 bad += 1
                 table[step, how, fault] += 1
                 print(f"{mpi.name} {step}, {how}, number {number}: {fault}\n{verdict.output[-1500:]}", flush=True)
     for step in STEPS:
-        told = ", ".join(f"{how} {table[step, how]}" for how in HOWS)
+        told = ", ".join(f"{how} {table[step, how]}" for how in hows)
         found = [f"{how}: {fault} {n}" for (s, how, *fault), n in table.items() if s == step and fault]
-        print(f"{step}: {told}; {'; '.join(map(str, found)) or 'nothing found'}")
+        where = f"; in calls of {len(places[step])} functions" if options.at_calls else ""
+        print(f"{step}: {told}; {'; '.join(map(str, found)) or 'nothing found'}{where}")
     print(f"{late} faults came after the end of their job")
     return bad != 0
 

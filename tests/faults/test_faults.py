@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import sys
 
 import pytest
@@ -53,3 +54,12 @@ def test_soak(mpi):
 def test_growth_is_told():
     assert soak.growth("memory after 10000 rounds, KiB: 10 20\nmemory after 30000 rounds, KiB: 2000 25\n") == 1990
     assert soak.growth("memory after 300 rounds, KiB: 10 20\n") is None
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="no gdb")
+@pytest.mark.parametrize("how", faults.HOWS_AT_CALLS)
+def test_faults_at_calls(mpi, how):
+    """A fault at a call of one of Dunnage's functions, which is told."""
+    step = STEPS[(faults.HOWS_AT_CALLS.index(how) + 4 * FLAVOURS.index(mpi.name)) % len(STEPS)]
+    verdict = faults.suffer(mpi, step, how, "1", True)
+    assert not verdict.faults and "fault in: " in verdict.output, f"{step}, {how}: {verdict}"

@@ -150,6 +150,42 @@ def test_kernels_that_wait_starve_others():
     assert done.code == 95, done
 
 
+def test_streams_that_share_a_hardware_queue_hold_up_each_other():
+    """The trap, and that enough queues avoid it."""
+    for queues, code in ((1, 95), (16, 0)):
+        device = {"CUDA_DEVICE_MAX_CONNECTIONS": str(queues), "CONTRACT_PATIENCE": "300" if code else "60000"}
+        for way, settings in (KERNELS, OPERATIONS):
+            done = run("mpich", 2, way, "late", **settings, **device)
+            assert done.code == code, done
+
+
+@pytest.mark.parametrize("way, settings", [KERNELS, OPERATIONS, PROXY])
+def test_one_hardware_queue(way, settings):
+    """Exchanges that all ranks start and await in one order need no more."""
+    right(run("mpich", 2, way, **settings, CUDA_DEVICE_MAX_CONNECTIONS="1"))
+
+
+def test_blocks_of_a_grid_that_wait_for_each_other():
+    """The trap of a grid that is larger than what is resident."""
+    for blocks, code in ((1, 95), (2, 0)):
+        device = {"DUNNAGE_SIM_BLOCKS": str(blocks), "CONTRACT_PATIENCE": "300" if code else "60000"}
+        done = run("mpich", 1, KERNELS[0], "fenced", contract="gpu_kernels", **KERNELS[1], **device)
+        assert done.code == code, done
+
+
+def test_a_missing_fence_gives_wrong_bytes():
+    """The trap: the flag is seen before the value that it tells of."""
+    for holds, fence, wrong in (("1", "unfenced", True), ("1", "fenced", False), ("0", "unfenced", False)):
+        device = {"DUNNAGE_SIM_HOLD_STORES": holds}
+        done = run("mpich", 1, KERNELS[0], fence, contract="gpu_kernels", **KERNELS[1], **device)
+        assert (done.code != 0) == wrong and bool(done.failures) == wrong, (holds, fence, done)
+
+
+@pytest.mark.parametrize("contract", ["gpu_triggered", "gpu_kernels"])
+def test_kernels_whose_stores_are_held_back(contract):
+    right(run("mpich", 3, KERNELS[0], contract=contract, **KERNELS[1], DUNNAGE_SIM_HOLD_STORES="1"))
+
+
 @pytest.mark.parametrize("way, settings", [KERNELS, OPERATIONS, PROXY])
 def test_a_rank_that_ends_releases_the_streams_of_others(way, settings):
     done = run("mpich", 2, way, "dies", launcher=["-disable-auto-cleanup"], **settings)

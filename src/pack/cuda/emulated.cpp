@@ -250,6 +250,7 @@ void exchange_n8(const void* parameter, u64, u32, Translate translate) {
   reach(e.before, translate);
   reach(e.after, translate);
   for (auto& entry : e.moves.entry) reach(entry.from.user, translate), reach(entry.to.user, translate);
+  const Holding holding;
   const auto epoch = *e.before.epoch += e.before.advance;
   wait_for(e.before, epoch, 0, 1, rest);
   for (u32 block = 0; block < e.blocks; ++block)
@@ -264,10 +265,12 @@ void stamped(const void* parameter, u64, u32, Translate translate) {
   reach(x.broken, translate);
   reach(x.after, translate);
   for (auto& entry : x.entry) reach(entry.nest.user, translate), reach(entry.packed, translate);
+  const Holding holding;
   const auto epoch = *x.epoch += x.advance;
   for (u32 thread = 0; thread < block_threads; ++thread)
     if (!run_stamped(x, epoch, thread, rest)) break;
-  tell(x.after, epoch, 0, 1, [&](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); });
+  const auto slot = [&](u64 at) { return static_cast<u64*>(translate(reinterpret_cast<void*>(at))); };
+  x.sends ? tell(x.after, epoch, 0, 1, slot) : tell_at_once(x.after, epoch, 0, 1, slot);
   wait_for(x.after, epoch, 0, 1, rest);
 }
 

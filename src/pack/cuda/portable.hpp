@@ -6,6 +6,10 @@
 #include <cstring>
 #include <type_traits>
 
+#ifndef __CUDACC__
+#include "pack/cuda/held_stores.hpp"
+#endif
+
 #ifdef __CUDACC__
 #define DUNNAGE_HD __host__ __device__ __forceinline__
 #define DUNNAGE_UNROLL _Pragma("unroll")
@@ -38,7 +42,10 @@ template <int W>
 DUNNAGE_HD void store(char* to, const Word<W>& word) {
 #ifdef __CUDA_ARCH__
   *reinterpret_cast<Word<W>*>(to) = word;
+#elif defined __CUDACC__
+  std::memcpy(to, &word, W);
 #else
+  if (held_stores) return held_stores->hold(to, &word, W);
   std::memcpy(to, &word, W);
 #endif
 }

@@ -51,6 +51,9 @@ DUNNAGE_HD void store_release(std::uint64_t* to, std::uint64_t value) {
 #ifdef __CUDA_ARCH__
   asm volatile("fence.acq_rel.sys; st.relaxed.sys.global.u64 [%0], %1;" : : "l"(to), "l"(value) : "memory");
 #else
+#ifndef __CUDACC__
+  if (held_stores) held_stores->release();
+#endif
   __atomic_store_n(to, value, __ATOMIC_RELEASE);
 #endif
 }

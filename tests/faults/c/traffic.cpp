@@ -2,12 +2,14 @@
 //
 //   traffic STEP ROUNDS [SECONDS]
 //
-// STEP names what is exchanged: tickets, short, broadcast, ring, channels, finalize, or all. Ends
+// STEP names what is exchanged: tickets, short, broadcast, ring, channels, finalize, streams or match
+// (exchanges that streams start, with device memory only; `match` makes one each round), or all. Ends
 // after so many rounds or seconds. Rank 0 prints `traffic: ROUNDS rounds` at the end, and the
 // resident memory of all ranks from time to time. A wrong byte prints WRONG and ends the rank.
 //
 // FAULT_RANK and FAULT_HOW make one rank suffer FAULT_AFTER microseconds after the round FAULT_AT
-// has begun: `kill` ends it, `launcher` ends the launcher, and `stop` stops the rank for a second.
+// has begun: `kill` ends it, `launcher` ends the launcher, and `stop` stops the rank for a second. If
+// FAULT_CALL is set, gdb attaches to the rank instead, and FAULT_SCRIPT lets it suffer.
 #include <mpi.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -19,12 +21,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #ifdef CONTRACT_GPU
 #include "device/cuda_driver_api.h"
+#include "dunnage.h"
 #endif
 
 namespace {
@@ -66,9 +70,11 @@ class Fault {
     if (std::getenv("FAULT_HOW") == nullptr) return;
     if (pipe(pipe_) != 0) std::abort();
     const auto victim = getpid(), starter = launcher();
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     if (fork() == 0) {
       close(pipe_[1]);
       prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (at_call_) attach(victim);
       wait_and_act(victim, starter);
       std::_Exit(0);
     }
@@ -77,10 +83,26 @@ class Fault {
   /// A round begins.
   void round(long number) {
     if (pipe_[1] < 0 || rank != std::atoi(variable("FAULT_RANK", "0"))) return;
-    if (number == std::atol(variable("FAULT_AT", "0")) && write(pipe_[1], "x", 1) != 1) std::abort();
+    if (number != std::atol(variable("FAULT_AT", "0"))) return;
+    if (write(pipe_[1], "x", 1) != 1) std::abort();
+    while (at_call_ && !is_traced()) usleep(1000);
   }
 
  private:
+  static bool is_traced() {
+    std::ifstream file("/proc/self/status");
+    for (std::string line; std::getline(file, line);)
+      if (line.rfind("TracerPid:", 0) == 0) return std::atol(line.c_str() + line.find(':') + 1) != 0;
+    return false;
+  }
+  void attach(pid_t victim) const {
+    char ignored;
+    if (read(pipe_[0], &ignored, 1) != 1) std::_Exit(0);
+    unsetenv("LD_PRELOAD");
+    execlp("gdb", "gdb", "-nx", "-batch", "-iex", "set auto-solib-add off", "-iex", "set debuginfod enabled off", "-p",
+           std::to_string(victim).c_str(), "-x", variable("FAULT_SCRIPT", ""), static_cast<char*>(nullptr));
+    std::abort();
+  }
   void wait_and_act(pid_t victim, pid_t starter) const {
     char ignored;
     if (read(pipe_[0], &ignored, 1) != 1) return;
@@ -98,6 +120,7 @@ class Fault {
       kill(victim, SIGKILL);
     }
   }
+  const bool at_call_ = std::getenv("FAULT_CALL") != nullptr;
   int pipe_[2] = {-1, -1};
 };
 
@@ -166,6 +189,44 @@ struct Strided {
   MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
+#ifdef CONTRACT_GPU
+/// Every rank sends to the next one, by a stream.
+class StreamRing {
+ public:
+  StreamRing() : next_((rank + 1) % ranks), previous_((rank + ranks - 1) % ranks) {
+    cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING);
+    MPI_Request requests[2];
+    MPI_Recv_init(in_.data(), 1, type_.type, previous_, 5, MPI_COMM_WORLD, &requests[0]);
+    MPI_Send_init(out_.data(), 1, type_.type, next_, 5, MPI_COMM_WORLD, &requests[1]);
+    if (DNG_Match(2, requests, &exchange_) || DNG_Queue_create(stream_, &queue_)) std::abort();
+  }
+  StreamRing(const StreamRing&) = delete;
+  StreamRing& operator=(const StreamRing&) = delete;
+  ~StreamRing() {
+    DNG_Exchange_free(&exchange_);
+    DNG_Queue_free(&queue_);
+    cuStreamDestroy(stream_);
+    MPI_Barrier(MPI_COMM_WORLD);  // others may still read
+  }
+  template <class Seed>
+  void round(long number, Seed seed) {
+    out_.fill(seed(rank));
+    in_.fill(0);
+    if (DNG_Start_enqueue(exchange_, queue_) || DNG_Wait_enqueue(exchange_, queue_)) std::abort();
+    cuStreamSynchronize(stream_);
+    if (!in_.has(seed(previous_), type_.length, type_.stride)) wrong("message by a stream", number);
+  }
+
+ private:
+  const int next_, previous_;
+  const Strided type_{40, 512, 768};
+  Memory out_{type_.span}, in_{type_.span};
+  CUstream stream_{};
+  DNG_Exchange exchange_ = DNG_EXCHANGE_NULL;
+  DNG_Queue queue_ = DNG_QUEUE_NULL;
+};
+#endif
+
 class Traffic {
  public:
   explicit Traffic(unsigned seed) : random_(seed) {
@@ -189,6 +250,10 @@ class Traffic {
     if (step == "ring") return neighbours();
     if (step == "channels") return exchange(kept_, comm_);
     if (step == "finalize") return late();
+#ifdef CONTRACT_GPU
+    if (step == "match") streams_ = nullptr;
+    if (step == "match" || step == "streams") return by_streams();
+#endif
     communicators();
   }
 
@@ -245,6 +310,12 @@ class Traffic {
     exchange({pick(1, 300), 512, 768}, fresh);
     MPI_Comm_free(&fresh);
   }
+#ifdef CONTRACT_GPU
+  void by_streams() {
+    if (!streams_) streams_ = std::make_unique<StreamRing>();
+    streams_->round(number_, [&](int of) { return seed(of); });
+  }
+#endif
   /// Rank 1 receives late, so that what rank 0 sends is under way when rank 0 comes to
   /// MPI_Finalize.
   void late() {
@@ -265,6 +336,9 @@ class Traffic {
   std::mt19937 random_;
   MPI_Comm comm_ = MPI_COMM_NULL, ring_ = MPI_COMM_NULL;
   const Strided kept_{100, 512, 768};
+#ifdef CONTRACT_GPU
+  std::unique_ptr<StreamRing> streams_;
+#endif
   long number_ = 0;
 };
 

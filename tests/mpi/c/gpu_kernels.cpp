@@ -2,9 +2,10 @@
 // (include/dunnage_device.cuh), and streams that send partitions. The program is right whichever
 // way an exchange takes, and without Dunnage.
 //
-// gpu_kernels WAY [dies]: WAY is the way that exchanges in device memory must take: kernels,
+// gpu_kernels WAY [dies|fenced|unfenced]: WAY is the way that exchanges in device memory must take: kernels,
 // memory-operations, mpi, or auto for kernels or memory operations, whichever is faster. With
-// `dies`, the last rank ends in the middle.
+// `dies`, the last rank ends in the middle. With `fenced` and `unfenced`, blocks of one grid wait
+// for each other, and nothing else happens.
 #include <dlfcn.h>
 
 #include <memory>
@@ -31,7 +32,7 @@ using triggered_kernels::Region;
 template <auto kernel, class What = Plan>
 void run_on_host(const dunnageSimLaunch* launch) {
   const auto& plan = *static_cast<const What*>(launch->params[0]);
-  dng_host::run_grid(launch->gridDim[0], launch->blockDim[0], [&] { kernel(plan); });
+  dng_host::run_grid(*launch, [&] { kernel(plan); });
 }
 
 /// The simulated device stands in for the driver, if it is there.
@@ -49,11 +50,14 @@ struct Kernels {
       enter("exchange_rounds", run_on_host<exchange_rounds>, &size, 1);
       enter("send_partitions", run_on_host<send_partitions>, &size, 1);
       enter("take_turns", run_on_host<take_turns, triggered_kernels::Turns>, &size_of_turns, 1);
+      static const std::size_t size_of_hand_over = sizeof(triggered_kernels::HandOver);
+      enter("hand_over", run_on_host<hand_over, triggered_kernels::HandOver>, &size_of_hand_over, 1);
     }
     cuda(cuModuleLoadData(&module, triggered_kernels_image), "cuModuleLoadData");
     cuda(cuModuleGetFunction(&rounds, module, "exchange_rounds"), "cuModuleGetFunction");
     cuda(cuModuleGetFunction(&partitions, module, "send_partitions"), "cuModuleGetFunction");
     cuda(cuModuleGetFunction(&turns, module, "take_turns"), "cuModuleGetFunction");
+    cuda(cuModuleGetFunction(&hand, module, "hand_over"), "cuModuleGetFunction");
   }
   template <class What>
   void launch(CUfunction kernel, unsigned blocks, unsigned threads, CUstream stream, What plan) const {
@@ -61,7 +65,7 @@ struct Kernels {
     cuda(cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr), "cuLaunchKernel");
   }
   CUmodule module{};
-  CUfunction rounds{}, partitions{}, turns{};
+  CUfunction rounds{}, partitions{}, turns{}, hand{};
 };
 
 /// One side of a message.
@@ -456,6 +460,19 @@ int somebody_dies(const Kernels& kernels, const Communicators& comms) {
   _exit(0);
 }
 
+/// Two traps of kernels that wait: a value that is held back, and a block that is not resident.
+void blocks_of_one_grid(const Kernels& kernels, bool fenced) {
+  contract().section("blocks of one grid");
+  Stream stream;
+  dng_word words[4 * dng_slot_stride / sizeof(dng_word)] = {};
+  CudaMemory memory(Kind::device, sizeof words);
+  memory.write(words);
+  kernels.launch(kernels.hand, 2, 1, stream.handle, triggered_kernels::HandOver{reinterpret_cast<char*>(memory.data()), fenced});
+  stream.must_end();
+  std::memcpy(words, memory.read().data(), sizeof words);
+  check(words[dng_slot_stride / sizeof(dng_word)] == triggered_kernels::handed_over, "the value");
+}
+
 CONTRACT_PROGRAM(gpu_kernels) {
   Contract c("gpu_kernels", &argc, &argv);
   if (!partitioned_calls()) {
@@ -474,9 +491,14 @@ CONTRACT_PROGRAM(gpu_kernels) {
   cuda(cuDevicePrimaryCtxRetain(&context, c.rank % count), "cuDevicePrimaryCtxRetain");
   cuda(cuCtxSetCurrent(context), "cuCtxSetCurrent");
   const Kernels kernels;
+  const std::string what = argc > 2 ? argv[2] : "";
+  if (what == "fenced" || what == "unfenced") {
+    blocks_of_one_grid(kernels, what == "fenced");
+    return c.finish();
+  }
   {
     const Communicators comms;
-    if (argc > 2 && std::string(argv[2]) == "dies") return somebody_dies(kernels, comms);
+    if (what == "dies") return somebody_dies(kernels, comms);
     const char* seed = std::getenv("CONTRACT_SEED");
     const unsigned first = seed ? static_cast<unsigned>(std::atoi(seed)) : 1;
     for (unsigned i = 0; kernels_may_send() && i < 6; ++i) {

@@ -703,14 +703,8 @@ void something_fails() {
   if (exchange) DNG_Exchange_free(&exchange);
 }
 
-/// The exit code that tells of a stream that does not go on. The launcher of MPICH adds the bits of
-/// the signals with which it ends other ranks, and this number has those of all usual ones.
-constexpr int stuck = 95;
-
 /// Rank 1 comes late. The stream of rank 0 waits, and its host and its other stream go on.
 int somebody_is_late() {
-  const char* text = std::getenv("CONTRACT_PATIENCE");
-  const auto patience = std::chrono::milliseconds(text ? std::atoi(text) : 60000);
   Stream one, two;
   Pair late(2, 1), behind(3, 2), beside(4, 3), again(1, 4);
   if (contract().rank == 1) {
@@ -724,9 +718,7 @@ int somebody_is_late() {
     usleep(50000);
     behind.put(one);  // kernels that were never launched, while a kernel waits
     beside.put(two);
-    const auto begin = Clock::now();
-    while (cuStreamQuery(two.handle) == CUDA_ERROR_NOT_READY && Clock::now() - begin < patience) usleep(1000);
-    if (cuStreamQuery(two.handle) == CUDA_ERROR_NOT_READY) MPI_Abort(MPI_COMM_WORLD, stuck);
+    two.must_end();
     check(cuStreamQuery(one.handle) == CUDA_ERROR_NOT_READY, "the first stream waits");
     MPI_Send(nullptr, 0, MPI_BYTE, 1, 9, MPI_COMM_WORLD);
   }

@@ -1,7 +1,11 @@
 // What the programs about streams that start exchanges have in common.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -69,6 +73,11 @@ inline Layout layout_of(int kind, int n) {
   return made;
 }
 
+/// The exit code that tells of a stream that does not end within CONTRACT_PATIENCE milliseconds. The
+/// launcher of MPICH adds the bits of the signals with which it ends other ranks, and this number has
+/// those of all usual ones.
+constexpr int stuck = 95;
+
 struct Stream {
   Stream() {
     devices();
@@ -83,6 +92,16 @@ struct Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
   void synchronize() { cuda(cuStreamSynchronize(handle), "cuStreamSynchronize"); }
+  /// Waits, but not for ever.
+  void must_end() const {
+    using Clock = std::chrono::steady_clock;
+    const char* text = std::getenv("CONTRACT_PATIENCE");
+    const auto until = Clock::now() + std::chrono::milliseconds(text ? std::atoi(text) : 60000);
+    while (cuStreamQuery(handle) == CUDA_ERROR_NOT_READY) {
+      if (Clock::now() > until) MPI_Abort(MPI_COMM_WORLD, stuck);
+      usleep(1000);
+    }
+  }
   CUstream handle{};
   DNG_Queue queue = DNG_QUEUE_NULL;
 };

@@ -91,6 +91,23 @@ extern "C" __global__ void take_turns(triggered_kernels::Turns t) {
   if (broken) *dng::at(t.broken) = 1;
 }
 
+/// Two blocks of one thread. They wait for each other, so both must be resident.
+extern "C" __global__ void hand_over(triggered_kernels::HandOver h) {
+  char *const value = h.words, *const seen = value + dng_slot_stride;
+  char *const told = seen + dng_slot_stride, *const answered = told + dng_slot_stride;
+  if (blockIdx.x == 0) {
+    dng::store(dng::at(value), triggered_kernels::handed_over);
+    if (h.fenced) dng::fence();
+    dng::store_after_fence(told, 1);
+    while (dng::load_acquire(answered) == 0) dng::rest();
+  } else {
+    while (dng::load_acquire(told) == 0) dng::rest();
+    *(dng_word*)dng::at(seen) = *(const dng_word*)dng::at(value);
+    dng::fence();
+    dng::store_after_fence(answered, 1);
+  }
+}
+
 /// Any number of blocks, each of which computes and sends some partitions of one round. The stream
 /// has started the exchange, and waits for it.
 extern "C" __global__ void send_partitions(triggered_kernels::Plan p) {

@@ -33,6 +33,13 @@ struct Turns {
   int rank;
 };
 
+/// One block hands a value over to another block of its grid, which answers.
+struct HandOver {
+  char* words;  // on lines of their own: the value, what the other block has seen, and two flags
+  int fenced;   // 1: a fence lies between the value and its flag
+};
+constexpr dng_word handed_over = 42;
+
 constexpr int poison = -7;
 
 }  // namespace triggered_kernels
