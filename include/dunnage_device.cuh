@@ -113,8 +113,8 @@ __device__ inline void store(char* to, T value) {
   *(T*)to = value;
 }
 #else
-using dng_host::fence;
 using dng_host::at;
+using dng_host::fence;
 using dng_host::now;
 using dng_host::rest;
 using dng_host::store;

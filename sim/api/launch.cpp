@@ -98,12 +98,9 @@ std::function<void()> work_of(Call& c, const CUDA_KERNEL_NODE_PARAMS& p) {
   const auto function = function_of(c, p.func);
   require(!p.extra, CUDA_ERROR_NOT_SUPPORTED);
   require(p.kernelParams || function->kernel.sizes.empty(), CUDA_ERROR_INVALID_VALUE);
-  const dunnageSimLaunch shape{{p.gridDimX, p.gridDimY, p.gridDimZ},
-                               {p.blockDimX, p.blockDimY, p.blockDimZ},
-                               p.sharedMemBytes,
-                               nullptr,
-                               0,
-                               driver().settings.holds_stores};
+  const dunnageSimLaunch shape{
+      {p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ}, p.sharedMemBytes, nullptr, 0,
+      driver().settings.holds_stores};
   check_shape(shape, *function);
   load(c, *function);
   const auto launch = std::make_shared<Launch>(function->kernel, shape, p.kernelParams);

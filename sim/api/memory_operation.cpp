@@ -101,11 +101,13 @@ std::function<void()> made_of(const CUstreamBatchMemOpParams& one, const std::sh
 using namespace dunnage::sim;
 
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags) {
-  return one("cuStreamWriteValue32", stream, false, [&](auto&&) { return write<std::uint32_t>(address, value, flags); });
+  return one("cuStreamWriteValue32", stream, false,
+             [&](auto&&) { return write<std::uint32_t>(address, value, flags); });
 }
 
 CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, uint64_t value, unsigned flags) {
-  return one("cuStreamWriteValue64", stream, false, [&](auto&&) { return write<std::uint64_t>(address, value, flags); });
+  return one("cuStreamWriteValue64", stream, false,
+             [&](auto&&) { return write<std::uint64_t>(address, value, flags); });
 }
 
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, uint32_t value, unsigned flags) {

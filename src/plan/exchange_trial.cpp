@@ -26,15 +26,11 @@ bool random_bit(std::uint64_t number) {
 }  // namespace
 
 ExchangeTrial::ExchangeTrial(Packer first, std::int64_t bytes)
-    : Chooser(first),
-      first_(first),
-      first_messages_(first_messages(bytes)),
-      first_slice_(slice_for(bytes)),
-      slice_(first_slice_) {
+    : Chooser(first), first_(first), first_slice_(slice_for(bytes)), slice_(first_slice_) {
   pause_before_trial();
 }
 
-void ExchangeTrial::pause_before_trial() { left_.store(first_messages_, std::memory_order_relaxed); }
+void ExchangeTrial::pause_before_trial() { left_.store(first_messages, std::memory_order_relaxed); }
 
 double ExchangeTrial::Candidate::median() const {
   const auto n = std::min(taken, samples);
@@ -54,10 +50,10 @@ ExchangeTrial::Turn ExchangeTrial::next(std::int64_t now) {
   if (pause()) return unmeasured();
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return unmeasured();
-  if (phase_ == Phase::settled) return {choice(), true, trial_, now};
+  if (looks_ > 0 || phase_ == Phase::settled) return {choice(), true, trial_, now};
   const auto packer = packer_at(now);
-  if (of(packer).enough()) return unmeasured();  // until the other one's slice
-  return {packer, true, trial_, now};
+  // The other side may need more exchanges of a candidate that has enough here.
+  return {packer, !of(packer).enough(), trial_, now};
 }
 
 Packer ExchangeTrial::packer_at(std::int64_t now) const {
@@ -96,17 +92,35 @@ void ExchangeTrial::begin_phase(Phase phase) {
 
 void ExchangeTrial::choose() {
   const bool gains = library_.taken > 0 && ours_.taken > 0 && least_gain * ours_.median() < library_.median();
-  if (!gains || phase_ == Phase::trying_again) return settle(gains ? Packer::cached : Packer::library);
+  const bool is_over = !gains || phase_ == Phase::trying_again;
+  if (gains) begin_looks();
+  if (is_over) return settle(gains ? Packer::cached : Packer::library);
   begin_phase(Phase::trying_again);
   choice_.store(Packer::cached, std::memory_order_relaxed);
-  left_.store(between_trials, std::memory_order_relaxed);
+}
+
+void ExchangeTrial::begin_looks() {
+  looks_ = looks;
+  mixed_ = 0;
+  chosen_over_ = library_;
+}
+
+void ExchangeTrial::take_look(double time) {
+  mixed_ = time > mixed * chosen_over_.median() ? mixed_ + 1 : 0;
+  if (mixed_ >= most_mixed) {
+    library_ = chosen_over_;
+    return settle(Packer::library);
+  }
+  if (--looks_ == 0)
+    left_.store(phase_ == Phase::settled ? least_pause : between_trials - looks, std::memory_order_relaxed);
 }
 
 void ExchangeTrial::settle(Packer choice) {
   phase_ = Phase::settled;
   others_ = 0;
+  if (choice == Packer::library) looks_ = 0;
   choice_.store(choice, std::memory_order_relaxed);
-  left_.store(least_pause, std::memory_order_relaxed);
+  left_.store(looks_ > 0 ? 0 : least_pause, std::memory_order_relaxed);
   settled_.store(true, std::memory_order_relaxed);
 }
 
@@ -123,6 +137,7 @@ void ExchangeTrial::took(const Turn& turn, std::int64_t now, double nanoseconds)
   const std::lock_guard lock(mutex_);
   if (turn.trial != trial_) return;
   lost_ = 0;
+  if (looks_ > 0) return take_look(nanoseconds);
   switch (phase_) {
     case Phase::trying:
     case Phase::trying_again: return take_try(turn, now, nanoseconds);
@@ -149,6 +164,7 @@ void ExchangeTrial::follow(const Found& other) {
   library_ = ours_ = {};
   for (const auto packer : {Packer::library, Packer::cached})
     if (const auto time = other.nanoseconds[static_cast<std::size_t>(packer)]; time > 0) of(packer).add(time);
+  looks_ = 0;
   settle(other.choice);
   left_.store(std::numeric_limits<std::int32_t>::max(), std::memory_order_relaxed);
 }

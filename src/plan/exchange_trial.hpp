@@ -8,8 +8,9 @@
 // because programs have periods. The length of a slice follows from the size of the data. What
 // begins early in a slice does not count, because the other side may have begun before the slice.
 //
-// If two candidates are close, ranks may still choose differently. So a rank that has chosen
-// Dunnage tries once more, and leaves its messages to the MPI if the gain has gone.
+// If two candidates are close, ranks may still choose differently, and a mixture can take six times
+// as long as either candidate. So a rank that has chosen Dunnage looks at its next exchanges. Later
+// it tries once more, and leaves its messages to the MPI if the gain has gone.
 #pragma once
 
 #include <algorithm>
@@ -30,13 +31,8 @@ inline constexpr std::string_view nonblocking = "nonblocking ";
 class ExchangeTrial : public Chooser {
  public:
   /// So many messages come before the trial, because the first ones pay for what later ones do not.
-  /// `bytes`: of a message. Of long messages a short program has few.
-  static constexpr int first_messages(std::int64_t bytes) {
-    return static_cast<int>(
-        std::clamp<std::int64_t>((std::int64_t{4} << 20) / std::max<std::int64_t>(bytes, 1), 8, 64));
-  }
-  /// How often each candidate is measured. The median counts. A candidate that has enough does no
-  /// more in its slice.
+  static constexpr int first_messages = 8;
+  /// How often each candidate is measured. The median counts.
   static constexpr int samples = 5;
   /// It ends earlier if each of so many exchanges of one candidate took that many times as long as
   /// all of the other one's.
@@ -47,6 +43,10 @@ class ExchangeTrial : public Chooser {
   static constexpr double least_gain = 1.1;
   /// So many messages lie between the two trials.
   static constexpr int between_trials = 64;
+  /// After Dunnage has been chosen, so many exchanges are looked at. If that many in a row take
+  /// that many times as long as the MPI's median, they are mixtures, and the MPI has them again.
+  static constexpr int looks = 16, most_mixed = 3;
+  static constexpr double mixed = 1.25;
   /// Dunnage leaves the trial early if each of its first exchanges, those that do not count
   /// included, takes so many times as long as the MPI's median.
   static constexpr double hopeless = 2;
@@ -98,6 +98,8 @@ class ExchangeTrial : public Chooser {
   /// Whether an exchange from `begin` to `end` was surely packed by one candidate on all sides.
   bool counts(std::int64_t begin, std::int64_t end) const;
   void take_try(const Turn& turn, std::int64_t now, double time);
+  void take_look(double time);
+  void begin_looks();
   void pause_before_trial();
   void begin_slices(std::int64_t length);
   void begin_phase(Phase phase);
@@ -106,7 +108,6 @@ class ExchangeTrial : public Chooser {
   void begin_again();
 
   const Packer first_;
-  const int first_messages_;
   mutable std::mutex mutex_;  // guards everything below
   Phase phase_ = Phase::trying;
   std::uint8_t trial_ = 0;
@@ -120,6 +121,9 @@ class ExchangeTrial : public Chooser {
   Candidate library_, ours_;
   int ours_begun_ = 0;        // exchanges of ours in this phase
   double least_of_ours_ = 0;  // nanoseconds
+  int looks_ = 0;             // exchanges that are still to be looked at
+  int mixed_ = 0;             // in a row, that took too long
+  Candidate chosen_over_;     // the MPI, when Dunnage was chosen
 };
 
 }  // namespace dunnage::plan

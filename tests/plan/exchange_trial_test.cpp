@@ -119,7 +119,7 @@ TEST(ExchangeTrial, ExchangesThatLastLongerThanSlicesGetLongerSlices) {
 TEST(ExchangeTrial, UntilSomethingIsKnownThePredictedOneHasTheMessages) {
   for (const auto first : {mpi, ours}) {
     Pair pair(first);
-    pair.exchange(ExchangeTrial::first_messages(16 << 10), times(70'000, 50'000, 100'000));
+    pair.exchange(ExchangeTrial::first_messages, times(70'000, 50'000, 100'000));
     EXPECT_TRUE(pair.both(first));
     EXPECT_FALSE(pair.settled());
   }
@@ -138,17 +138,24 @@ TEST(ExchangeTrial, ClearCasesEndSooner) {
   EXPECT_LT(exchanges_until_settled(35'000), exchanges_until_settled(60'000));
 }
 
-TEST(ExchangeTrial, FewLongMessagesComeBeforeTheTrial) {
-  for (const std::int64_t bytes : {16 << 10, 256 << 10, 4 << 20}) {
-    ExchangeTrial trial(mpi, bytes);
-    int n = 0;
-    while (!trial.next(0).measured) ++n;
-    EXPECT_EQ(n, ExchangeTrial::first_messages(bytes));
+/// The other rank has chosen the MPI, though this one gained in the trial.
+TEST(ExchangeTrial, AMixtureThatLastsIsLeftSoon) {
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    Pair pair(mpi, seed);
+    while (!pair.both(ours)) pair.exchange(1, times(70'000, 50'000, 300'000));
+    pair[1].follow({mpi, true, {}});
+    pair.exchange(ExchangeTrial::most_mixed, times(70'000, 50'000, 300'000));
+    EXPECT_EQ(pair[0].choice(), mpi);
+    EXPECT_GT(pair[0].found().nanoseconds[static_cast<std::size_t>(mpi)], 0);
   }
-  EXPECT_EQ(ExchangeTrial::first_messages(0), 64);
-  EXPECT_EQ(ExchangeTrial::first_messages(16 << 10), 64);
-  EXPECT_EQ(ExchangeTrial::first_messages(256 << 10), 16);
-  EXPECT_EQ(ExchangeTrial::first_messages(std::int64_t{1} << 40), 8);
+}
+
+/// A program whose exchanges last longer now and then keeps its gain.
+TEST(ExchangeTrial, AFewLongExchangesAreNoMixture) {
+  Pair pair;
+  for (int i = 0; i < 3000; ++i)
+    pair.exchange(1, i % 3 == 0 ? times(170'000, 150'000, 150'000) : times(70'000, 50'000, 80'000));
+  EXPECT_TRUE(pair.settled() && pair.both(ours));
 }
 
 TEST(ExchangeTrial, ExchangesThatTakeAnotherTimeLaterAreTriedAgain) {
@@ -161,7 +168,7 @@ TEST(ExchangeTrial, ExchangesThatTakeAnotherTimeLaterAreTriedAgain) {
 
 TEST(ExchangeTrial, ExchangesThatTellNothingAreNotMeasuredForSomeTime) {
   ExchangeTrial trial(mpi, 16 << 10);
-  for (int i = 0; i < ExchangeTrial::first_messages(16 << 10); ++i) EXPECT_FALSE(trial.next(i).measured);
+  for (int i = 0; i < ExchangeTrial::first_messages; ++i) EXPECT_FALSE(trial.next(i).measured);
   for (int i = 0; i < ExchangeTrial::most_lost; ++i) {
     const auto turn = trial.next(i * 1000);
     ASSERT_TRUE(turn.measured);

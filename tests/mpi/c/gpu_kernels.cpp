@@ -467,7 +467,8 @@ void blocks_of_one_grid(const Kernels& kernels, bool fenced) {
   dng_word words[4 * dng_slot_stride / sizeof(dng_word)] = {};
   CudaMemory memory(Kind::device, sizeof words);
   memory.write(words);
-  kernels.launch(kernels.hand, 2, 1, stream.handle, triggered_kernels::HandOver{reinterpret_cast<char*>(memory.data()), fenced});
+  kernels.launch(kernels.hand, 2, 1, stream.handle,
+                 triggered_kernels::HandOver{reinterpret_cast<char*>(memory.data()), fenced});
   stream.must_end();
   std::memcpy(words, memory.read().data(), sizeof words);
   check(words[dng_slot_stride / sizeof(dng_word)] == triggered_kernels::handed_over, "the value");
