@@ -2,14 +2,15 @@
 //
 //   traffic STEP ROUNDS [SECONDS]
 //
-// STEP names what is exchanged: tickets, short, broadcast, ring, channels, finalize, streams or match
-// (exchanges that streams start, with device memory only; `match` makes one each round), or all. Ends
-// after so many rounds or seconds. Rank 0 prints `traffic: ROUNDS rounds` at the end, and the
-// resident memory of all ranks from time to time. A wrong byte prints WRONG and ends the rank.
+// STEP names what is exchanged: tickets, short, broadcast, ring, channels, finalize, or all; with
+// device memory also streams (which start an exchange) or match (likewise, and each round makes the
+// exchange anew). Ends after so many rounds or seconds. Rank 0 prints `traffic: ROUNDS rounds` at
+// the end, and the resident memory of all ranks from time to time. A wrong byte prints WRONG and
+// ends the rank.
 //
 // FAULT_RANK and FAULT_HOW make one rank suffer FAULT_AFTER microseconds after the round FAULT_AT
-// has begun: `kill` ends it, `launcher` ends the launcher, and `stop` stops the rank for a second. If
-// FAULT_CALL is set, gdb attaches to the rank instead, and FAULT_SCRIPT lets it suffer.
+// has begun: `kill` ends it, `launcher` ends the launcher, and `stop` stops the rank for a second.
+// If FAULT_CALL is set, gdb attaches to the rank instead, and FAULT_SCRIPT lets it suffer.
 #include <mpi.h>
 #include <signal.h>
 #include <sys/prctl.h>

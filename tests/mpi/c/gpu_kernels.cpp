@@ -2,10 +2,10 @@
 // (include/dunnage_device.cuh), and streams that send partitions. The program is right whichever
 // way an exchange takes, and without Dunnage.
 //
-// gpu_kernels WAY [dies|fenced|unfenced]: WAY is the way that exchanges in device memory must take: kernels,
-// memory-operations, mpi, or auto for kernels or memory operations, whichever is faster. With
-// `dies`, the last rank ends in the middle. With `fenced` and `unfenced`, blocks of one grid wait
-// for each other, and nothing else happens.
+// gpu_kernels WAY [dies|fenced|unfenced]: WAY is the way that exchanges in device memory must take:
+// kernels, memory-operations, mpi, or auto for kernels or memory operations, whichever is faster.
+// With `dies`, the last rank ends in the middle. With `fenced` and `unfenced`, blocks of one grid
+// wait for each other, and nothing else happens.
 #include <dlfcn.h>
 
 #include <memory>

@@ -73,9 +73,9 @@ inline Layout layout_of(int kind, int n) {
   return made;
 }
 
-/// The exit code that tells of a stream that does not end within CONTRACT_PATIENCE milliseconds. The
-/// launcher of MPICH adds the bits of the signals with which it ends other ranks, and this number has
-/// those of all usual ones.
+/// The exit code that tells of a stream that does not end within CONTRACT_PATIENCE milliseconds.
+/// The launcher of MPICH adds the bits of the signals with which it ends other ranks, and this
+/// number has those of all usual ones.
 constexpr int stuck = 95;
 
 struct Stream {
