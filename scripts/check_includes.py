@@ -44,6 +44,7 @@ HEADERS = {
     "optional": "nullopt optional",
     "random": "minstd_rand mt19937_64",
     "ratio": "nano",
+    "semaphore": "counting_semaphore",
     "set": "set",
     "span": "span",
     "stdexcept": "runtime_error",

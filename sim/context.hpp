@@ -10,9 +10,10 @@
 #include "device/cuda_driver_api.h"
 #include "sim/driver.hpp"
 #include "sim/error.hpp"
-#include "sim/stream.hpp"
 
 namespace dunnage::sim {
+
+struct Connection;
 
 struct Context {
   CUcontext handle{};

@@ -17,12 +17,6 @@ namespace dunnage::sim {
 struct Capture;
 struct Context;
 
-struct Work;
-
-/// A queue of the hardware, which streams share. Work that has not begun holds up what is behind
-/// it, also work of other streams.
-using Connection = std::deque<std::shared_ptr<Work>>;
-
 struct Work {
   std::vector<std::shared_ptr<Work>> after;
   std::function<void()> run;      // runs without the driver's lock; if it throws an Error, the context is dead
@@ -31,6 +25,12 @@ struct Work {
   bool waits = false;  // for memory, at the front of its connection
   bool done = false;
   std::chrono::steady_clock::time_point finished;
+};
+
+// A queue of the hardware, which streams share. Work that has not begun holds up what is behind it,
+// also work of other streams.
+struct Connection {
+  std::deque<std::shared_ptr<Work>> queue;
 };
 
 struct Stream {

@@ -39,13 +39,13 @@ void execute(Work& work, Context& context, std::unique_lock<std::mutex>& lock) {
 }
 
 bool may_begin(const Stream& stream, const std::shared_ptr<Work>& work) {
-  return !stream.connection || stream.connection->front() == work;
+  return !stream.connection || stream.connection->queue.front() == work;
 }
 
 // The first piece of work leaves a connection, and the next one may begin.
 void leave(const Stream& stream) {
   if (!stream.connection) return;
-  stream.connection->pop_front();
+  stream.connection->queue.pop_front();
   driver().changed.notify_all();
 }
 
@@ -121,7 +121,7 @@ std::shared_ptr<Work> put(const std::shared_ptr<Stream>& stream, std::function<v
   if (is_work || stream->legacy) add_by_legacy_rule(work->after, *stream, *context);
   if (!stream->started) start(stream, context);
   stream->queue.push_back(work);
-  if (stream->connection) stream->connection->push_back(work);
+  if (stream->connection) stream->connection->queue.push_back(work);
   stream->last = work;
   stream->called.notify_all();
   return work;

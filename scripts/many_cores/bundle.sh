@@ -17,8 +17,8 @@ trap 'rm -rf "$tree"' EXIT
 
 to=$tree/build
 mkdir -p "$to"/{lib/dunnage/sim,tests,mpi}
-cp -L build/lib/libdunnage.so "$to/lib/"
-cp -L build/lib/dunnage/libdunnage-{openmpi,mpich}.so "$to/lib/dunnage/"
+cp -L build/lib/{libdunnage.so,libdunnage-api.so.0} "$to/lib/"
+cp -L build/lib/dunnage/libdunnage-{,api-}{openmpi,mpich}.so "$to/lib/dunnage/"
 find build/lib/dunnage -maxdepth 1 -name 'mark-*.so' -exec cp {} "$to/lib/dunnage/" \;
 cp -L build/lib/dunnage/sim/{libcuda.so.1,libdunnage-kernels-sim.so} "$to/lib/dunnage/sim/"
 cp build/tests/libyield_to_ranks.so "$to/tests/"

@@ -105,7 +105,7 @@ def run(mpi, program, arguments, variables, plain=False, before=()):
     mark = uuid.uuid4().hex
     ours = dict(variables) if plain else {"LD_PRELOAD": str(PRELOAD), **variables}
     if program.endswith("_gpu"):
-        ours["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(SIM), mpi.libraries]))
+        ours["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(SIM), str(BUILD / "lib"), mpi.libraries]))
     faults, existing = [], files()
     folder = tempfile.mkdtemp(prefix="faults-")
     words = [*before, *command(mpi, RANKS, yielding(mpi, ours)), BUILD / "mpi" / mpi.programs / program, *arguments]
