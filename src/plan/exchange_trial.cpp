@@ -50,8 +50,9 @@ ExchangeTrial::Turn ExchangeTrial::next(std::int64_t now) {
   if (pause()) return unmeasured();
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return unmeasured();
-  if (looks_ > 0 || phase_ == Phase::settled) return {choice(), true, trial_, now};
+  if (phase_ == Phase::settled) return {choice(), true, trial_, now};
   const auto packer = packer_at(now);
+  if (looks_ > 0) return {packer, packer != Packer::library, trial_, now};
   // The other side may need more exchanges of a candidate that has enough here.
   return {packer, !of(packer).enough(), trial_, now};
 }
@@ -61,8 +62,10 @@ Packer ExchangeTrial::packer_at(std::int64_t now) const {
   return random_bit(slice / 2) == (slice % 2 == 0) ? Packer::library : Packer::cached;
 }
 
+bool ExchangeTrial::began_together(std::int64_t begin) const { return begin % slice_ >= slice_ / 8; }
+
 bool ExchangeTrial::counts(std::int64_t begin, std::int64_t end) const {
-  return begin / slice_ == end / slice_ && begin % slice_ >= slice_ / 8;
+  return began_together(begin) && begin / slice_ == end / slice_;
 }
 
 void ExchangeTrial::take_try(const Turn& turn, std::int64_t now, double time) {
@@ -92,35 +95,26 @@ void ExchangeTrial::begin_phase(Phase phase) {
 
 void ExchangeTrial::choose() {
   const bool gains = library_.taken > 0 && ours_.taken > 0 && least_gain * ours_.median() < library_.median();
-  const bool is_over = !gains || phase_ == Phase::trying_again;
-  if (gains) begin_looks();
-  if (is_over) return settle(gains ? Packer::cached : Packer::library);
-  begin_phase(Phase::trying_again);
+  if (!gains) return settle(Packer::library);
+  looks_ = looks;
+  mixed_ = 0;
   choice_.store(Packer::cached, std::memory_order_relaxed);
 }
 
-void ExchangeTrial::begin_looks() {
-  looks_ = looks;
-  mixed_ = 0;
-  chosen_over_ = library_;
-}
-
-void ExchangeTrial::take_look(double time) {
-  mixed_ = time > mixed * chosen_over_.median() ? mixed_ + 1 : 0;
-  if (mixed_ >= most_mixed) {
-    library_ = chosen_over_;
-    return settle(Packer::library);
-  }
-  if (--looks_ == 0)
-    left_.store(phase_ == Phase::settled ? least_pause : between_trials - looks, std::memory_order_relaxed);
+void ExchangeTrial::take_look(const Turn& turn, double time) {
+  if (began_together(turn.begin)) mixed_ = time > mixed * library_.median() ? mixed_ + 1 : 0;
+  if (mixed_ >= most_mixed) return settle(Packer::library);
+  if (--looks_ > 0) return;
+  if (phase_ == Phase::trying_again) return settle(Packer::cached);
+  begin_phase(Phase::trying_again);
+  left_.store(between_trials, std::memory_order_relaxed);
 }
 
 void ExchangeTrial::settle(Packer choice) {
   phase_ = Phase::settled;
-  others_ = 0;
-  if (choice == Packer::library) looks_ = 0;
+  others_ = looks_ = 0;
   choice_.store(choice, std::memory_order_relaxed);
-  left_.store(looks_ > 0 ? 0 : least_pause, std::memory_order_relaxed);
+  left_.store(least_pause, std::memory_order_relaxed);
   settled_.store(true, std::memory_order_relaxed);
 }
 
@@ -137,7 +131,7 @@ void ExchangeTrial::took(const Turn& turn, std::int64_t now, double nanoseconds)
   const std::lock_guard lock(mutex_);
   if (turn.trial != trial_) return;
   lost_ = 0;
-  if (looks_ > 0) return take_look(nanoseconds);
+  if (looks_ > 0) return take_look(turn, nanoseconds);
   switch (phase_) {
     case Phase::trying:
     case Phase::trying_again: return take_try(turn, now, nanoseconds);
@@ -164,7 +158,6 @@ void ExchangeTrial::follow(const Found& other) {
   library_ = ours_ = {};
   for (const auto packer : {Packer::library, Packer::cached})
     if (const auto time = other.nanoseconds[static_cast<std::size_t>(packer)]; time > 0) of(packer).add(time);
-  looks_ = 0;
   settle(other.choice);
   left_.store(std::numeric_limits<std::int32_t>::max(), std::memory_order_relaxed);
 }

@@ -43,9 +43,10 @@ class ExchangeTrial : public Chooser {
   static constexpr double least_gain = 1.1;
   /// So many messages lie between the two trials.
   static constexpr int between_trials = 64;
-  /// After Dunnage has been chosen, so many exchanges are looked at. If that many in a row take
-  /// that many times as long as the MPI's median, they are mixtures, and the MPI has them again.
-  static constexpr int looks = 16, most_mixed = 3;
+  /// After Dunnage has been chosen, so many exchanges of its slices are looked at. If that many in a
+  /// row take that many times as long as the MPI's median, they are mixtures, and the MPI has them
+  /// again. The slices are followed meanwhile, because the other side may still be trying.
+  static constexpr int looks = 8, most_mixed = 3;
   static constexpr double mixed = 1.25;
   /// Dunnage leaves the trial early if each of its first exchanges, those that do not count
   /// included, takes so many times as long as the MPI's median.
@@ -95,11 +96,12 @@ class ExchangeTrial : public Chooser {
   };
   Candidate& of(Packer packer) { return packer == Packer::library ? library_ : ours_; }
   Packer packer_at(std::int64_t now) const;
+  /// Whether an exchange surely began in one slice on all sides.
+  bool began_together(std::int64_t begin) const;
   /// Whether an exchange from `begin` to `end` was surely packed by one candidate on all sides.
   bool counts(std::int64_t begin, std::int64_t end) const;
   void take_try(const Turn& turn, std::int64_t now, double time);
-  void take_look(double time);
-  void begin_looks();
+  void take_look(const Turn& turn, double time);
   void pause_before_trial();
   void begin_slices(std::int64_t length);
   void begin_phase(Phase phase);
@@ -123,7 +125,6 @@ class ExchangeTrial : public Chooser {
   double least_of_ours_ = 0;  // nanoseconds
   int looks_ = 0;             // exchanges that are still to be looked at
   int mixed_ = 0;             // in a row, that took too long
-  Candidate chosen_over_;     // the MPI, when Dunnage was chosen
 };
 
 }  // namespace dunnage::plan

@@ -138,16 +138,21 @@ TEST(ExchangeTrial, ClearCasesEndSooner) {
   EXPECT_LT(exchanges_until_settled(35'000), exchanges_until_settled(60'000));
 }
 
-/// The other rank has chosen the MPI, though this one gained in the trial.
-TEST(ExchangeTrial, AMixtureThatLastsIsLeftSoon) {
+/// The other rank chooses the MPI, though this one gained in the trial. If it does so late, only the
+/// second trial shows that.
+TEST(ExchangeTrial, AMixtureThatLastsIsLeft) {
+  int soon = 0;
   for (unsigned seed = 1; seed <= 100; ++seed) {
     Pair pair(mpi, seed);
     while (!pair.both(ours)) pair.exchange(1, times(70'000, 50'000, 300'000));
     pair[1].follow({mpi, true, {}});
-    pair.exchange(ExchangeTrial::most_mixed, times(70'000, 50'000, 300'000));
-    EXPECT_EQ(pair[0].choice(), mpi);
-    EXPECT_GT(pair[0].found().nanoseconds[static_cast<std::size_t>(mpi)], 0);
+    int n = 0;
+    for (; pair[0].choice() == ours && n < 300; ++n) pair.exchange(1, times(70'000, 50'000, 300'000));
+    EXPECT_EQ(pair[0].choice(), mpi) << seed;
+    EXPECT_GT(pair[0].found().nanoseconds[static_cast<std::size_t>(mpi)], 0) << seed;
+    soon += n <= 25;
   }
+  EXPECT_GE(soon, 90);
 }
 
 /// A program whose exchanges last longer now and then keeps its gain.
