@@ -43,9 +43,9 @@ class ExchangeTrial : public Chooser {
   static constexpr double least_gain = 1.1;
   /// So many messages lie between the two trials.
   static constexpr int between_trials = 64;
-  /// After Dunnage has been chosen, so many exchanges of its slices are looked at. If that many in a
-  /// row take that many times as long as the MPI's median, they are mixtures, and the MPI has them
-  /// again. The slices are followed meanwhile, because the other side may still be trying.
+  /// After Dunnage has been chosen, so many exchanges of its slices are looked at. If `most_mixed`
+  /// in a row take `mixed` times the MPI's median, they are mixtures, and the MPI has them again.
+  /// The slices are followed meanwhile, because the other side may still be trying.
   static constexpr int looks = 8, most_mixed = 3;
   static constexpr double mixed = 1.25;
   /// Dunnage leaves the trial early if each of its first exchanges, those that do not count

@@ -138,8 +138,8 @@ TEST(ExchangeTrial, ClearCasesEndSooner) {
   EXPECT_LT(exchanges_until_settled(35'000), exchanges_until_settled(60'000));
 }
 
-/// The other rank chooses the MPI, though this one gained in the trial. If it does so late, only the
-/// second trial shows that.
+/// The other rank chooses the MPI, though this one gained in the trial. If it does so late, only
+/// the second trial shows that.
 TEST(ExchangeTrial, AMixtureThatLastsIsLeft) {
   int soon = 0;
   for (unsigned seed = 1; seed <= 100; ++seed) {
