@@ -48,10 +48,10 @@ void forbid_while_captured(Stream& stream) {
 
 void check_valid(const Capture& capture) { require(capture.valid, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED); }
 
-void record(Stream& stream, std::function<void()> run) {
+void record(Stream& stream, std::function<void()> run, bool waits) {
   auto& capture = *stream.capture;
   check_valid(capture);
-  capture.nodes.push_back({std::exchange(stream.frontier, {}), std::move(run)});
+  capture.nodes.push_back({std::exchange(stream.frontier, {}), std::move(run), false, waits});
   stream.frontier = {capture.nodes.size() - 1};
 }
 

@@ -17,6 +17,7 @@ struct Node {
   std::vector<std::size_t> after;  // the nodes before it
   std::function<void()> run;
   bool kernel = false;  // that a program has put there itself; captured ones are not told apart
+  bool waits = false;   // for memory
 };
 
 struct Capture {
@@ -41,7 +42,7 @@ void forbid_legacy_in_captures(const Context& context);
 void forbid_while_captured(Stream& stream);
 
 void check_valid(const Capture& capture);
-void record(Stream& stream, std::function<void()> run);
+void record(Stream& stream, std::function<void()> run, bool waits);
 
 // A stream waits for a captured event, or a captured stream waits for an event without capture.
 void join(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>& capture,

@@ -82,9 +82,9 @@ inline thread_local Group *block_group = nullptr, *warp_group = nullptr;
 
 inline void fence() {
   if (!held_stores) return;
-  held_stores->release();
-  for (auto* const group : {block_group, warp_group})
+  for (auto* const group : {block_group, warp_group})  // older stores first
     if (group) group->release();
+  held_stores->release();
 }
 
 }  // namespace dng_host
@@ -118,6 +118,7 @@ void run_grid(const dunnageSimLaunch& launch, const F& f) {
         dunnage::pack::cuda::HeldStores stores;  // at the end of a block nobody else sees them
         if (launch.holdsStores) held_stores = &stores;
         f();
+        warp->tell(*together);
         together->learn(stores);
         held_stores = nullptr;
         if (--*running == 0) places.release();
@@ -131,9 +132,8 @@ void run_grid(const dunnageSimLaunch& launch, const F& f) {
 /// A barrier makes what a thread has stored, and what it knows of, known to all threads.
 inline void learn(Group& group) {
   if (!held_stores) return;
+  if (&group == block_group && warp_group) warp_group->tell(group);
   group.learn(*held_stores);
-  for (auto* const other : {warp_group, block_group})
-    if (other != &group) other->tell(group);
 }
 inline void sync(Group* group) {
   if (!group) return;

@@ -38,7 +38,7 @@ void launch(GraphExec& graph, const std::shared_ptr<Stream>& stream) {
     const auto branch = graph.branch_of[node];
     const auto fault = graph.nodes[node].kernel ? driver().faults.due("kernel") : std::nullopt;
     const auto work = put(branch == 0 ? stream : graph.branches[branch - 1], graph.nodes[node].run,
-                          fault ? fault->code : CUDA_SUCCESS);
+                          fault ? fault->code : CUDA_SUCCESS, graph.nodes[node].waits);
     work->after.push_back(begin);
     for (const auto before : graph.nodes[node].after) work->after.push_back(works[before]);
     works.push_back(work);

@@ -108,7 +108,7 @@ std::shared_ptr<Work> put(const std::shared_ptr<Stream>& stream, std::function<v
   require(context != nullptr, CUDA_ERROR_CONTEXT_IS_DESTROYED);
   context->check();
   if (stream->capture) {
-    record(*stream, std::move(run));
+    record(*stream, std::move(run), waits);
     return nullptr;
   }
   if (stream->legacy) forbid_legacy_in_captures(*context);

@@ -68,9 +68,10 @@ class Launch {
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
 
-  void operator()(std::uint64_t resident) {
-    shape_.residentBlocks = static_cast<unsigned>(resident);
-    run_(&shape_);
+  void operator()(std::uint64_t resident) const {
+    auto shape = shape_;  // the node of a graph may run in several streams at once
+    shape.residentBlocks = static_cast<unsigned>(resident);
+    run_(&shape);
   }
 
  private:

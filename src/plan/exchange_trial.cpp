@@ -102,6 +102,7 @@ void ExchangeTrial::choose() {
 }
 
 void ExchangeTrial::take_look(const Turn& turn, double time) {
+  if (turn.packer == Packer::library) return;  // another thread has begun it before
   if (began_together(turn.begin)) mixed_ = time > mixed * library_.median() ? mixed_ + 1 : 0;
   if (mixed_ >= most_mixed) return settle(Packer::library);
   if (--looks_ > 0) return;

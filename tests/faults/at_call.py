@@ -11,7 +11,9 @@ import time
 import gdb
 
 # Where ranks meet. What the others do, no other rank can see.
-WHERE_RANKS_MEET = re.compile(r"(non-virtual thunk to )?dunnage::(mpi|transport|memory|collective|device|pack::gpu)::")
+WHERE_RANKS_MEET = re.compile(
+    r"(\S+ |non-virtual thunk to )?dunnage::(mpi|transport|memory|collective|device|pack::gpu)::"
+)
 
 
 class Calls:
@@ -67,9 +69,9 @@ def main():
             calls.names[address] = name
             Call(address)
     gdb.execute("continue")
-    if gdb.selected_inferior().pid == 0:
-        print(f"no fault: {calls.left} calls too few", flush=True)
-    elif calls.how == "kill":
+    if gdb.selected_inferior().pid == 0:  # the job has ended before
+        return
+    if calls.how == "kill":
         gdb.execute("kill")
     else:
         time.sleep(1)

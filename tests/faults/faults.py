@@ -219,6 +219,8 @@ def main():
     parser.add_argument("--at-calls", action="store_true", help="faults at calls of Dunnage's functions, by gdb")
     parser.add_argument("--surroundings", action="store_true")
     options = parser.parse_args()
+    if options.at_calls and not shutil.which("gdb"):
+        parser.error("--at-calls needs gdb")
     mpis = [MPIS[name] for name in options.mpi or MPIS if not name.startswith("mpi_abi")]
     table, bad, late = collections.Counter(), 0, 0
     places = collections.defaultdict(set)  # of each step, the functions in whose calls faults came
@@ -257,6 +259,7 @@ def main():
         told = ", ".join(f"{how} {table[step, how]}" for how in hows)
         found = [f"{how}: {fault} {n}" for (s, how, *fault), n in table.items() if s == step and fault]
         where = f"; in calls of {len(places[step])} functions" if options.at_calls else ""
+        bad += options.at_calls and any(table[step, how] for how in hows) and not places[step]
         print(f"{step}: {told}; {'; '.join(map(str, found)) or 'nothing found'}{where}")
     print(f"{late} faults came after the end of their job")
     return bad != 0

@@ -72,7 +72,8 @@ class Fault {
     if (pipe(pipe_) != 0) std::abort();
     const auto victim = getpid(), starter = launcher();
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-    if (fork() == 0) {
+    helper_ = fork();
+    if (helper_ == 0) {
       close(pipe_[1]);
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (at_call_) attach(victim);
@@ -86,7 +87,7 @@ class Fault {
     if (pipe_[1] < 0 || rank != std::atoi(variable("FAULT_RANK", "0"))) return;
     if (number != std::atol(variable("FAULT_AT", "0"))) return;
     if (write(pipe_[1], "x", 1) != 1) std::abort();
-    while (at_call_ && !is_traced()) usleep(1000);
+    while (at_call_ && !is_traced() && waitpid(helper_, nullptr, WNOHANG) == 0) usleep(1000);
   }
 
  private:
@@ -122,6 +123,7 @@ class Fault {
     }
   }
   const bool at_call_ = std::getenv("FAULT_CALL") != nullptr;
+  pid_t helper_ = -1;
   int pipe_[2] = {-1, -1};
 };
 
