@@ -138,6 +138,16 @@ TEST(ExchangeTrial, ClearCasesEndSooner) {
   EXPECT_LT(exchanges_until_settled(35'000), exchanges_until_settled(60'000));
 }
 
+TEST(ExchangeTrial, EightMessagesComeBeforeTheTrialWhateverTheirSize) {
+  for (const std::int64_t bytes :
+       {std::int64_t{0}, std::int64_t{16 << 10}, std::int64_t{4 << 20}, std::int64_t{1} << 40}) {
+    ExchangeTrial trial(mpi, bytes);
+    int n = 0;
+    while (!trial.next(0).measured) ++n;
+    EXPECT_EQ(n, 8) << bytes;
+  }
+}
+
 /// The other rank chooses the MPI, though this one gained in the trial. If it does so late, only
 /// the second trial shows that.
 TEST(ExchangeTrial, AMixtureThatLastsIsLeft) {

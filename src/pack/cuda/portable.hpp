@@ -42,10 +42,10 @@ template <int W>
 DUNNAGE_HD void store(char* to, const Word<W>& word) {
 #ifdef __CUDA_ARCH__
   *reinterpret_cast<Word<W>*>(to) = word;
-#elif defined __CUDACC__
-  std::memcpy(to, &word, W);
 #else
+#ifndef __CUDACC__
   if (held_stores) return held_stores->hold(to, &word, W);
+#endif
   std::memcpy(to, &word, W);
 #endif
 }
