@@ -27,7 +27,7 @@ module dunnage
   end interface
 
   interface
-    function c_match(count, requests, exchange) bind(c, name='DNG_Match_f') result(code)
+    function c_match(count, requests, exchange) bind(c, name='DNG_Match_stamped_f') result(code)
       import :: c_int, DNG_Exchange
       integer(c_int), value :: count
       integer(c_int), intent(inout) :: requests(*)

@@ -39,6 +39,10 @@ typedef const struct DNG_Device_s* DNG_Device;
    requests must be inactive. They belong to the exchange from then on, and the handles become
    MPI_REQUEST_NULL. */
 int DNG_Match(int count, MPI_Request requests[], DNG_Exchange* exchange);
+/* The name by which a program calls it whose kernels know stamped partitions, as those of this
+   version's dunnage_device.cuh do. Programs of before call DNG_Match, and get none. */
+#define DNG_Match DNG_Match_stamped
+int DNG_Match(int count, MPI_Request requests[], DNG_Exchange* exchange);
 /* Frees an exchange and its requests. It must not be under way. Local. */
 int DNG_Exchange_free(DNG_Exchange* exchange);
 

@@ -19,7 +19,8 @@ typedef unsigned long long dng_word;
 enum {
   dng_slot_stride = 128,
   dng_most_levels = 16,
-  dng_nothing = 0,  // a request to MPI_PROC_NULL
+  dng_most_stamped = 4,  // words of a stamped partition
+  dng_nothing = 0,       // a request to MPI_PROC_NULL
   dng_send = 1,
   dng_receive = 2
 };
@@ -57,12 +58,43 @@ struct dng_patience {
   dng_word limit;        // nanoseconds without a change
 };
 
+// Partitions of a few words go by stamped words. Behind a partition's flag, in the receiver's
+// memory, lie a word by which one thread claims what has come, and cells of 8 bytes. The sender
+// writes each half of a word, together with the lower half of the number of the exchange, into a
+// cell. Whoever waits first puts the words into the buffer, and raises the flag. So no fence lies
+// between sender and receiver.
+struct dng_stamp {           // of a request
+  unsigned word;             // bytes of a word: 1, 2, 4 or 8; 0: the partitions are not stamped
+  unsigned words;            // of a partition
+  struct dng_layout layout;  // of this rank's buffer
+};
+
+struct dng_partition {
+  unsigned request, partition;  // of the sender
+};
+
+struct dng_slots {
+  char* first;
+  unsigned count;
+  unsigned reads;  // whether those who waited read what others have written
+};
+
+struct dng_stamps {
+  const struct dng_stamp* request;    // of all requests
+  const struct dng_partition* comes;  // the stamped partitions that this rank receives
+  const struct dng_slots* wait;       // all slots to wait for, but the flags of those
+  unsigned comings, waits;
+  unsigned buffers;  // whether others write into this rank's buffers
+  unsigned unused;
+};
+
 struct DNG_Device_s {
   dng_word* epoch;  // the number of the latest exchange that was started
   const struct dng_request* request;
   char* const* open;  // the slots of senders, which are told that this rank's buffers may be written
   char* wait;         // the first slot to wait for
-  unsigned requests, opens, waits, unused;
+  unsigned requests, opens, waits;
+  unsigned stamps;  // bytes from here to a struct dng_stamps; 0: no partition is stamped
   struct dng_patience patience;
 };
 
@@ -73,9 +105,11 @@ typedef const struct DNG_Device_s* DNG_Device;
 #ifdef __CUDACC__
 #define DNG_DEVICE_CODE __device__ inline
 #define DNG_DEVICE_SHARED_CODE __device__ __noinline__ inline
+#define DNG_UNROLL _Pragma("unroll")
 #else
 #define DNG_DEVICE_CODE inline
 #define DNG_DEVICE_SHARED_CODE inline
+#define DNG_UNROLL
 #endif
 
 namespace dng {
@@ -104,8 +138,18 @@ __device__ inline dng_word load_slot(const char* slot) {
 // Orders what this thread has read and written, and what a barrier has made known to it, before the
 // stores that follow. A fence takes most of a microsecond, so stores that belong together share it.
 __device__ inline void fence() { asm volatile("fence.acq_rel.sys;" : : : "memory"); }
-__device__ inline void store_after_fence(char* slot, dng_word value) {
+__device__ inline void store_slot(char* slot, dng_word value) {
   asm volatile("st.relaxed.sys.global.u64 [%0], %1;" : : "l"(slot), "l"(value) : "memory");
+}
+// For threads of one device. Unlike a fence, it does not forget what has been read.
+__device__ inline void release_on_device(char* slot, dng_word value) {
+  asm volatile("st.release.gpu.global.u64 [%0], %1;" : : "l"(slot), "l"(value) : "memory");
+}
+// Whether the slot had less before. For threads of one device.
+__device__ inline bool raise(char* slot, dng_word value) {
+  dng_word before;
+  asm volatile("atom.relaxed.gpu.global.max.u64 %0, [%1], %2;" : "=l"(before) : "l"(slot), "l"(value) : "memory");
+  return before < value;
 }
 __device__ inline dng_word load_relaxed(const dng_word* word) { return *(const volatile dng_word*)word; }
 template <class T>
@@ -120,8 +164,17 @@ using dng_host::rest;
 using dng_host::store;
 inline dng_word load_acquire(const char* slot) { return __atomic_load_n((const dng_word*)at(slot), __ATOMIC_ACQUIRE); }
 inline dng_word load_slot(const char* slot) { return load_acquire(slot); }
-inline void store_after_fence(char* slot, dng_word value) {
-  __atomic_store_n((dng_word*)at(slot), value, __ATOMIC_RELEASE);
+inline void store_slot(char* slot, dng_word value) { __atomic_store_n((dng_word*)at(slot), value, __ATOMIC_RELEASE); }
+inline void release_on_device(char* slot, dng_word value) {
+  fence();
+  store_slot(slot, value);
+}
+inline bool raise(char* slot, dng_word value) {
+  dng_word before = load_slot(slot);
+  while (before < value &&
+         !__atomic_compare_exchange_n((dng_word*)at(slot), &before, value, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+  }
+  return before < value;
 }
 inline dng_word load_relaxed(const dng_word* word) { return __atomic_load_n(at(word), __ATOMIC_RELAXED); }
 #endif
@@ -161,22 +214,37 @@ struct ThenWrites {
   static DNG_DEVICE_CODE dng_word look(const char* slot) { return load_slot(slot); }
 };
 
+// Counts the looks of a thread that waits, and gives the exchange up if nobody looks after it.
+class Waiter {
+ public:
+  DNG_DEVICE_CODE explicit Waiter(const dng_patience& patience) : patience_(patience) {}
+  // Between two looks. If the exchange is given up, it writes so into the slot: later waits end at
+  // once.
+  DNG_DEVICE_CODE void rest_at(char* slot) {
+    rest();
+    if (!patience_.beat || looks_++ % 4096 != 0) return;
+    const dng_word latest = load_relaxed(patience_.beat), time = now();
+    if (since_ == 0 || latest != beat_) {
+      since_ = time;
+      beat_ = latest;
+    } else if (time - since_ > patience_.limit) {
+      store_slot((char*)patience_.gave_up, 1);
+      store_slot(slot, dng_broken);
+    }
+  }
+
+ private:
+  const dng_patience& patience_;
+  dng_word since_ = 0, beat_ = 0;
+  unsigned looks_ = 0;
+};
+
 // Returns 0, or 1 if the exchange is broken.
 template <class Then>
 DNG_DEVICE_CODE int wait_for(char* slot, dng_word epoch, const dng_patience& patience) {
-  dng_word since = 0, beat = 0, value;
-  for (unsigned looks = 0; !reached(value = Then::look(slot), epoch); ++looks) {
-    rest();
-    if (!patience.beat || looks % 4096 != 0) continue;
-    const dng_word latest = load_relaxed(patience.beat), time = now();
-    if (since == 0 || latest != beat) {
-      since = time;
-      beat = latest;
-    } else if (time - since > patience.limit) {
-      store_after_fence((char*)patience.gave_up, 1);
-      store_after_fence(slot, dng_broken);  // later waits end at once
-    }
-  }
+  Waiter waiter(patience);
+  dng_word value;
+  while (!reached(value = Then::look(slot), epoch)) waiter.rest_at(slot);
   return value >= dng_broken;
 }
 
@@ -322,19 +390,122 @@ DNG_DEVICE_CODE int move_when_ready(const DNG_Device_s& d, const dng_request& r,
 
 // What is to be stored after a fence is read before it: a fence also forgets what has been read.
 
+DNG_DEVICE_CODE const dng_stamps* stamps_of(const DNG_Device_s& d) {
+  return d.stamps ? (const dng_stamps*)((const char*)&d + d.stamps) : nullptr;
+}
+
+// A stamped partition. What is read here need not be read once the words have come.
+struct Stamped {
+  const dng_layout* layout;
+  char *buffer, *line;  // the flag, the claim and the cells
+  bool nests;
+  unsigned word, words;
+  dng_word begin;
+};
+// `words` is 0 if the partition is not stamped.
+DNG_DEVICE_CODE Stamped stamped(const DNG_Device_s& d, const dng_request& r, unsigned request, unsigned partition) {
+  Stamped s{};
+  if (const dng_stamps* const all = stamps_of(d)) {
+    const dng_stamp& stamp = at(all->request)[request];
+    if (stamp.word > 0)
+      s = {&stamp.layout,
+           at(stamp.layout.first),
+           r.arrived + (dng_word)partition * dng_slot_stride,
+           stamp.layout.levels > 0,
+           stamp.word,
+           stamp.words,
+           (dng_word)partition * stamp.words};
+  }
+  return s;
+}
+
+DNG_DEVICE_CODE char* place_of(const Stamped& s, unsigned i) {
+  const dng_word word = s.begin + i;
+  return s.buffer + (s.nests ? locate_far(*s.layout, word, s.word) : (long long)word * s.word);
+}
+DNG_DEVICE_CODE char* claim_of(const Stamped& s) { return s.line + sizeof(dng_word); }
+// A word takes two cells, of which short words need one.
+DNG_DEVICE_CODE char* cells_of(const Stamped& s, unsigned i) { return s.line + (2 + 2 * i) * sizeof(dng_word); }
+
+template <class Scope>
+DNG_DEVICE_CODE int send_stamped(const DNG_Device_s& d, const dng_request& r, const Stamped& s, unsigned partition,
+                                 dng_word epoch) {
+  const unsigned rank = Scope::rank(), size = Scope::size();
+  char *const open = r.open, *const sent = r.sent + (dng_word)partition * dng_slot_stride;
+  dng_word value = 0;
+  Scope::sync();  // others may have written the words
+  if (rank < s.words) value = load_word(place_of(s, rank), s.word);
+  if (Scope::any(rank == 0 ? wait_for<ThenWrites>(open, epoch, d.patience) : 0)) return 1;
+  for (unsigned i = rank; i < s.words; i += size) {
+    if (i > rank) value = load_word(place_of(s, i), s.word);
+    store_slot(cells_of(s, i), epoch << 32 | (unsigned)value);
+    if (s.word > 4) store_slot(cells_of(s, i) + sizeof(dng_word), epoch << 32 | value >> 32);
+  }
+  Scope::sync();  // all words have been read
+  if (rank == 0) store_slot(sent, epoch);
+  return 0;
+}
+
+// Whether all words have come. Then `low` and `high` have their halves, and stamps.
+DNG_DEVICE_CODE bool have_come(const Stamped& s, dng_word epoch, dng_word* low, dng_word* high) {
+  bool all = true;
+  DNG_UNROLL
+  for (unsigned i = 0; i < dng_most_stamped; ++i) {
+    if (i < s.words) low[i] = load_slot(cells_of(s, i));
+    if (i < s.words && s.word > 4) high[i] = load_slot(cells_of(s, i) + sizeof(dng_word));
+  }
+  DNG_UNROLL
+  for (unsigned i = 0; i < dng_most_stamped; ++i) {
+    if (i < s.words) all = all && (unsigned)(low[i] >> 32) == (unsigned)epoch;
+    if (i < s.words && s.word > 4) all = all && (unsigned)(high[i] >> 32) == (unsigned)epoch;
+  }
+  return all;
+}
+
+// Puts the words of a claimed partition into the buffer, and raises the flag.
+DNG_DEVICE_CODE void keep(const Stamped& s, dng_word epoch, const dng_word* low, const dng_word* high) {
+  DNG_UNROLL
+  for (unsigned i = 0; i < dng_most_stamped; ++i)
+    if (i < s.words) store_word(place_of(s, i), (unsigned)low[i] | high[i] << 32, s.word);
+  release_on_device(s.line, epoch);
+}
+
+// Waits for a stamped partition. Returns 0, or 1 if the exchange is broken. One thread claims the
+// words, because the program may change the buffer as soon as it knows of them.
+DNG_DEVICE_CODE int take(const Stamped& s, dng_word epoch, const dng_patience& patience) {
+  if (!raise(claim_of(s), epoch)) return wait_for<ThenReads>(s.line, epoch, patience);
+  Waiter waiter(patience);
+  dng_word low[dng_most_stamped] = {}, high[dng_most_stamped] = {};
+  for (unsigned looks = 1; !have_come(s, epoch, low, high); ++looks) {
+    if (looks % 256 == 0 && load_slot(s.line) >= dng_broken) return 1;
+    waiter.rest_at(s.line);
+  }
+  keep(s, epoch, low, high);
+  return 0;
+}
+
+// Whether a stamped partition is there, or the exchange is broken. Does not wait.
+DNG_DEVICE_CODE bool take_if_there(const Stamped& s, dng_word epoch) {
+  dng_word low[dng_most_stamped] = {}, high[dng_most_stamped] = {};
+  if (!have_come(s, epoch, low, high)) return load_slot(s.line) >= dng_broken;
+  if (!raise(claim_of(s), epoch)) return reached(load_acquire(s.line), epoch);
+  keep(s, epoch, low, high);
+  return true;
+}
+
 template <class Scope>
 DNG_DEVICE_CODE void start(DNG_Device device) {
   if (!device) return;
   const DNG_Device_s& d = *at(device);
+  const dng_stamps* const stamps = stamps_of(d);
   const dng_word epoch = load_relaxed(d.epoch) + 1;
   char* const open = Scope::rank() < d.opens ? at(d.open)[Scope::rank()] : nullptr;
   Scope::sync();  // all have read the number
   if (Scope::rank() == 0) *at(d.epoch) = epoch;
   if (open) {
-    fence();
-    store_after_fence(open, epoch);
-    for (unsigned i = Scope::rank() + Scope::size(); i < d.opens; i += Scope::size())
-      store_after_fence(at(d.open)[i], epoch);
+    if (!stamps || stamps->buffers) fence();
+    store_slot(open, epoch);
+    for (unsigned i = Scope::rank() + Scope::size(); i < d.opens; i += Scope::size()) store_slot(at(d.open)[i], epoch);
   }
   Scope::sync();
 }
@@ -346,12 +517,14 @@ DNG_DEVICE_CODE int pready(DNG_Device device, int request, int partition) {
   const dng_request& r = at(d.request)[request];
   if (r.kind != dng_send) return 0;
   const dng_word epoch = load_relaxed(d.epoch), flag = (dng_word)partition * dng_slot_stride;
+  const Stamped s = stamped(d, r, (unsigned)request, (unsigned)partition);
+  if (s.words) return send_stamped<Scope>(d, r, s, (unsigned)partition, epoch);
   char *const arrived = r.arrived + flag, *const sent = r.sent + flag;
   if (move_when_ready<Scope>(d, r, (unsigned)partition, epoch)) return 1;
   if (Scope::rank() == 0) {
     fence();
-    store_after_fence(arrived, epoch);
-    store_after_fence(sent, epoch);
+    store_slot(arrived, epoch);
+    store_slot(sent, epoch);
   }
   return 0;
 }
@@ -372,10 +545,24 @@ DNG_DEVICE_CODE int parrived(DNG_Device device, int request, int partition) {
   if (r.kind == dng_receive && r.others > 0) {
     const dng_word epoch = load_relaxed(d.epoch), begin = (dng_word)partition * r.size;
     const unsigned last = sender_of(r, r.size ? begin + r.size - 1 : begin);
-    for (unsigned i = sender_of(r, begin) + Scope::rank(); i <= last; i += Scope::size())
-      missing |= !reached(load_acquire(r.arrived + (dng_word)i * dng_slot_stride), epoch);
+    for (unsigned i = sender_of(r, begin) + Scope::rank(); i <= last; i += Scope::size()) {
+      const Stamped s = stamped(d, r, (unsigned)request, i);
+      missing |=
+          s.words ? !take_if_there(s, epoch) : !reached(load_acquire(r.arrived + (dng_word)i * dng_slot_stride), epoch);
+    }
   }
   return !Scope::any(missing);
+}
+
+// The part of the calling thread in waiting for slots.
+template <class Scope>
+DNG_DEVICE_CODE int wait_for_slots(const dng_slots& slots, dng_word epoch, const dng_patience& patience) {
+  int broken = 0;
+  for (unsigned i = Scope::rank(); i < slots.count; i += Scope::size()) {
+    char* const slot = slots.first + (dng_word)i * dng_slot_stride;
+    broken |= slots.reads ? wait_for<ThenReads>(slot, epoch, patience) : wait_for<ThenWrites>(slot, epoch, patience);
+  }
+  return broken;
 }
 
 template <class Scope>
@@ -383,9 +570,18 @@ DNG_DEVICE_CODE int wait(DNG_Device device) {
   if (!device) return 0;
   const DNG_Device_s& d = *at(device);
   const dng_word epoch = load_relaxed(d.epoch);
+  const dng_stamps* const stamps = stamps_of(d);
+  if (!stamps) return Scope::any(wait_for_slots<Scope>({d.wait, d.waits, 1}, epoch, d.patience));
   int broken = 0;
-  for (unsigned i = Scope::rank(); i < d.waits; i += Scope::size())
-    broken |= wait_for<ThenReads>(d.wait + (dng_word)i * dng_slot_stride, epoch, d.patience);
+  const unsigned comings = stamps->comings, waits = stamps->waits;
+  for (unsigned i = Scope::rank(); i < comings; i += Scope::size()) {
+    const dng_partition p = at(stamps->comes)[i];
+    broken |= take(stamped(d, at(d.request)[p.request], p.request, p.partition), epoch, d.patience);
+  }
+  for (unsigned i = 0; i < waits; ++i) {
+    const dng_slots slots = at(stamps->wait)[i];
+    broken |= wait_for_slots<Scope>(slots, epoch, d.patience);
+  }
   return Scope::any(broken);
 }
 

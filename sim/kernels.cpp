@@ -32,6 +32,11 @@ void pready(const dunnageSimLaunch* launch) {
   const auto& call = *static_cast<const dunnage::pack::cuda::PartitionCall*>(launch->params[0]);
   dng_pready(call.exchange, static_cast<int>(call.request), static_cast<int>(call.partition));
 }
+void wait_exchange(const dunnageSimLaunch* launch) {
+  dunnage::pack::cuda::holds_stores = launch->holdsStores != 0;
+  const dunnage::pack::cuda::Holding holding;
+  dng_wait(static_cast<const dunnage::pack::cuda::PartitionCall*>(launch->params[0])->exchange);
+}
 void partition(const dunnageSimLaunch* launch) {
   const auto& call = *static_cast<const dunnage::pack::cuda::PartitionCall*>(launch->params[0]);
   const auto& request = dng::at(dng::at(call.exchange)->request)[call.request];
@@ -42,6 +47,7 @@ void partition(const dunnageSimLaunch* launch) {
   dng_host::translate = dunnageSimTranslate;
   constexpr std::size_t size = sizeof(dunnage::pack::cuda::PartitionCall);
   dunnageSimRegisterKernel("pready", pready, &size, 1);
+  dunnageSimRegisterKernel("wait_exchange", wait_exchange, &size, 1);
   dunnageSimRegisterKernel("partition", partition, &size, 1);
   const auto kernels = dunnage::pack::cuda::emulated_kernels();
   for (std::size_t i = 0; i < kernels.size() && i < runs.size(); ++i)

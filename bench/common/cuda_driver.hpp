@@ -31,7 +31,9 @@ struct NoDevice : std::runtime_error {
   X(cuCtxSynchronize)             \
   X(cuCtxEnablePeerAccess)        \
   X(cuStreamCreate)               \
+  X(cuStreamCreateWithPriority)   \
   X(cuStreamDestroy)              \
+  X(cuStreamQuery)                \
   X(cuStreamSynchronize)          \
   X(cuStreamBeginCapture)         \
   X(cuStreamEndCapture)           \

@@ -7,10 +7,8 @@
 
 #include "common/record.hpp"
 #include "dunnage.h"
+#include "image.hpp"
 #include "plan.hpp"
-
-/// kernels.cu as nvcc compiled it.
-extern "C" const char bench_triggered_image[];
 
 namespace triggered {
 

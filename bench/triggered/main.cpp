@@ -12,6 +12,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -132,12 +133,15 @@ int main(int argc, char** argv) try {
   if (ranks > 2) MPI_Abort(MPI_COMM_WORLD, 2);
   BENCH_CU(cuDevicePrimaryCtxRetain, &context, rank % devices);
   BENCH_CU(cuCtxSetCurrent, context);
-  BENCH_CU(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+  own_device = devices >= ranks;
+  // Otherwise its kernels wait until the last block of a kernel that fills the GPU has begun.
+  constexpr int greatest_priority = std::numeric_limits<int>::min();
+  BENCH_CU(cuStreamCreateWithPriority, &stream, CU_STREAM_NON_BLOCKING, greatest_priority);
   if (rank == 0) bench::print(bench::header());
   for (const Shape& shape : {Shape{"8 B", 1, 8, 8}, Shape{"8 KiB", 1, 8192, 8192},
                              Shape{"1 MiB in blocks of 128 B", 8192, 128, 256}, Shape{"1 MiB", 1, 1 << 20, 1 << 20}})
     run_shape(shape, o.rounds);
-  if (o.overlap > 0) run_overlaps(o, devices < ranks);
+  if (o.overlap > 0) run_overlaps(o, !own_device);
   MPI_Finalize();
   return all_right ? 0 : 1;
 } catch (const NoDevice& error) {

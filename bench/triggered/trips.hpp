@@ -14,7 +14,8 @@ namespace triggered {
 
 extern int rank, ranks;
 extern CUstream stream;
-extern bool all_right;  // the bytes, so far
+extern bool all_right;   // the bytes, so far
+extern bool own_device;  // whether no other rank uses this rank's GPU
 
 /// Ends the job if `code` is an error.
 void ok(int code, const char* what);
@@ -54,7 +55,8 @@ class Legs {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// Times `run`, which does `legs_each` legs and waits for their end, and prints a leg's time.
+/// Times `run`, which does `legs_each` legs and waits for their end, and prints a leg's time: where
+/// the GPU does nothing else, and then beside a kernel that fills it, if each rank has its own.
 void measure(const Legs& legs, const Shape& shape, const std::string& name, const char* why, int rounds, int legs_each,
              const std::function<void()>& run);
 

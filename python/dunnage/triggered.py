@@ -139,7 +139,7 @@ class Exchange(_Handle):
         handles = ctypes.create_string_buffer(size * len(requests) + 1)
         for i, request in enumerate(requests):
             ctypes.memmove(ctypes.addressof(handles) + i * size, MPI._addressof(request), size)
-        _call("DNG_Match", len(requests), handles, ctypes.byref(self._handle))
+        _call("DNG_Match_stamped", len(requests), handles, ctypes.byref(self._handle))
         for i, request in enumerate(requests):
             ctypes.memmove(MPI._addressof(request), ctypes.addressof(handles) + i * size, size)
 

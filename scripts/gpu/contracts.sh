@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # scripts/gpu/contracts.sh [PROGRAM...]: the contract programs for device memory (default: those
 # below) with Dunnage on GPUs, with the settings that their tests have on the simulated device.
-# triggered-WAY: contracts_triggered with a value of DUNNAGE_TRIGGER. Uses a build in build/, or
-# BUILD. RANKS: how many ranks (default: 2). SHARED=1: all ranks use one GPU; without that, each
-# uses another one, as far as there are enough. WRAP: what runs each rank's program, such as
-# "compute-sanitizer --error-exitcode 9 --report-api-errors no".
+# triggered-WAY and kernels-WAY: gpu_triggered and gpu_kernels of contracts_triggered, with a value
+# of DUNNAGE_TRIGGER. Uses a build in build/, or BUILD. RANKS: how many ranks (default: 2).
+# SHARED=1: all ranks use one GPU; without that, each uses another one, as far as there are enough.
+# WRAP: what runs each rank's program, such as "compute-sanitizer --error-exitcode 9
+# --report-api-errors no".
 #
 # Writes contract_PROGRAM.txt and machine.txt to $OUT (default: build/results), and to standard
 # output what each program says at its end. Returns 1 if a program failed.
@@ -12,7 +13,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"
 begin_with_build "$0 $*"
-[ $# -gt 0 ] || set -- channels direct halo lines neighbours neighbours_under_way pack partitions reductions self \
+[ $# -gt 0 ] || set -- channels direct halo kernels-auto kernels-kernels lines neighbours neighbours_under_way pack partitions reductions self \
   triggered-auto triggered-kernels triggered-proxy windows
 
 # Sets `settings`, `binary`, `contract` and `arguments` of a program.
@@ -33,6 +34,11 @@ as_tested() { # PROGRAM
       settings=(DUNNAGE_PARTITIONED=on DUNNAGE_TRIGGER="${1#*-}")
       arguments=("${1#*-}")
       binary=contracts_triggered contract=gpu_triggered
+      ;;
+    kernels-*)
+      settings=(DUNNAGE_PARTITIONED=on DUNNAGE_TRIGGER="${1#*-}")
+      arguments=("${1#*-}")
+      binary=contracts_triggered contract=gpu_kernels
       ;;
     *) settings=(DUNNAGE_COLLECTIVES=on) ;;
   esac

@@ -70,9 +70,15 @@ static const int missing = (int)0xAAAAAAAAu;
 EXPORTED int DNG_Match(int count, void* requests, void** exchange) {
   CALL(match, (int, void*, void**), (count, requests, exchange));
 }
+EXPORTED int DNG_Match_stamped(int count, void* requests, void** exchange) {
+  CALL(match, (int, void*, void**), (count, requests, exchange));
+}
 /* For Fortran. The handles are converted here, and DNG_Match may be the preloaded library's. */
 EXPORTED int DNG_Match_f(int count, int* requests, void** exchange) {
   CALL(match_f, (int, int*, void**, int (*)(int, void*, void**)), (count, requests, exchange, DNG_Match));
+}
+EXPORTED int DNG_Match_stamped_f(int count, int* requests, void** exchange) {
+  CALL(match_f, (int, int*, void**, int (*)(int, void*, void**)), (count, requests, exchange, DNG_Match_stamped));
 }
 EXPORTED int DNG_Exchange_free(void** exchange) { CALL(exchange_free, (void**), (exchange)); }
 EXPORTED int DNG_Queue_create(void* stream, void** queue) { CALL(queue_create, (void*, void**), (stream, queue)); }

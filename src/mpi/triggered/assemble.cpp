@@ -1,9 +1,11 @@
 #include "mpi/triggered/assemble.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "mpi/process/gpu_use.hpp"
 #include "mpi/triggered/stamped.hpp"
+#include "mpi/triggered/stamped_partitions.hpp"
 #include "mpi/triggered/upload.hpp"
 
 namespace dunnage::mpi {
@@ -27,6 +29,7 @@ void add_partitions(Draft& draft, const MatchSide& side, std::uintptr_t flags) {
     request.open = at(draft.slots.at(side.open));
     request.arrived = at(flags + first);
     request.sent = at(draft.slots.at(side.sent) + first);
+    add_stamped_partitions(draft.made->table, out, true);
   }
   for (const auto& in : side.partitions_in) {
     const auto& what = in.message->what;
@@ -37,6 +40,19 @@ void add_partitions(Draft& draft, const MatchSide& side, std::uintptr_t flags) {
     request.size = static_cast<dng_word>(what.partitions ? size_of(what) / what.partitions : 0);
     request.other_size = static_cast<dng_word>(in.partitions ? in.size / in.partitions : 0);
     request.arrived = at(draft.slots.at(side.arrived) + static_cast<std::uint64_t>(in.flag) * stride);
+    add_stamped_partitions(draft.made->table, in, false);
+  }
+}
+
+/// Adds slots that are waited for, but `others`. `reads`: as in dng_slots.
+void add_waits(std::vector<dng_slots>& waits, const SlotBlock& slots, std::size_t first, std::uint64_t count,
+               const std::set<std::uintptr_t>& others, bool reads) {
+  for (bool goes_on = false; count > 0; ++first, --count) {
+    const auto slot = slots.at(first);
+    const bool wanted = !others.contains(slot);
+    if (wanted && !goes_on) waits.push_back({reinterpret_cast<char*>(slot), 0, reads});
+    if (wanted) ++waits.back().count;
+    goes_on = wanted;
   }
 }
 
@@ -62,8 +78,10 @@ void make_signals(const device::Driver& driver, device::Gpu& gpu, Draft& draft) 
   const auto all = draft.sides.size();
   e.first_slot = slots.at(0);
   e.slots = slots.count;
+  std::set<std::uintptr_t> settled;  // slots for which kernels do not wait
   const auto retire = [&](std::size_t first, std::uint64_t count) {
     retire_slots(driver, gpu, slots.at(first), count);
+    for (std::uint64_t i = 0; i < count; ++i) settled.insert(slots.at(first + i));
   };
   std::vector<std::uintptr_t> opens;
   std::size_t place = 0;
@@ -116,6 +134,12 @@ void make_signals(const device::Driver& driver, device::Gpu& gpu, Draft& draft) 
   e.tell_done = slots.telling(e.done_targets, e.ready_targets.size(), 0);
   e.wait_ready = slots.waiting(0, waits_for_ready ? all : 0);
   e.wait_done = slots.waiting(all, sends || slots.waited > 2 * all ? slots.waited - all : 0);
+  for (const auto& one : e.table.comes)
+    settled.insert(reinterpret_cast<std::uintptr_t>(e.table.requests[one.request].arrived) + one.partition * stride);
+  for (const auto* side : draft.all_sides()) {
+    add_waits(e.table.waits, slots, side->arrived, side->incoming, settled, true);
+    add_waits(e.table.waits, slots, side->sent, side->outgoing, settled, false);
+  }
   if (!e.table.requests.empty()) make_table(driver, gpu, draft, std::move(opens));
 }
 

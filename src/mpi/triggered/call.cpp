@@ -11,12 +11,12 @@ Queue* queue_of(void* handle) { return static_cast<Queue*>(handle); }
 
 }  // namespace
 
-int match_exchange(int count, MPI_Request* requests, void** exchange) {
+int match_exchange(int count, MPI_Request* requests, void** exchange, bool stamps) {
   if (count < 0) return MPI_ERR_COUNT;
   if (!exchange || (count > 0 && !requests)) return MPI_ERR_ARG;
   std::unique_ptr<Exchange> made;
   int code = MPI_SUCCESS;
-  const int thrown = guarded([&] { code = match(count, requests, made); });
+  const int thrown = guarded([&] { code = match(count, requests, stamps, made); });
   if (thrown != MPI_SUCCESS) return thrown;
   if (code != MPI_SUCCESS) return code;
   *exchange = made.release();

@@ -6,7 +6,8 @@
 
 namespace dunnage::mpi {
 
-int match_exchange(int count, MPI_Request* requests, void** exchange);
+/// `stamps`: whether the program's kernels know stamped partitions.
+int match_exchange(int count, MPI_Request* requests, void** exchange, bool stamps);
 int free_exchange(void** exchange);
 int create_queue(void* stream, void** queue);
 int free_queue(void** queue);
@@ -20,7 +21,11 @@ int error_of_exchange(void* exchange, int* code);
 // As the hooks call them.
 template <class Next>
 int match_exchange(Hook, Next, int count, MPI_Request* requests, void** exchange) {
-  return match_exchange(count, requests, exchange);
+  return match_exchange(count, requests, exchange, false);
+}
+template <class Next>
+int match_stamped_exchange(Hook, Next, int count, MPI_Request* requests, void** exchange) {
+  return match_exchange(count, requests, exchange, true);
 }
 template <class Next>
 int free_exchange(Hook, Next, void** exchange) {

@@ -1,15 +1,13 @@
 #include "mpi/triggered/device_table.hpp"
 
-#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 
 namespace dunnage::mpi {
-namespace {
 
 static_assert(dng_most_levels == transport::gpu::GpuSource::most_levels);
 
-/// Whatever all words must be aligned to, in one number.
 std::uint64_t alignment_of(const Nest& nest) {
   auto all = static_cast<std::uint64_t>(nest.first) | static_cast<std::uint64_t>(nest.shape.block);
   for (int i = 0; i < nest.shape.levels; ++i) all |= static_cast<std::uint64_t>(nest.shape.stride[i]);
@@ -28,8 +26,6 @@ dng_layout layout_of(const Nest& nest, unsigned word) {
   }
   return layout;
 }
-
-}  // namespace
 
 std::optional<Nest> nest_of(const pack::gpu::Described& data) {
   device::Exported everything{};
@@ -51,23 +47,60 @@ dng_request send_between(const Nest& from, const Nest& to, std::int64_t partitio
   return request;
 }
 
-std::size_t DeviceTable::size() const {
-  return sizeof header + requests.size() * sizeof requests[0] + opens.size() * sizeof opens[0];
+namespace {
+
+/// Bytes that will stand at an address. They grow.
+class TableBytes {
+ public:
+  explicit TableBytes(std::uintptr_t address) : address_(address) {}
+  /// Returns where the values will stand.
+  template <class T>
+  T* add(const std::vector<T>& values) {
+    const auto begin =
+        (all_.size() + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
+    all_.resize(begin + values.size() * sizeof(T));
+    if (!values.empty()) std::memcpy(all_.data() + begin, values.data(), values.size() * sizeof(T));
+    return reinterpret_cast<T*>(address_ + begin);
+  }
+  template <class T>
+  void replace(const T* at, const T& value) {
+    std::memcpy(all_.data() + (reinterpret_cast<std::uintptr_t>(at) - address_), &value, sizeof value);
+  }
+  std::vector<char> take() { return std::move(all_); }
+
+ private:
+  const std::uintptr_t address_;
+  std::vector<char> all_;
+};
+
+dng_stamps stamps_of(const DeviceTable& table, TableBytes& bytes) {
+  dng_stamps all{};
+  all.request = bytes.add(table.stamps);
+  all.comes = bytes.add(table.comes);
+  all.wait = bytes.add(table.waits);
+  all.comings = static_cast<unsigned>(table.comes.size());
+  all.waits = static_cast<unsigned>(table.waits.size());
+  for (std::size_t i = 0; i < table.requests.size(); ++i)
+    if (table.requests[i].kind == dng_receive && table.stamps[i].word == 0) all.buffers = 1;
+  return all;
 }
 
+}  // namespace
+
 std::vector<char> DeviceTable::bytes_at(std::uintptr_t address) const {
+  TableBytes bytes(address);
   auto head = header;
-  const auto requests_at = sizeof head, opens_at = requests_at + requests.size() * sizeof(dng_request);
-  head.request = reinterpret_cast<const dng_request*>(address + requests_at);
+  const auto* const at = bytes.add(std::vector{head});
+  head.request = bytes.add(requests);
   head.requests = static_cast<unsigned>(requests.size());
-  head.open = reinterpret_cast<char* const*>(address + opens_at);
+  head.open = reinterpret_cast<char* const*>(bytes.add(opens));
   head.opens = static_cast<unsigned>(opens.size());
-  std::vector<char> bytes(size());
-  std::memcpy(bytes.data(), &head, sizeof head);
-  if (!requests.empty())
-    std::memcpy(bytes.data() + requests_at, requests.data(), requests.size() * sizeof(dng_request));
-  if (!opens.empty()) std::memcpy(bytes.data() + opens_at, opens.data(), opens.size() * sizeof(std::uintptr_t));
-  return bytes;
+  if (!stamps.empty()) {
+    const auto* const all = bytes.add(std::vector{stamps_of(*this, bytes)});
+    head.stamps = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(all) - address);
+  }
+  bytes.replace(at, head);
+  return bytes.take();
 }
 
 }  // namespace dunnage::mpi

@@ -18,16 +18,23 @@ struct Nest {
 /// Data of this process. Nothing if they are no such nest.
 std::optional<Nest> nest_of(const pack::gpu::Described& data);
 
+/// Whatever all words must be aligned to, in one number.
+std::uint64_t alignment_of(const Nest& nest);
+dng_layout layout_of(const Nest& nest, unsigned word);
+
 /// Describes a send. `bytes`: of one of its partitions. The slots are left empty.
 dng_request send_between(const Nest& from, const Nest& to, std::int64_t partitions, std::int64_t bytes);
 
-/// The bytes of a table at a device address: the header, then the requests, then the slots that are
-/// told of a start.
 struct DeviceTable {
   DNG_Device_s header{};
   std::vector<dng_request> requests;
-  std::vector<std::uintptr_t> opens;
-  std::size_t size() const;
+  std::vector<std::uintptr_t> opens;  // the slots that are told of a start
+  std::vector<dng_stamp> stamps;      // of all requests, or empty
+  std::vector<dng_partition> comes;   // the stamped ones that this rank receives
+  std::vector<dng_slots> waits;       // all slots to wait for, but the flags of those
+
+  std::size_t size() const { return bytes_at(0).size(); }
+  /// What is to be written to a device address.
   std::vector<char> bytes_at(std::uintptr_t address) const;
 };
 

@@ -16,7 +16,8 @@ struct TriggerMeans {
 };
 
 struct Draft {
-  Draft(int count, MPI_Request* requests) : count(static_cast<std::size_t>(count)), requests(requests) {}
+  Draft(int count, MPI_Request* requests, bool stamps)
+      : count(static_cast<std::size_t>(count)), requests(requests), stamps(stamps) {}
 
   /// All messages go by the MPI.
   void object(const std::string& why) {
@@ -32,6 +33,7 @@ struct Draft {
 
   const std::size_t count;
   MPI_Request* const requests;
+  const bool stamps;  // whether the program's kernels know stamped partitions
   std::unique_ptr<Exchange> made = std::make_unique<Exchange>();
   MatchSides sides;
   MatchSide own;                    // messages of this rank to itself

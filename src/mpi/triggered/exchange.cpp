@@ -179,6 +179,7 @@ void Exchange::pull(CUstream stream, bool last) {
 }
 
 void Exchange::finish(CUstream stream) {
+  if (!table.comes.empty()) return pack::gpu::put_wait(*gpu, stream, {table_on_device, 0, 0});
   for (const auto* wait : {&wait_done, &wait_sent}) {
     if (how == TriggerWay::memory_operations)
       write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(wait->wait), wait->waits);

@@ -148,6 +148,7 @@ class Exchange : public Watched {
 
 /// Makes an exchange of persistent requests, together with the ranks with which they communicate.
 /// Returns an MPI error code and calls no handler. The requests then belong to the exchange.
-int match(int count, MPI_Request* requests, std::unique_ptr<Exchange>& exchange);
+/// `stamps`: whether the program's kernels know stamped partitions.
+int match(int count, MPI_Request* requests, bool stamps, std::unique_ptr<Exchange>& exchange);
 
 }  // namespace dunnage::mpi

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mpi/triggered/stamped.hpp"
+#include "mpi/triggered/stamped_partitions.hpp"
 #include "transport/gpu/remote.hpp"
 
 namespace dunnage::mpi {
@@ -114,7 +115,9 @@ void judge(Draft& draft, int rank, MatchSide& side) {
   if (nonce != side.opening.nonce) return void(side.objection = "has memory that this rank's GPU cannot read");
   match_sends(driver, side);
   if (side.objection.empty()) match_receives(driver, side);
-  if (side.objection.empty()) match_stamped(draft.slots, side);
+  if (!side.objection.empty()) return;
+  match_stamped(draft.slots, side);
+  match_stamped_partitions(side);
 }
 
 void judge_proxied(const Draft& draft, int rank, MatchSide& side) {
@@ -194,6 +197,7 @@ bool judge_own(Draft& draft) {
     if (send.nothing) continue;
     draft.own_moves.push_back({*send.buffer.device(), *receive.what.buffer.device(), send.buffer.size()});
   }
+  if (draft.made->how == TriggerWay::kernels) match_own_stamped_partitions(draft.own);
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include "mpi/triggered/describe.hpp"
 #include "mpi/triggered/judge.hpp"
 #include "mpi/triggered/stamped.hpp"
+#include "mpi/triggered/stamped_partitions.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -116,6 +117,7 @@ void prepare(Draft& draft) {
   const device::Scope scope(*driver, draft.context);
   auto& gpu = device::Gpu::current(*driver);
   offer_stamped(draft);
+  offer_stamped_partitions(draft);
   make_slot_block(*driver, gpu, draft.sides, draft.own, draft.slots);
   if (!draft.slots.block) return draft.object("no device memory that other processes could read");
   draft.means = means_of(*driver, gpu, draft.slots);
@@ -213,7 +215,10 @@ int settle(Draft& draft) {
       (draft.peers.empty() && draft.proxied.empty() && draft.own_moves.empty() && draft.own.partitions_out.empty()))
     return MPI_SUCCESS;
   for (auto* side : draft.peers)
-    if (!(side->promise.kernels && side->promised.kernels)) side->stamped_out.clear(), side->stamped_in.clear();
+    if (!(side->promise.kernels && side->promised.kernels)) {
+      side->stamped_out.clear(), side->stamped_in.clear();
+      forget_stamped_partitions(*side);
+    }
   // The peers count on this rank from here on, so a failure ends the exchange for them as well.
   const int code = draft.failure == MPI_SUCCESS ? guarded([&] { assemble(draft); }) : draft.failure;
   if (code == MPI_SUCCESS) return code;
@@ -225,8 +230,8 @@ int settle(Draft& draft) {
 
 }  // namespace
 
-int match(int count, MPI_Request* requests, std::unique_ptr<Exchange>& exchange) {
-  Draft draft(count, requests);
+int match(int count, MPI_Request* requests, bool stamps, std::unique_ptr<Exchange>& exchange) {
+  Draft draft(count, requests, stamps);
   if (const int code = sort(draft); code != MPI_SUCCESS) return code;
   if (private_world() != MPI_COMM_NULL) {
     if (process->world) process->world->answer();
@@ -245,6 +250,7 @@ int match(int count, MPI_Request* requests, std::unique_ptr<Exchange>& exchange)
   auto& made = *draft.made;
   if (made.stamped_out.entries + made.stamped_in.entries > 0)
     draft.waiting_reason += "; short messages go by stamped words";
+  if (!made.table.stamps.empty()) draft.waiting_reason += "; short partitions go by stamped words";
   made.reason = !draft.reason.empty()           ? draft.reason
                 : !draft.proxied_reason.empty() ? draft.proxied_reason + "; " + draft.waiting_reason
                                                 : draft.waiting_reason;

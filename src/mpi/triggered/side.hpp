@@ -44,6 +44,7 @@ struct MatchPartitions {
   std::int64_t partitions = 0;  // of the other rank
   std::int64_t size = 0;        // bytes of all that is sent
   Nest to{};                    // if this rank sends
+  std::int64_t word = 0;        // of stamped partitions; 0: they are not stamped
 };
 
 /// Partitions between two ranks, in one direction.

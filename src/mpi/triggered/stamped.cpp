@@ -24,6 +24,11 @@ void judge_sides(std::vector<MatchMessage*> messages) {
     for (auto* message : messages) message->stamped = {};
 }
 
+/// Partitions go otherwise (stamped_partitions.hpp).
+std::int64_t word_of(const MatchMessage& message, std::int64_t from_words, std::int64_t to_words, std::int64_t size) {
+  return message.what.partitions >= 0 ? 0 : pack::cuda::stamped_word_of(from_words, to_words, size);
+}
+
 }  // namespace
 
 void offer_stamped(Draft& draft) {
@@ -51,14 +56,13 @@ void match_stamped(const SlotBlock& slots, MatchSide& side) {
     const auto& send = side.sends[s];
     const auto size = size_of(send.what);
     side.stamped_out.push_back({&send, side.peer.block->begin() + receives[s]->cells, size,
-                                pack::cuda::stamped_word_of(send.stamped.words, receives[s]->stamped_words, size)});
+                                word_of(send, send.stamped.words, receives[s]->stamped_words, size)});
   }
   const auto sends = counterparts(side.receives, side.told_sends);
   for (std::size_t r = 0; r < side.receives.size(); ++r) {
     const auto& receive = side.receives[r];
-    side.stamped_in.push_back(
-        {&receive, slots.block->address + slots.cell(receive.cell), sends[r]->size,
-         pack::cuda::stamped_word_of(sends[r]->stamped_words, receive.stamped.words, sends[r]->size)});
+    side.stamped_in.push_back({&receive, slots.block->address + slots.cell(receive.cell), sends[r]->size,
+                               word_of(receive, sends[r]->stamped_words, receive.stamped.words, sends[r]->size)});
   }
   all_or_none(side.stamped_out);
   all_or_none(side.stamped_in);

@@ -8,8 +8,9 @@
 
 namespace dunnage::pack::cuda {
 
-/// The parameter of the kernels `pready` (one block: waits for the receiver, moves, tells it) and
-/// `partition` (any number of blocks: only moves).
+/// The parameter of the kernels `pready` (one block: waits for the receiver, moves, tells it),
+/// `partition` (any number of blocks: only moves), and `wait_exchange` (one block: waits for all of
+/// the exchange, whose partitions may be stamped).
 struct PartitionCall {
   DNG_Device exchange = nullptr;
   std::uint32_t request = 0, partition = 0;

@@ -11,8 +11,9 @@ namespace {
 using pack::cuda::KernelId;
 
 // KernelId::code() gives no such numbers: a plain copy has no kernel.
-constexpr std::uint32_t pready_code = 1u << 12 | 2u << 4, partition_code = 1u << 12 | 3u << 4;
-static_assert(partition_code < KernelId::codes && KernelId::codes <= device::Gpu::most_kernels);
+constexpr std::uint32_t pready_code = 1u << 12 | 2u << 4, partition_code = 1u << 12 | 3u << 4,
+                        wait_code = 1u << 12 | 5u << 4;
+static_assert(wait_code < KernelId::codes && KernelId::codes <= device::Gpu::most_kernels);
 
 CUfunction pready_kernel(device::Gpu& gpu) {
   return gpu.kernel(pready_code, [] { return std::string("pready"); });
@@ -21,15 +22,24 @@ CUfunction partition_kernel(device::Gpu& gpu) {
   return gpu.kernel(partition_code, [] { return std::string("partition"); });
 }
 
+CUfunction wait_kernel(device::Gpu& gpu) {
+  return gpu.kernel(wait_code, [] { return std::string("wait_exchange"); });
+}
+
 }  // namespace
 
 void prepare_partitions(device::Gpu& gpu) {
   gpu.load(pready_kernel(gpu));
   gpu.load(partition_kernel(gpu));
+  gpu.load(wait_kernel(gpu));
 }
 
 void put_pready(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call) {
   gpu.launch(pready_kernel(gpu), 1, pack::cuda::block_threads, stream, &call);
+}
+
+void put_wait(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call) {
+  gpu.launch(wait_kernel(gpu), 1, pack::cuda::block_threads, stream, &call);
 }
 
 void put_partition(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call, std::int64_t bytes) {

@@ -10,6 +10,8 @@ namespace dunnage::pack::gpu {
 void prepare_partitions(device::Gpu& gpu);
 /// Waits for the receiver, moves the partition, and tells the receiver. Throws device::Error.
 void put_pready(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call);
+/// Waits for all of the exchange. Throws device::Error.
+void put_wait(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call);
 /// Only moves the partition, which has `bytes` bytes. Throws device::Error.
 void put_partition(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call, std::int64_t bytes);
 

@@ -49,6 +49,7 @@ struct Kernels {
       static const std::size_t size = sizeof(Plan), size_of_turns = sizeof(triggered_kernels::Turns);
       enter("exchange_rounds", run_on_host<exchange_rounds>, &size, 1);
       enter("send_partitions", run_on_host<send_partitions>, &size, 1);
+      enter("wait_in_blocks", run_on_host<wait_in_blocks>, &size, 1);
       enter("take_turns", run_on_host<take_turns, triggered_kernels::Turns>, &size_of_turns, 1);
       static const std::size_t size_of_hand_over = sizeof(triggered_kernels::HandOver);
       enter("hand_over", run_on_host<hand_over, triggered_kernels::HandOver>, &size_of_hand_over, 1);
@@ -56,6 +57,7 @@ struct Kernels {
     cuda(cuModuleLoadData(&module, triggered_kernels_image), "cuModuleLoadData");
     cuda(cuModuleGetFunction(&rounds, module, "exchange_rounds"), "cuModuleGetFunction");
     cuda(cuModuleGetFunction(&partitions, module, "send_partitions"), "cuModuleGetFunction");
+    cuda(cuModuleGetFunction(&blocks, module, "wait_in_blocks"), "cuModuleGetFunction");
     cuda(cuModuleGetFunction(&turns, module, "take_turns"), "cuModuleGetFunction");
     cuda(cuModuleGetFunction(&hand, module, "hand_over"), "cuModuleGetFunction");
   }
@@ -65,7 +67,7 @@ struct Kernels {
     cuda(cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr), "cuLaunchKernel");
   }
   CUmodule module{};
-  CUfunction rounds{}, partitions{}, turns{}, hand{};
+  CUfunction rounds{}, partitions{}, blocks{}, turns{}, hand{};
 };
 
 /// One side of a message.
@@ -156,6 +158,12 @@ class End {
   void after(CUstream stream, int round) const {
     if (!sends_) copy(stream, at(rounds_->data()) + bytes(round), at(buffer_->data()));
   }
+  /// All that has arrived was used.
+  void look_for_poison() const {
+    if (sends_) return;
+    const std::vector<int> blank(span_, triggered_kernels::poison);
+    check(std::memcmp(buffer_->read().data(), blank.data(), bytes(1)) == 0, "nobody writes what was received again");
+  }
   void look(int rounds, const char* what) {
     if (sends_) return;
     for (int round = 0; round < rounds; ++round)
@@ -203,7 +211,7 @@ class Exchange {
     // Messages with one tag match in the order of their requests, so all such have one size.
     for (auto& a : messages)
       for (auto& b : messages)
-        if (a.from == b.from && a.to == b.to && a.tag == b.tag) b.ints = a.ints, b.in.n = b.out.n = 16;
+        if (a.from == b.from && a.to == b.to && a.tag == b.tag) b = a;
     for (const auto& m : messages) {
       if (m.to == me) ends.push_back(std::make_unique<End>(m, false, rounds));
       if (m.from == me) ends.push_back(std::make_unique<End>(m, true, rounds));
@@ -263,11 +271,11 @@ class Exchange {
  private:
   Message message(bool regular) {
     const int ranks = contract().ranks;
-    const int elements[] = {16, 64, 512}, cuts[] = {1, 2, 3, 4, 6, 12};
+    const int elements[] = {2, 4, 16, 64, 512}, cuts[] = {1, 2, 3, 4, 6, 12};
     const int regulars[] = {0, 1, 3};
-    const int n = elements[chance(3)];
+    const int n = elements[chance(5)];
     const auto side = [&] {
-      const int kind = regular ? regulars[chance(3)] : chance(5);
+      const int kind = n < 16 ? 0 : regular ? regulars[chance(3)] : chance(5);
       return Side{kind, n >> chance(2), cuts[chance(6)]};
     };
     const int from = chance(ranks), to = chance(ranks), tag = chance(3), comm = chance(3);
@@ -361,6 +369,88 @@ void started_by_the_stream(unsigned seed, const Kernels& kernels, const Communic
   }
   stream.synchronize();
   exchange.look("the bytes, started by the stream");
+}
+
+/// Several blocks wait for what the stream has started.
+void by_blocks(unsigned seed, const Kernels& kernels, const Communicators& comms) {
+  contract().section("by blocks that all wait");
+  constexpr int rounds = 6;
+  Stream stream;
+  Exchange exchange(seed, true, rounds, comms);
+  DNG_Device device = DNG_DEVICE_NULL;
+  check_ok(DNG_Exchange_device(exchange.handle, &device), "DNG_Exchange_device");
+  for (int round = 0; round < rounds; ++round) {
+    check_ok(DNG_Start_enqueue(exchange.handle, stream.queue), "DNG_Start_enqueue");
+    kernels.launch(kernels.blocks, 3, 4, stream.handle, exchange.plan(device, triggered_kernels::block, round));
+    check_ok(DNG_Wait_enqueue(exchange.handle, stream.queue), "DNG_Wait_enqueue");
+  }
+  stream.synchronize();
+  exchange.look("the bytes, by blocks that all wait");
+  for (const auto& end : exchange.ends) end->look_for_poison();
+}
+
+/// Short partitions of odd sizes, at odd addresses, on a ring. The receiver cuts them otherwise.
+void odd_bytes(MPI_Datatype type, int offset, int count, int partitions, bool strided) {
+  contract().section("odd bytes");
+  const int ranks = contract().ranks, me = contract().rank, left = (me + ranks - 1) % ranks, right = (me + 1) % ranks;
+  int size = 0;
+  MPI_Type_size(type, &size);
+  const int step = strided ? 3 : 1, items = count * partitions, begin = offset * size;
+  const auto bytes = static_cast<std::size_t>(begin + (items * step + 1) * size);
+  MPI_Datatype spread, resized = type;
+  if (strided) {
+    MPI_Type_create_resized(type, 0, MPI_Aint{step} * size, &spread);
+    MPI_Type_contiguous(1, spread, &resized);
+    MPI_Type_commit(&resized);
+  }
+  CudaMemory out(Kind::device, bytes), in(Kind::device, bytes);
+  const auto value = [](int rank, int round, int i) { return static_cast<unsigned char>(rank * 83 + round * 29 + i); };
+  MPI_Request requests[2];
+  MPI_Psend_init(out.data() + begin, partitions, count, resized, right, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+  MPI_Precv_init(in.data() + begin, 1, items, type, left, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+  Stream stream;
+  DNG_Exchange exchange = DNG_EXCHANGE_NULL;
+  check_ok(DNG_Match(2, requests, &exchange), "DNG_Match");
+  for (int round = 0; round < 3; ++round) {
+    std::vector<unsigned char> data(bytes), expected(bytes, 0xAA);
+    for (int i = 0; i < items * size; ++i) {
+      data[static_cast<std::size_t>(begin + i / size * step * size + i % size)] = value(me, round, i);
+      expected[static_cast<std::size_t>(begin + i)] = value(left, round, i);
+    }
+    out.write(data.data());
+    in.write(std::vector<unsigned char>(bytes, 0xAA).data());
+    check_ok(DNG_Start_enqueue(exchange, stream.queue), "start");
+    for (int p = partitions; p-- > 0;) check_ok(DNG_Pready_enqueue(p, 0, exchange, stream.queue), "pready");
+    check_ok(DNG_Wait_enqueue(exchange, stream.queue), "wait");
+    stream.synchronize();
+    check(std::memcmp(in.read().data(), expected.data(), bytes) == 0, "odd bytes",
+          std::to_string(size) + " bytes, " + std::to_string(count) + " in " + std::to_string(partitions));
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  check_ok(DNG_Exchange_free(&exchange), "DNG_Exchange_free");
+  if (strided) {
+    MPI_Type_free(&resized);
+    MPI_Type_free(&spread);
+  }
+}
+
+/// What short partitions go by, as the library tells.
+void stamped_or_not() {
+  contract().section("stamped or not");
+  const int ranks = contract().ranks, me = contract().rank, left = (me + ranks - 1) % ranks, right = (me + 1) % ranks;
+  CudaMemory out(Kind::device, 4096), in(Kind::device, 4096);
+  for (const int ints : {1, 2, 4, 8, 9, 16}) {
+    MPI_Request requests[2];
+    MPI_Psend_init(out.data(), 3, ints, MPI_INT, right, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+    MPI_Precv_init(in.data(), 3, ints, MPI_INT, left, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    DNG_Exchange exchange = DNG_EXCHANGE_NULL;
+    check_ok(DNG_Match(2, requests, &exchange), "DNG_Match");
+    const char* why = "";
+    check_ok(DNG_Exchange_query(exchange, nullptr, &why), "DNG_Exchange_query");
+    const bool stamped = std::strstr(why, "short partitions go by stamped words") != nullptr;
+    check(stamped == (ints <= 4 || ints == 8), why, std::to_string(ints) + " ints");
+    check_ok(DNG_Exchange_free(&exchange), "DNG_Exchange_free");
+  }
 }
 
 /// The stream sends the partitions too, in any order. From some round on, which differs between
@@ -510,6 +600,16 @@ CONTRACT_PROGRAM(gpu_kernels) {
         for (const int scope : {triggered_kernels::thread, triggered_kernels::warp, triggered_kernels::block})
           by_turns(scope, scope == triggered_kernels::thread ? 2 : 300, 7, kernels);
       if (i >= 3) started_by_the_stream(first + 20 + i, kernels, comms);
+      if (i < 2) by_blocks(first + 40 + i, kernels, comms);
+    }
+    int kernels_wait = expected_way == DNG_WAY_KERNELS, everywhere = 0;
+    MPI_Allreduce(&kernels_wait, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (everywhere) stamped_or_not();
+    for (const bool strided : {false, true}) {
+      odd_bytes(MPI_CHAR, 1, 5, 4, strided);
+      odd_bytes(MPI_CHAR, 0, 16, 3, strided);
+      odd_bytes(MPI_SHORT, 1, 5, 4, strided);
+      odd_bytes(MPI_DOUBLE, 1, 3, 5, strided);
     }
     for (unsigned i = 0; i < 4; ++i) by_the_stream(first + 30 + i, i < 2, kernels, comms);
     large_ones();

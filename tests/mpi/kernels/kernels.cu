@@ -98,14 +98,36 @@ extern "C" __global__ void hand_over(triggered_kernels::HandOver h) {
   if (blockIdx.x == 0) {
     dng::store(dng::at(value), triggered_kernels::handed_over);
     if (h.fenced) dng::fence();
-    dng::store_after_fence(told, 1);
+    dng::store_slot(told, 1);
     while (dng::load_acquire(answered) == 0) dng::rest();
   } else {
     while (dng::load_acquire(told) == 0) dng::rest();
     *(dng_word*)dng::at(seen) = *(const dng_word*)dng::at(value);
     dng::fence();
-    dng::store_after_fence(answered, 1);
+    dng::store_slot(answered, 1);
   }
+}
+
+/// Some blocks, all of which wait for a round that the stream has started. Each uses what has
+/// arrived as soon as it knows, and nobody may write there any more.
+extern "C" __global__ void wait_in_blocks(triggered_kernels::Plan p) {
+  using namespace triggered_kernels;
+  const int me = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
+  int broken = 0;
+  for (int i = me; i < p.sends; i += blocks) broken |= send(p, dng::at(p.send)[i], p.first_round);
+  const bool asks = (me + p.first_round) % 2 == 0;
+  if (!asks) broken |= wait(p.scope, p.exchange);
+  for (int i = me; i < p.receives; i += blocks) {
+    const Region& r = dng::at(p.receive)[i];
+    while (asks && !parrived(p.scope, p.exchange, {r.request, r.partition})) dng::rest();
+    receive(r, p.first_round);
+  }
+  for (int i = 0; i < p.receives; ++i) {  // of other blocks too
+    const Region& r = dng::at(p.receive)[i];
+    parrived(p.scope, p.exchange, {r.request, r.partition});
+  }
+  broken |= wait(p.scope, p.exchange);
+  if (broken) *dng::at(p.broken) = 1;
 }
 
 /// Any number of blocks, each of which computes and sends some partitions of one round. The stream

@@ -1,0 +1,48 @@
+#include "filler.hpp"
+
+#include <limits>
+
+#include "image.hpp"
+
+namespace triggered {
+
+using namespace bench;
+
+namespace {
+constexpr int least_priority = std::numeric_limits<int>::max();  // the driver takes the least that there is
+constexpr unsigned blocks = 10'000'000, threads = 256;
+}  // namespace
+
+Filler* Filler::get() {
+  static Filler filler;
+  return filler.kernel_ ? &filler : nullptr;
+}
+
+Filler::Filler() {
+  CUmodule module{};
+  if (!bench_triggered_image[0] || driver().cuModuleLoadData(&module, bench_triggered_image) != CUDA_SUCCESS) return;
+  if (driver().cuModuleGetFunction(&kernel_, module, "fill") != CUDA_SUCCESS) return;
+  BENCH_CU(cuStreamCreateWithPriority, &stream_, CU_STREAM_NON_BLOCKING, least_priority);
+  BENCH_CU(cuStreamCreateWithPriority, &beside_, CU_STREAM_NON_BLOCKING, least_priority);
+  BENCH_CU(cuMemAlloc, &stop_, sizeof(int));
+}
+
+void Filler::begin() const {
+  if (runs()) return;
+  static const int go_on = 0;
+  auto* stop = reinterpret_cast<int*>(stop_);
+  void* parameters[] = {&stop};
+  BENCH_CU(cuMemcpyHtoDAsync, stop_, &go_on, sizeof go_on, stream_);
+  BENCH_CU(cuLaunchKernel, kernel_, blocks, 1, 1, threads, 1, 1, 0, stream_, parameters, nullptr);
+}
+
+bool Filler::runs() const { return driver().cuStreamQuery(stream_) != CUDA_SUCCESS; }
+
+void Filler::end() const {
+  static const int stop = 1;
+  BENCH_CU(cuMemcpyHtoDAsync, stop_, &stop, sizeof stop, beside_);
+  BENCH_CU(cuStreamSynchronize, beside_);
+  BENCH_CU(cuStreamSynchronize, stream_);
+}
+
+}  // namespace triggered
