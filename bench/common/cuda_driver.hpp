@@ -31,7 +31,6 @@ struct NoDevice : std::runtime_error {
   X(cuCtxSynchronize)             \
   X(cuCtxEnablePeerAccess)        \
   X(cuStreamCreate)               \
-  X(cuStreamCreateWithPriority)   \
   X(cuStreamDestroy)              \
   X(cuStreamQuery)                \
   X(cuStreamSynchronize)          \

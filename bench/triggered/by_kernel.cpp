@@ -94,7 +94,7 @@ struct Partitioned {
 
 }  // namespace
 
-void trips_by_kernel(const Legs& legs, const Shape& shape, int rounds) {
+void trips_by_kernel(const Legs& legs, int rounds) {
   const auto& kernels = Kernels::all();
   if (!kernels.there()) return skip("kernel", "no compiled kernels");
   constexpr int legs_each = 200;
@@ -103,9 +103,9 @@ void trips_by_kernel(const Legs& legs, const Shape& shape, int rounds) {
   const Partitioned in(legs, 1, legs.type(), alone || rank == 0, alone || rank == 1, 1, 1);
   if (!out.usable || !in.usable) return skip("kernel", out.why);
   const Partitioned &sends = alone || rank == 0 ? out : in, &receives = alone || rank == 0 ? in : out;
-  measure(legs, shape, "kernel", out.why, rounds, legs_each, [&] {
+  measure(legs, "kernel", out.why, rounds, legs_each, [&] {
     kernels.trips({sends.device, alone ? sends.device : receives.device, rank == 0, legs_each, kernels.broken()},
-                  long{shape.blocks} * shape.block);
+                  long{legs.shape().blocks} * legs.shape().block);
     BENCH_CU(cuStreamSynchronize, stream);
   });
   if (!kernels.sound()) all_right = false;
@@ -139,10 +139,10 @@ void print_timeline(const Shape& shape, int partitions, int blocks, int senders,
 
 }  // namespace
 
-void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int senders, int rounds) {
+void overlap(const Legs& legs, int partitions, int blocks_of_kernel, int senders, int rounds) {
   const auto& kernels = Kernels::all();
   if (!kernels.there()) return skip("overlap", "no compiled kernels");
-  const Legs legs(shape);
+  const Shape& shape = legs.shape();
   MPI_Datatype blocks, partition;
   const int each = shape.blocks / partitions;
   MPI_Type_vector(each, shape.block, shape.stride, MPI_BYTE, &blocks);
@@ -224,8 +224,8 @@ void skip(const char* way) {
 }
 }  // namespace
 
-void trips_by_kernel(const Legs&, const Shape&, int) { skip("kernel"); }
-void overlap(const Shape&, int, int, int, int) { skip("overlap"); }
+void trips_by_kernel(const Legs&, int) { skip("kernel"); }
+void overlap(const Legs&, int, int, int, int) { skip("overlap"); }
 
 #endif
 

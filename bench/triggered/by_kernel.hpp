@@ -7,13 +7,13 @@
 namespace triggered {
 
 /// Legs by one kernel of one block.
-void trips_by_kernel(const Legs& legs, const Shape& shape, int rounds);
+void trips_by_kernel(const Legs& legs, int rounds);
 
 /// The time of computing, of sending, and of both, where each block of a kernel sends each of its
 /// partitions as soon as it has computed it. `senders`: warps of each block that send while the
-/// others compute; 0 if all do both. `shape` has a multiple of `partitions` blocks. If
+/// others compute; 0 if all do both. The shape has a multiple of `partitions` blocks. If
 /// ranks share a GPU, all blocks of their kernels must find room there at once, because blocks
 /// wait for another rank.
-void overlap(const Shape& shape, int partitions, int blocks_of_kernel, int senders, int rounds);
+void overlap(const Legs& legs, int partitions, int blocks_of_kernel, int senders, int rounds);
 
 }  // namespace triggered

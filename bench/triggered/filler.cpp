@@ -1,7 +1,5 @@
 #include "filler.hpp"
 
-#include <limits>
-
 #include "image.hpp"
 
 namespace triggered {
@@ -9,7 +7,6 @@ namespace triggered {
 using namespace bench;
 
 namespace {
-constexpr int least_priority = std::numeric_limits<int>::max();  // the driver takes the least that there is
 constexpr unsigned blocks = 10'000'000, threads = 256;
 }  // namespace
 
@@ -22,8 +19,8 @@ Filler::Filler() {
   CUmodule module{};
   if (!bench_triggered_image[0] || driver().cuModuleLoadData(&module, bench_triggered_image) != CUDA_SUCCESS) return;
   if (driver().cuModuleGetFunction(&kernel_, module, "fill") != CUDA_SUCCESS) return;
-  BENCH_CU(cuStreamCreateWithPriority, &stream_, CU_STREAM_NON_BLOCKING, least_priority);
-  BENCH_CU(cuStreamCreateWithPriority, &beside_, CU_STREAM_NON_BLOCKING, least_priority);
+  BENCH_CU(cuStreamCreate, &stream_, CU_STREAM_NON_BLOCKING);
+  BENCH_CU(cuStreamCreate, &beside_, CU_STREAM_NON_BLOCKING);
   BENCH_CU(cuMemAlloc, &stop_, sizeof(int));
 }
 

@@ -1,5 +1,5 @@
 // A kernel that fills the GPU while messages are measured: many short blocks, in a stream of its
-// own with the least priority.
+// own.
 #pragma once
 
 #include "common/cuda_driver.hpp"

@@ -12,7 +12,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -30,12 +29,11 @@ namespace {
 using namespace bench;
 using namespace triggered;
 
-void run_shape(const Shape& shape, int rounds) {
-  const Legs legs(shape);
+void run_shape(const Legs& legs, int rounds) {
   constexpr int round_trips = 10, legs_each = 2 * round_trips;
   {
     std::vector<MPI_Request> requests[2] = {legs.requests(0), legs.requests(1)};
-    measure(legs, shape, "host", "persistent requests", rounds, legs_each, [&] {
+    measure(legs, "host", "persistent requests", rounds, legs_each, [&] {
       for (int i = 0; i < legs_each; ++i) {
         auto& all = requests[i % 2];
         BENCH_CU(cuStreamSynchronize, stream);
@@ -61,7 +59,7 @@ void run_shape(const Shape& shape, int rounds) {
     ok(DNG_Start_enqueue(exchanges[i % 2], queue), "DNG_Start_enqueue");
     ok(DNG_Wait_enqueue(exchanges[i % 2], queue), "DNG_Wait_enqueue");
   };
-  measure(legs, shape, std::string("stream, ") + names[way], why, rounds, legs_each, [&] {
+  measure(legs, std::string("stream, ") + names[way], why, rounds, legs_each, [&] {
     for (int i = 0; i < legs_each; ++i) leg(i);
     BENCH_CU(cuStreamSynchronize, stream);
   });
@@ -77,7 +75,7 @@ void run_shape(const Shape& shape, int rounds) {
   if (everywhere) {
     CUgraphExec made{};
     BENCH_CU(cuGraphInstantiate, &made, graph, 0);
-    measure(legs, shape, "graph, kernels", why, rounds, legs_each, [&] {
+    measure(legs, "graph, kernels", why, rounds, legs_each, [&] {
       BENCH_CU(cuGraphLaunch, made, stream);
       BENCH_CU(cuStreamSynchronize, stream);
     });
@@ -86,7 +84,7 @@ void run_shape(const Shape& shape, int rounds) {
   BENCH_CU(cuGraphDestroy, graph);
   for (auto& exchange : exchanges) ok(DNG_Exchange_free(&exchange), "DNG_Exchange_free");
   ok(DNG_Queue_free(&queue), "DNG_Queue_free");
-  trips_by_kernel(legs, shape, rounds);
+  trips_by_kernel(legs, rounds);
 }
 
 struct Options {
@@ -104,12 +102,13 @@ std::optional<int> read(int argc, char** argv, Options& o) {
 void run_overlaps(const Options& o, bool shared) {
   const int mebibyte = 1 << 20, parts = 16384;
   const auto whole = std::to_string(o.overlap) + " MiB", pieces = whole + " in blocks of 128 B";
-  for (const int blocks : {256, 1024}) {
-    if (shared && blocks > 256) continue;
-    for (const Shape& shape : {Shape{whole, parts, o.overlap * (mebibyte / parts), o.overlap * (mebibyte / parts)},
-                               Shape{pieces, o.overlap * (mebibyte / 128), 128, 256}}) {
-      for (const int partitions : {1024, 4096}) overlap(shape, partitions, blocks, 0, o.rounds / 4 + 1);
-      for (const int senders : {1, 2}) overlap(shape, 16 * blocks, blocks, senders, o.rounds / 4 + 1);
+  for (const Shape& shape : {Shape{whole, parts, o.overlap * (mebibyte / parts), o.overlap * (mebibyte / parts)},
+                             Shape{pieces, o.overlap * (mebibyte / 128), 128, 256}}) {
+    const Legs legs(shape);
+    for (const int blocks : {256, 1024}) {
+      if (shared && blocks > 256) continue;
+      for (const int partitions : {1024, 4096}) overlap(legs, partitions, blocks, 0, o.rounds / 4 + 1);
+      for (const int senders : {1, 2}) overlap(legs, 16 * blocks, blocks, senders, o.rounds / 4 + 1);
     }
   }
 }
@@ -134,13 +133,11 @@ int main(int argc, char** argv) try {
   BENCH_CU(cuDevicePrimaryCtxRetain, &context, rank % devices);
   BENCH_CU(cuCtxSetCurrent, context);
   own_device = devices >= ranks;
-  // Otherwise its kernels wait until the last block of a kernel that fills the GPU has begun.
-  constexpr int greatest_priority = std::numeric_limits<int>::min();
-  BENCH_CU(cuStreamCreateWithPriority, &stream, CU_STREAM_NON_BLOCKING, greatest_priority);
+  BENCH_CU(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
   if (rank == 0) bench::print(bench::header());
   for (const Shape& shape : {Shape{"8 B", 1, 8, 8}, Shape{"8 KiB", 1, 8192, 8192},
                              Shape{"1 MiB in blocks of 128 B", 8192, 128, 256}, Shape{"1 MiB", 1, 1 << 20, 1 << 20}})
-    run_shape(shape, o.rounds);
+    run_shape(Legs(shape), o.rounds);
   if (o.overlap > 0) run_overlaps(o, !own_device);
   MPI_Finalize();
   return all_right ? 0 : 1;

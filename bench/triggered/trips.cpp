@@ -31,7 +31,12 @@ Legs::Legs(const Shape& shape) : shape_(shape) {
   BENCH_CU(cuMemAlloc, &out_, shape.span());
   BENCH_CU(cuMemAlloc, &in_, shape.span());
   std::vector<unsigned char> bytes(shape.span());
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = byte_of(i, rank);
+  expected_.resize(shape.span());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = byte_of(i, rank);
+    const bool comes = static_cast<int>(i % static_cast<std::size_t>(shape.stride)) < shape.block;
+    expected_[i] = comes ? byte_of(i, other()) : 0;
+  }
   upload(out_, bytes.data(), bytes.size());
   poison();
   MPI_Type_vector(shape.blocks, shape.block, shape.stride, MPI_BYTE, &type_);
@@ -60,11 +65,7 @@ bool Legs::right() const {
   std::vector<unsigned char> bytes(shape_.span());
   BENCH_CU(cuCtxSynchronize);
   BENCH_CU(cuMemcpyDtoH, bytes.data(), in_, bytes.size());
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const bool sent = static_cast<int>(i % static_cast<std::size_t>(shape_.stride)) < shape_.block;
-    if (bytes[i] != (sent ? byte_of(i, other()) : 0)) return false;
-  }
-  return true;
+  return bytes == expected_;
 }
 
 namespace {
@@ -87,7 +88,7 @@ std::vector<double> times_of(int rounds, int legs_each, const std::function<void
 
 }  // namespace
 
-void measure(const Legs& legs, const Shape& shape, const std::string& name, const char* why, int rounds, int legs_each,
+void measure(const Legs& legs, const std::string& name, const char* why, int rounds, int legs_each,
              const std::function<void()>& run) {
   legs.poison();
   MPI_Barrier(MPI_COMM_WORLD);
@@ -101,7 +102,7 @@ void measure(const Legs& legs, const Shape& shape, const std::string& name, cons
     std::printf(
         "{\"record\":\"result\",\"ranks\":%d,\"shape\":\"%s\",\"way\":\"%s\",\"microseconds\":%.2f,\"least\":%.2f,"
         "\"most\":%.2f,\"verified\":%s,\"why\":\"%s\"}\n",
-        ranks, shape.name.c_str(), way.c_str(), times[times.size() / 2], times.front(), times.back(),
+        ranks, legs.shape().name.c_str(), way.c_str(), times[times.size() / 2], times.front(), times.back(),
         everywhere ? "true" : "false", why);
     std::fflush(stdout);
   };

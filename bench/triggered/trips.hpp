@@ -46,18 +46,20 @@ class Legs {
   MPI_Datatype type() const { return type_; }
   static int other() { return ranks > 1 ? 1 - rank : 0; }
 
+  const Shape& shape() const { return shape_; }
   void poison() const;
   bool right() const;
 
  private:
   const Shape shape_;
   CUdeviceptr out_ = 0, in_ = 0;
+  std::vector<unsigned char> expected_;  // in in()
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
 /// Times `run`, which does `legs_each` legs and waits for their end, and prints a leg's time: where
 /// the GPU does nothing else, and then beside a kernel that fills it, if each rank has its own.
-void measure(const Legs& legs, const Shape& shape, const std::string& name, const char* why, int rounds, int legs_each,
+void measure(const Legs& legs, const std::string& name, const char* why, int rounds, int legs_each,
              const std::function<void()>& run);
 
 }  // namespace triggered

@@ -61,7 +61,6 @@ namespace dunnage::device {
   X(cuMemSetAccess)                       \
   X(cuDeviceGetAttribute)                 \
   X(cuFuncLoad)                           \
-  X(cuStreamCreateWithPriority)           \
   X(cuStreamIsCapturing)                  \
   X(cuStreamWriteValue64)                 \
   X(cuGraphCreate)                        \
