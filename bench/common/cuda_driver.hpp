@@ -31,6 +31,7 @@ struct NoDevice : std::runtime_error {
   X(cuCtxSynchronize)             \
   X(cuCtxEnablePeerAccess)        \
   X(cuStreamCreate)               \
+  X(cuStreamCreateWithPriority)   \
   X(cuStreamDestroy)              \
   X(cuStreamQuery)                \
   X(cuStreamSynchronize)          \

@@ -61,6 +61,7 @@ namespace dunnage::device {
   X(cuMemSetAccess)                       \
   X(cuDeviceGetAttribute)                 \
   X(cuFuncLoad)                           \
+  X(cuStreamCreateWithPriority)           \
   X(cuStreamIsCapturing)                  \
   X(cuStreamWriteValue64)                 \
   X(cuGraphCreate)                        \

@@ -1,5 +1,7 @@
 #include "device/gpu.hpp"
 
+#include <limits>
+
 #include "base/read_file.hpp"
 #include "device/kernels.hpp"
 #include "device/launches.hpp"
@@ -13,6 +15,14 @@ std::mutex registry_mutex;
 auto& registry() {
   static auto* all = new std::map<unsigned long long, std::unique_ptr<Gpu>>;
   return *all;
+}
+
+/// A stream of the greatest priority. With an equal one, our kernels would not run before the last
+/// block of a large kernel of the program has begun.
+CUresult create_stream(const Driver& driver, CUstream* stream) {
+  constexpr int greatest = std::numeric_limits<int>::min();  // the driver takes the greatest that there is
+  return driver.cuStreamCreateWithPriority ? driver.cuStreamCreateWithPriority(stream, CU_STREAM_NON_BLOCKING, greatest)
+                                           : driver.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
 }
 
 }  // namespace
@@ -142,7 +152,7 @@ Lane Gpu::take(std::size_t piece, bool pinned, bool scratch) {
   }
   try {
     if (!lane.stream) {
-      check(driver_, driver_.cuStreamCreate(&lane.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+      check(driver_, create_stream(driver_, &lane.stream), "cuStreamCreate");
       for (auto& event : lane.done)
         check(driver_, driver_.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
     }

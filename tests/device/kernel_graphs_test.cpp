@@ -4,6 +4,7 @@
 
 #include "gpu.hpp"
 #include "sim/sim.h"
+#include "simulated_driver.hpp"
 
 namespace dunnage::device {
 namespace {
@@ -19,16 +20,6 @@ void add(const dunnageSimLaunch* launch) {
   *static_cast<std::int64_t*>(dunnageSimTranslate(reinterpret_cast<void*>(p.to))) += p.value * launch->gridDim[0];
 }
 void other(const dunnageSimLaunch*) {}
-
-Driver simulated_driver() {
-  Driver all;
-#define FUNCTION(name) all.name = &::name;
-  DUNNAGE_DRIVER_FUNCTIONS(FUNCTION)
-  DUNNAGE_NEWER_DRIVER_FUNCTIONS(FUNCTION)
-#undef FUNCTION
-  all.simulated = true;
-  return all;
-}
 
 class Graphs : public Gpu {
  protected:
