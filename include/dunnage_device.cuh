@@ -2,7 +2,8 @@
 // ready, sees partitions arrive, and waits. docs/reference/api.md describes every call.
 //
 // The calling threads of a sender copy a partition straight into the receiver's buffer, from layout
-// to layout, and then raise a flag in the receiver's memory. No processor of the host takes part.
+// to layout, and then raise a flag in the receiver's memory. Partitions of a few words go into cells
+// there (struct dng_stamp). No processor of the host takes part.
 //
 // CUDA's compiler needs no other header. Another compiler must have been given what this file takes
 // from CUDA (sim/device_code.hpp does so), and sees the data structures only without that.
@@ -11,8 +12,8 @@
 
 // What follows is made by DNG_Exchange_device(), and read by the functions below. It is not for
 // programs. Programs are compiled with it, so it never changes: another form gets another name.
-// Pointers point to memory that kernels reach. Slots are words that one rank writes and another
-// reads, 128 bytes apart. A slot has the number of the latest exchange for which it was raised.
+// Pointers point to memory that kernels reach. Slots are words by which ranks tell each other, 128
+// bytes apart. A slot has the number of the latest exchange for which it was raised.
 
 typedef unsigned long long dng_word;
 
@@ -113,6 +114,8 @@ typedef const struct DNG_Device_s* DNG_Device;
 #endif
 
 namespace dng {
+// The linker of device code takes one function of each name. So the name says which form it knows.
+inline namespace with_stamps {
 
 #ifdef __CUDACC__
 template <class T>
@@ -476,12 +479,16 @@ DNG_DEVICE_CODE int take(const Stamped& s, dng_word epoch, const dng_patience& p
   if (!raise(claim_of(s), epoch)) return wait_for<ThenReads>(s.line, epoch, patience);
   Waiter waiter(patience);
   dng_word low[dng_most_stamped] = {}, high[dng_most_stamped] = {};
-  for (unsigned looks = 1; !have_come(s, epoch, low, high); ++looks) {
+  // The words are put into the buffer within the loop: other threads may need them before those
+  // come for which the rest of the warp waits.
+  for (unsigned looks = 1;; ++looks) {
+    if (have_come(s, epoch, low, high)) {
+      keep(s, epoch, low, high);
+      return 0;
+    }
     if (looks % 256 == 0 && load_slot(s.line) >= dng_broken) return 1;
     waiter.rest_at(s.line);
   }
-  keep(s, epoch, low, high);
-  return 0;
 }
 
 // Whether a stamped partition is there, or the exchange is broken. Does not wait.
@@ -585,42 +592,43 @@ DNG_DEVICE_CODE int wait(DNG_Device device) {
   return Scope::any(broken);
 }
 
+}  // namespace with_stamps
 }  // namespace dng
 
 // Starts the exchange. One thread, one warp, or one block calls it.
-DNG_DEVICE_CODE void dng_start(DNG_Device exchange) { dng::start<dng::Thread>(exchange); }
-DNG_DEVICE_CODE void dng_start_warp(DNG_Device exchange) { dng::start<dng::Warp>(exchange); }
-DNG_DEVICE_CODE void dng_start_block(DNG_Device exchange) { dng::start<dng::Block>(exchange); }
+static DNG_DEVICE_CODE void dng_start(DNG_Device exchange) { dng::start<dng::Thread>(exchange); }
+static DNG_DEVICE_CODE void dng_start_warp(DNG_Device exchange) { dng::start<dng::Warp>(exchange); }
+static DNG_DEVICE_CODE void dng_start_block(DNG_Device exchange) { dng::start<dng::Block>(exchange); }
 
-// Sends a partition of a request, and returns when it is there. `request` is the request's place in
-// the array that DNG_Match was given. Returns 0, or 1 if the exchange is broken.
-DNG_DEVICE_CODE int dng_pready(DNG_Device exchange, int request, int partition) {
+// Sends a partition of a request. `request` is the request's place in the array that DNG_Match was
+// given. Returns 0, or 1 if the exchange is broken.
+static DNG_DEVICE_CODE int dng_pready(DNG_Device exchange, int request, int partition) {
   return dng::pready<dng::Thread>(exchange, request, partition);
 }
-DNG_DEVICE_CODE int dng_pready_warp(DNG_Device exchange, int request, int partition) {
+static DNG_DEVICE_CODE int dng_pready_warp(DNG_Device exchange, int request, int partition) {
   return dng::pready<dng::Warp>(exchange, request, partition);
 }
-DNG_DEVICE_CODE int dng_pready_block(DNG_Device exchange, int request, int partition) {
+static DNG_DEVICE_CODE int dng_pready_block(DNG_Device exchange, int request, int partition) {
   return dng::pready<dng::Block>(exchange, request, partition);
 }
 
 // Whether a partition of a request has arrived, for the calling threads. 1 if the exchange is
 // broken too.
-DNG_DEVICE_CODE int dng_parrived(DNG_Device exchange, int request, int partition) {
+static DNG_DEVICE_CODE int dng_parrived(DNG_Device exchange, int request, int partition) {
   return dng::parrived<dng::Thread>(exchange, request, partition);
 }
-DNG_DEVICE_CODE int dng_parrived_warp(DNG_Device exchange, int request, int partition) {
+static DNG_DEVICE_CODE int dng_parrived_warp(DNG_Device exchange, int request, int partition) {
   return dng::parrived<dng::Warp>(exchange, request, partition);
 }
-DNG_DEVICE_CODE int dng_parrived_block(DNG_Device exchange, int request, int partition) {
+static DNG_DEVICE_CODE int dng_parrived_block(DNG_Device exchange, int request, int partition) {
   return dng::parrived<dng::Block>(exchange, request, partition);
 }
 
 // Waits until all partitions of all requests were sent and have arrived. Returns 0, or 1 if the
 // exchange is broken.
-DNG_DEVICE_CODE int dng_wait(DNG_Device exchange) { return dng::wait<dng::Thread>(exchange); }
-DNG_DEVICE_CODE int dng_wait_warp(DNG_Device exchange) { return dng::wait<dng::Warp>(exchange); }
-DNG_DEVICE_CODE int dng_wait_block(DNG_Device exchange) { return dng::wait<dng::Block>(exchange); }
+static DNG_DEVICE_CODE int dng_wait(DNG_Device exchange) { return dng::wait<dng::Thread>(exchange); }
+static DNG_DEVICE_CODE int dng_wait_warp(DNG_Device exchange) { return dng::wait<dng::Warp>(exchange); }
+static DNG_DEVICE_CODE int dng_wait_block(DNG_Device exchange) { return dng::wait<dng::Block>(exchange); }
 
 #endif
 

@@ -70,8 +70,9 @@ static const int missing = (int)0xAAAAAAAAu;
 EXPORTED int DNG_Match(int count, void* requests, void** exchange) {
   CALL(match, (int, void*, void**), (count, requests, exchange));
 }
+/* A preloaded library of an earlier version has DNG_Match only. */
 EXPORTED int DNG_Match_stamped(int count, void* requests, void** exchange) {
-  CALL(match, (int, void*, void**), (count, requests, exchange));
+  return DNG_Match(count, requests, exchange);
 }
 /* For Fortran. The handles are converted here, and DNG_Match may be the preloaded library's. */
 EXPORTED int DNG_Match_f(int count, int* requests, void** exchange) {

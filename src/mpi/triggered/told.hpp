@@ -30,14 +30,14 @@ struct MatchSend {
   Lineage comm{};
   std::int64_t tag = 0, possible = 0, partitions = -1, size = 0;
   std::int64_t proxy_tag = -1;         // on the private world; -1 if the proxy cannot send the message
-  std::int64_t stamped_words = 0;      // pack::cuda::StampedSide::words
+  std::int64_t stamped_words = 0;      // pack::cuda::StampedSide::words; of partitions likewise
   transport::gpu::GpuSource source{};  // if not partitioned
 };
 struct MatchReceive {
   Lineage comm{};
   std::int64_t tag = 0, possible = 0, partitions = -1, capacity = 0;
   std::int64_t proxy = 0;              // whether the proxy can receive the message
-  std::int64_t stamped_words = 0;      // pack::cuda::StampedSide::words
+  std::int64_t stamped_words = 0;      // pack::cuda::StampedSide::words; of partitions likewise
   std::uint64_t cells = 0;             // for stamped words: bytes from the beginning of the block
   transport::gpu::GpuSource target{};  // if partitioned
 };

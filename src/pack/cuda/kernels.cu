@@ -172,7 +172,9 @@ KERNEL stamped(const __grid_constant__ StampedExchange x) {
 KERNEL pready(const __grid_constant__ PartitionCall c) {
   dng_pready_block(c.exchange, static_cast<int>(c.request), static_cast<int>(c.partition));
 }
-KERNEL wait_exchange(const __grid_constant__ PartitionCall c) { dng_wait_block(c.exchange); }
+extern "C" __global__ void __launch_bounds__(signal_threads) wait_exchange(const __grid_constant__ PartitionCall c) {
+  dng_wait_warp(c.exchange);
+}
 KERNEL partition(const __grid_constant__ PartitionCall c) {
   dng::move_partition(dng::move_of(c.exchange->request[c.request], c.partition), item<u64>(),
                       u64{gridDim.x} * block_threads);

@@ -9,7 +9,7 @@
 namespace dunnage::pack::cuda {
 
 /// The parameter of the kernels `pready` (one block: waits for the receiver, moves, tells it),
-/// `partition` (any number of blocks: only moves), and `wait_exchange` (one block: waits for all of
+/// `partition` (any number of blocks: only moves), and `wait_exchange` (one warp: waits for all of
 /// the exchange, whose partitions may be stamped).
 struct PartitionCall {
   DNG_Device exchange = nullptr;

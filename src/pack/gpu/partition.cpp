@@ -4,6 +4,7 @@
 
 #include "pack/cuda/kernel_id.hpp"
 #include "pack/cuda/launch.hpp"
+#include "pack/cuda/signal.hpp"
 
 namespace dunnage::pack::gpu {
 namespace {
@@ -39,7 +40,7 @@ void put_pready(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall cal
 }
 
 void put_wait(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call) {
-  gpu.launch(wait_kernel(gpu), 1, pack::cuda::block_threads, stream, &call);
+  gpu.launch(wait_kernel(gpu), 1, pack::cuda::signal_threads, stream, &call);
 }
 
 void put_partition(device::Gpu& gpu, CUstream stream, pack::cuda::PartitionCall call, std::int64_t bytes) {
