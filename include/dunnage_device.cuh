@@ -2,8 +2,8 @@
 // ready, sees partitions arrive, and waits. docs/reference/api.md describes every call.
 //
 // The calling threads of a sender copy a partition straight into the receiver's buffer, from layout
-// to layout, and then raise a flag in the receiver's memory. Partitions of a few words go into cells
-// there (struct dng_stamp). No processor of the host takes part.
+// to layout, and then raise a flag in the receiver's memory. Partitions of a few words go into
+// cells there (struct dng_stamp). No processor of the host takes part.
 //
 // CUDA's compiler needs no other header. Another compiler must have been given what this file takes
 // from CUDA (sim/device_code.hpp does so), and sees the data structures only without that.

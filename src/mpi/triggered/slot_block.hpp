@@ -3,8 +3,9 @@
 // The block: a word by which others see that they have mapped the right memory, the epoch, the
 // slots, tables of the slots of others, and the cells for stamped words. The slots: `ready` of each
 // peer, `done` of each peer, a flag of each partition that comes, a flag of each partition that was
-// sent, `open` of each peer and of this rank, and one that tells that the exchange is broken. Behind
-// the flag of a partition that comes may lie a claim and cells (dng_stamp of dunnage_device.cuh).
+// sent, `open` of each peer and of this rank, and one that tells that the exchange is broken.
+// Behind the flag of a partition that comes may lie a claim and cells (struct dng_stamp of
+// dunnage_device.cuh).
 #pragma once
 
 #include "mpi/triggered/side.hpp"
