@@ -35,6 +35,7 @@ struct NoDevice : std::runtime_error {
   X(cuStreamDestroy)              \
   X(cuStreamQuery)                \
   X(cuStreamSynchronize)          \
+  X(cuStreamBatchMemOp)           \
   X(cuStreamBeginCapture)         \
   X(cuStreamEndCapture)           \
   X(cuGraphInstantiate)           \

@@ -27,6 +27,37 @@ extern "C" __global__ void __launch_bounds__(1024) round_trips(triggered::Trips 
   if (broken) *t.broken = 1;
 }
 
+template <class Word>
+__device__ void bare_copy(const triggered::Bare& b) {
+  const unsigned words = b.block / sizeof(Word), all = words * b.blocks, step = gridDim.x * blockDim.x;
+  for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < all; i += step) {
+    const auto offset = (dng_word)(i / words) * b.stride + (i % words) * sizeof(Word);
+    *(Word*)(b.to + offset) = *(const Word*)(b.from + offset);
+  }
+}
+
+/// Any number of blocks. The last one to end raises the flag.
+extern "C" __global__ void bare_put(triggered::Bare b) {
+  if (b.block % sizeof(dng::Wide) == 0)
+    bare_copy<dng::Wide>(b);
+  else
+    bare_copy<dng_word>(b);
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  dng::fence();
+  if (gridDim.x > 1) {
+    if (atomicAdd(b.ended, 1u) != gridDim.x - 1) return;
+    *b.ended = 0;
+    dng::fence();
+  }
+  dng::store_slot(b.flag, b.number);
+}
+
+extern "C" __global__ void bare_wait(triggered::Bare b) {
+  while (!dng::reached(dng::load_acquire(b.flag), b.number)) {
+  }
+}
+
 /// Blocks of 20 us, which keep all places for threads. `stop`: 1 ends the kernel.
 extern "C" __global__ void fill(const volatile int* stop) {
   if (*stop) return;

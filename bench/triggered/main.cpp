@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bare.hpp"
 #include "by_kernel.hpp"
 #include "common/command_line.hpp"
 #include "common/cuda_driver.hpp"
@@ -86,6 +87,7 @@ void run_shape(const Legs& legs, int rounds) {
   for (auto& exchange : exchanges) ok(DNG_Exchange_free(&exchange), "DNG_Exchange_free");
   ok(DNG_Queue_free(&queue), "DNG_Queue_free");
   trips_by_kernel(legs, rounds);
+  trips_by_bare_operations(legs, rounds);
 }
 
 struct Options {

@@ -11,6 +11,15 @@ struct Trips {
   int* broken;
 };
 
+/// A leg: blocks of bytes go to the other rank, and then the flag gets the number.
+struct Bare {
+  const char* from;
+  char *to, *flag;
+  dng_word number;
+  unsigned* ended;                 // blocks of the kernel; becomes 0 again
+  unsigned blocks, block, stride;  // bytes
+};
+
 struct Overlap {
   DNG_Device exchange;
   int request, partitions, loops, sends;

@@ -29,7 +29,10 @@ unsigned char byte_of(std::size_t i, int from) { return static_cast<unsigned cha
 
 Legs::Legs(const Shape& shape) : shape_(shape) {
   BENCH_CU(cuMemAlloc, &out_, shape.span());
-  BENCH_CU(cuMemAlloc, &in_, shape.span());
+  // Whole large pages, so that another rank can map it without what else the driver puts there.
+  constexpr std::size_t page = 2 << 20;
+  BENCH_CU(cuMemAlloc, &in_, (flag_offset() + sizeof(std::uint64_t) + page - 1) / page * page);
+  BENCH_CU(cuMemsetD8, in_ + flag_offset(), 0, sizeof(std::uint64_t));
   std::vector<unsigned char> bytes(shape.span());
   expected_.resize(shape.span());
   for (std::size_t i = 0; i < bytes.size(); ++i) {

@@ -44,6 +44,8 @@ class Legs {
   void* out() const { return reinterpret_cast<void*>(out_); }
   void* in() const { return reinterpret_cast<void*>(in_); }
   MPI_Datatype type() const { return type_; }
+  /// From in() to a flag of 8 bytes in that memory, which begins with 0.
+  std::size_t flag_offset() const { return (shape_.span() + 127) / 128 * 128; }
   static int other() { return ranks > 1 ? 1 - rank : 0; }
 
   const Shape& shape() const { return shape_; }

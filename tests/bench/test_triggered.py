@@ -35,16 +35,19 @@ def timeline():
 
 def canned(*more):
     return Run(records=[half_trip("graph, kernels", 2.5), half_trip("graph, kernels", 2.9),
-                        half_trip("graph, kernels", 2.7), half_trip("kernel", 3.1), overlap(0, 0.5), overlap(1, 0.82),
+                        half_trip("graph, kernels", 2.7), half_trip("kernel", 3.1),
+                        half_trip("stream, kernels", 6.6), half_trip("bare kernels", 6.0),
+                        half_trip("bare memory operations", 7.0), overlap(0, 0.5), overlap(1, 0.82),
                         timeline(), *more],
                headers={"mpich5": {"dunnage": True, "library_version": "MPICH"}})
 
 
 def test_the_summary_is_of_medians():
-    criteria = {"short": {"graph": 3.0, "kernel": 2.9}, "hidden": {"most": 80}}
+    criteria = {"short": {"graph": 3.0, "kernel": 2.9, "stream": 1.15}, "hidden": {"most": 80}}
     found = summarize_trips(*trips(canned()), Experiment("triggered", "", PROGRAM, 1, criteria))
     assert {figure.name: (pytest.approx(figure.value), figure.met) for figure in found} == {
-        "8 B by a graph, us": (2.7, True), "8 B by a kernel, us": (3.1, False), "hidden at most, %": (82, True)}
+        "8 B by a graph, us": (2.7, True), "8 B by a kernel, us": (3.1, False),
+        "8 B by a stream, over bare operations": (1.1, True), "hidden at most, %": (82, True)}
     assert "a warp of each block sends" in found[-1].pattern
 
 
@@ -68,5 +71,6 @@ def test_on_the_simulated_device(tmp_path, monkeypatch):
     assert main(["triggered", "--quick", "--simulated", "--mpi", mpi, "--output", str(tmp_path)]) == 0
     document = json.loads((tmp_path / "triggered.json").read_text())
     ways = {one["way"] for one in document["results"]}
-    assert {"host", "stream, kernels", "stream, memory-operations", "stream, proxy", "graph, kernels"} <= ways
+    assert {"host", "stream, kernels", "stream, memory-operations", "stream, proxy", "graph, kernels",
+            "bare memory operations"} <= ways
     assert all(one["verified"] for one in document["results"])

@@ -20,6 +20,7 @@ from .runner import NoDevice, Run, RunError, Say, launch_program, turns
 from .style import pyplot
 
 SHORT = "8 B"
+BARE = ("bare memory operations", "bare kernels")
 
 
 @dataclass
@@ -115,12 +116,21 @@ def summarize_trips(half_trips: List[Trip], hidden: List[Trip], experiment: Expe
     """
     short, most = experiment.criteria.get("short", {}), experiment.criteria.get("hidden", {})
     figures = []
+
+    def between_two(mpi: str, trigger: str, way: str) -> List[Trip]:
+        return [one for one in half_trips if (one.mpi, one.ranks, one.trigger, one.shape, one.way)
+                == (mpi, 2, trigger, SHORT, way)]
+
     for mpi in dict.fromkeys(one.mpi for one in half_trips):
         for name, way in (("graph", "graph, kernels"), ("kernel", "kernel")):
-            own = [one for one in half_trips if (one.mpi, one.ranks, one.trigger, one.shape, one.way)
-                   == (mpi, 2, "kernels", SHORT, way)]
-            for one in own:
+            for one in between_two(mpi, "kernels", way):
                 figures.append(Figure(mpi, f"{SHORT} by a {name}, us", one.value, short.get(name), at_most=True))
+        bare = [one.value for way in BARE for one in between_two(mpi, "kernels", way)]
+        streams = [one.value for trigger in ("kernels", "memory-operations")
+                   for one in between_two(mpi, trigger, f"stream, {trigger}")]
+        if bare and streams:
+            figures.append(Figure(mpi, f"{SHORT} by a stream, over bare operations", min(streams) / min(bare),
+                                  short.get("stream"), at_most=True))
         best = max((one for one in hidden if (one.mpi, one.ranks) == (mpi, 2)), key=lambda one: one.value, default=None)
         if best:
             figures.append(Figure(mpi, "hidden at most, %", best.value, most.get("most"), f"{best.shape}, {best.way}"))
