@@ -4,6 +4,8 @@
 #include <bit>
 #include <limits>
 
+#include "plan/random_bit.hpp"
+
 namespace dunnage::plan {
 namespace {
 
@@ -13,14 +15,6 @@ std::int64_t slice_for(std::int64_t bytes) {
   constexpr std::int64_t messages = 4, call = 1000, bytes_a_nanosecond = 4, factor = 8;
   const auto least = factor * messages * (call + std::min(bytes, std::int64_t{1} << 30) / bytes_a_nanosecond);
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(least)));
-}
-
-/// One bit of a number, as good as random. The last steps of SplitMix64 (Steele, Lea, Flood: Fast
-/// splittable pseudorandom number generators, 2014, figure 13).
-bool random_bit(std::uint64_t number) {
-  number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9;
-  number = (number ^ (number >> 27)) * 0x94d049bb133111eb;
-  return (number ^ (number >> 31)) & 1;
 }
 
 }  // namespace

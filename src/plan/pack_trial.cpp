@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "plan/random_bit.hpp"
+
 namespace dunnage::plan {
 
 /// A packing call's time is all its own. The first calls also pay for what an MPI sets up once.
@@ -30,8 +32,8 @@ double PackTrial::greatest(const Candidate& candidate) const {
   return *std::max_element(candidate.times.begin(), candidate.times.begin() + std::max(n, 1));
 }
 
-PackTrial::PackTrial(Packer predicted, bool may_stream, const TrialRules& rules, std::uint32_t seed)
-    : Chooser(predicted), rules_(rules), favourite_(rules.favours_library ? Packer::library : predicted), order_(seed) {
+PackTrial::PackTrial(Packer predicted, bool may_stream, const TrialRules& rules)
+    : Chooser(predicted), rules_(rules), favourite_(rules.favours_library ? Packer::library : predicted) {
   candidates_.push_back({predicted});
   for (const auto packer : {Packer::library, Packer::cached, Packer::streamed})
     if (packer != predicted && (packer != Packer::streamed || may_stream)) candidates_.push_back({packer});
@@ -43,15 +45,16 @@ PackTrial::Candidate* PackTrial::find(Packer packer) {
   return found == candidates_.end() ? nullptr : &*found;
 }
 
-/// Each round begins with another candidate, or is in random order. What one candidate leaves in
-/// the caches may help the next one.
+/// Each round begins with another candidate. What one candidate leaves in the caches may help the
+/// next one.
 void PackTrial::begin_round() {
   const auto n = candidates_.size();
   for (std::size_t i = n; i-- > 0;) {
     const auto& candidate = candidates_[(i + static_cast<std::size_t>(round_)) % n];
-    if (has_turns(candidate)) turns_.push_back(candidate.packer);
+    // The other side of a message no longer tries another candidate.
+    const bool wanted = !rules_.by_number || candidate.packer == choice();
+    if (has_turns(candidate) && wanted) turns_.push_back(candidate.packer);
   }
-  if (rules_.random) std::shuffle(turns_.begin(), turns_.end(), order_);
   ++round_;
 }
 
@@ -62,10 +65,28 @@ bool PackTrial::enough() const {
   return std::ranges::all_of(candidates_, [&](const auto& c) { return !contends(c) || c.taken >= calls; });
 }
 
-PackTrial::Turn PackTrial::next() {
+/// The trial has not ended. Of two messages each candidate has one, in an order that looks random,
+/// because programs have periods. A candidate with enough samples has its turns all the same,
+/// because the other side may need more.
+PackTrial::Turn PackTrial::next_by_number(std::uint32_t number) {
+  if (enough() && !readmit()) {
+    settle();
+    return {choice(), false, 0};
+  }
+  const bool librarys = random_bit(number / 2) == (number % 2 == 0);
+  const auto wanted = [&](const Candidate& one) { return (one.packer == Packer::library) == librarys; };
+  auto candidate = std::ranges::find_if(candidates_, wanted);
+  if (candidate == candidates_.end() || !has_turns(*candidate))
+    candidate = std::ranges::find_if(candidates_, [&](const auto& one) { return has_turns(one); });
+  return {candidate->packer, candidate->taken < rules_.samples, trial_};
+}
+
+PackTrial::Turn PackTrial::next(std::uint32_t number) {
   if (pause()) return {choice_.load(std::memory_order_relaxed), false, 0};
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return {choice_.load(std::memory_order_relaxed), false, 0};
+  if (looks_ > 0) return {choice(), true, trial_};
+  if (rules_.by_number && !settled_) return next_by_number(number);
   std::erase_if(turns_, [&](const auto packer) { return !has_turns(*find(packer)); });
   if (turns_.empty()) {
     if (enough() && !settled_ && !readmit()) {
@@ -88,6 +109,7 @@ void PackTrial::took(Turn turn, double nanoseconds) {
   lost_ = 0;
   const bool ours = turn.packer != Packer::library;
   const auto time = nanoseconds + (ours ? rules_.own_call : 0);
+  if (looks_ > 0) return look(turn, time);
   double best_before = std::numeric_limits<double>::max();
   for (const auto& other : candidates_) best_before = std::min(best_before, least(other));
   if (settled_ && turn.packer == choice_.load(std::memory_order_relaxed)) {
@@ -106,6 +128,17 @@ void PackTrial::took(Turn turn, double nanoseconds) {
   for (auto& one : candidates_)
     for (const auto& other : candidates_)
       if (std::min(one.taken, other.taken) >= calls && least(one) > factor * greatest(other)) one.behind = true;
+}
+
+void PackTrial::look(Turn turn, double time) {
+  if (turn.packer == Packer::library) return;  // another thread has begun it before
+  const auto librarys = median(*find(Packer::library));
+  mixed_ = librarys > 0 && time > mixed * librarys ? mixed_ + 1 : 0;
+  if (mixed_ >= most_mixed) {
+    choice_.store(Packer::library, std::memory_order_relaxed);
+    looks_ = 1;
+  }
+  if (--looks_ == 0) left_.store(pause_, std::memory_order_relaxed);
 }
 
 void PackTrial::lost(Turn turn) {
@@ -143,15 +176,20 @@ void PackTrial::settle() {
   for (const auto& candidate : candidates_)
     if (!candidate.out) loss += std::max(median(candidate) - median(*best), 0.0) + rules_.own_call;
   const auto pause = loss / (most_loss * std::max(median(*best), 1.0));
+  pause_ = static_cast<std::int32_t>(std::clamp(pause, double{least_pause}, 1e9));
+  if (rules_.by_number && !settled_ && best->packer != Packer::library) {
+    looks_ = looks;
+    mixed_ = 0;
+  }
   choice_.store(best->packer, std::memory_order_relaxed);
-  left_.store(static_cast<std::int32_t>(std::clamp(pause, double{least_pause}, 1e9)), std::memory_order_relaxed);
+  left_.store(looks_ > 0 ? 0 : pause_, std::memory_order_relaxed);
   settled_ = true;
 }
 
 void PackTrial::begin_again() {
   for (auto& candidate : candidates_) candidate = {candidate.packer};
   turns_.clear();
-  round_ = others_ = lost_ = 0;
+  round_ = others_ = lost_ = looks_ = 0;
   settled_ = false;
   ++trial_;
   left_.store(0, std::memory_order_relaxed);

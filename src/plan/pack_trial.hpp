@@ -10,7 +10,6 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
-#include <random>
 #include <string_view>
 #include <vector>
 
@@ -47,9 +46,9 @@ struct TrialRules {
   /// A new trial begins if the chosen candidate's time differs from what it was by this factor,
   /// twice.
   double otherwise;
-  /// Whether the candidates of a round take turns in random order. A program's calls may have a
-  /// period, and the other side of a message may be trying candidates too.
-  bool random;
+  /// Whether the number of a call says whose turn it is. The other side of a message tries
+  /// candidates too, and both must try one at a time.
+  bool by_number;
 };
 /// Of packing calls, and of calls that send or receive.
 extern const TrialRules packing_rules, message_rules;
@@ -59,20 +58,27 @@ class PackTrial : public Chooser {
  public:
   /// Later measurements may lengthen the calls by this part.
   static constexpr double most_loss = 0.005;
+  /// After Dunnage has been chosen for messages, so many are looked at. If `most_mixed` in a row
+  /// take `mixed` times the MPI's median, the other side has chosen the MPI, and so does this one.
+  /// If a sender packs and its receiver does not unpack, a message can take six times as long as by
+  /// either candidate.
+  static constexpr int looks = 4, most_mixed = 3;
+  static constexpr double mixed = 1.25;
   /// The number of calls between two later measurements is at least this.
   static constexpr int least_pause = 64;
 
-  /// `predicted` does the first call, unless the order is random. `may_stream`: whether `streamed`
-  /// is a candidate. `seed`: of the random order.
-  PackTrial(Packer predicted, bool may_stream, const TrialRules& rules = packing_rules, std::uint32_t seed = 1);
+  /// `predicted` does the first call, unless the number of a call says whose turn it is.
+  /// `may_stream`: whether `streamed` is a candidate, of packing calls only.
+  PackTrial(Packer predicted, bool may_stream, const TrialRules& rules = packing_rules);
 
   struct Turn {
     Packer packer;
     bool measured;  // took() must follow
     std::uint8_t trial;
   };
-  /// Who does the next call.
-  Turn next();
+  /// Who does the next call. `number`: of a message, among those of its two ranks. Both sides say
+  /// one number.
+  Turn next(std::uint32_t number = 0);
   /// Tells how long the work of a measured call took.
   void took(Turn turn, double nanoseconds);
   /// Tells that a measured call has told nothing. After many such calls the trial rests.
@@ -92,6 +98,8 @@ class PackTrial : public Chooser {
     bool began = false;   // its only time is that of the trial's first call
   };
 
+  Turn next_by_number(std::uint32_t number);
+  void look(Turn turn, double time);
   void begin_round();
   bool enough() const;
   double median(const Candidate& candidate) const;
@@ -108,7 +116,9 @@ class PackTrial : public Chooser {
   mutable std::mutex mutex_;           // guards everything below
   std::vector<Candidate> candidates_;  // the predicted one first
   std::vector<Packer> turns_;          // of this round, the next one last
-  std::minstd_rand order_;
+  int looks_ = 0;                      // calls that are still to be looked at
+  int mixed_ = 0;                      // in a row, that took too long
+  std::int32_t pause_ = 0;             // after the looks
   int round_ = 0;
   int lost_ = 0;    // calls in a row that have told nothing
   int others_ = 0;  // rounds in which the chosen candidate's time was another

@@ -1,6 +1,7 @@
 #include "mpi/message/message_turn.hpp"
 
 #include "mpi/message/buffer.hpp"
+#include "mpi/process/message_numbers.hpp"
 
 namespace dunnage::mpi {
 
@@ -13,12 +14,8 @@ MessageTurn::MessageTurn(plan::ExchangeTrial& trial) {
   message_ = std::move(message);
 }
 
-MessageTurn::MessageTurn(plan::PackTrial& trial, Tells lasts) {
-  if (lasts == Tells::nothing) {
-    if (trial.settled()) packer_ = trial.choice();
-    return;
-  }
-  turn_ = trial.next();
+MessageTurn::MessageTurn(plan::PackTrial& trial, std::uint32_t number) {
+  turn_ = trial.next(number);
   packer_ = turn_.packer;
   if (!turn_.measured) return;
   trial_ = &trial;
@@ -62,7 +59,11 @@ MessageTurn turn_of(Hook hook, Operation operation, const void* buffer, std::int
   }
   auto* trial = find_trial(operation, buffer, count, type, peer,
                            [&](const Variant& variant) { return variant.trial(operation); });
-  return trial ? MessageTurn(*trial, tells(hook)) : MessageTurn();
+  if (!trial) return {};
+  if (tells(hook) == Tells::nothing) return trial->settled() ? MessageTurn(trial->choice()) : MessageTurn();
+  if (trial->leaves_to_library()) return MessageTurn(Packer::library);
+  static MessageNumbers numbers;
+  return {*trial, numbers.next(operation == Operation::send, peer, count * known_type(type)->bytes())};
 }
 
 plan::ExchangeTrial* trial_at_starts(Hook hook, Operation operation, const void* buffer, std::int64_t count,

@@ -77,8 +77,8 @@ class MessageTurn {
   explicit MessageTurn(plan::Packer packer) : packer_(packer) {}
   /// Asks the trial of a message that goes on after its call.
   explicit MessageTurn(plan::ExchangeTrial& trial);
-  /// Asks the trial of any other message. `lasts`: what the time of the call will tell.
-  MessageTurn(plan::PackTrial& trial, Tells lasts);
+  /// Asks the trial of any other message, whose time the call tells. `number`: of the message.
+  MessageTurn(plan::PackTrial& trial, std::uint32_t number);
 
   explicit operator bool() const { return packer_.has_value(); }
   bool is_librarys() const { return packer_ == plan::Packer::library; }

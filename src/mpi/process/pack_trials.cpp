@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <unistd.h>
-
 #include "pack/cpu/program.hpp"
 
 namespace dunnage::mpi {
@@ -12,11 +10,8 @@ namespace {
 using plan::Operation;
 using plan::Packer;
 
-/// Ranks that start together must not try their candidates in one order.
-std::uint32_t seed(std::uint32_t trial) { return trial + 7919 * static_cast<std::uint32_t>(getpid()); }
-
-std::unique_ptr<plan::PackTrial> call_trial_of(const plan::Shape& shape, Operation operation, const plan::Model& model,
-                                               std::uint32_t number) {
+std::unique_ptr<plan::PackTrial> call_trial_of(const plan::Shape& shape, Operation operation,
+                                               const plan::Model& model) {
   const bool message = plan::is_message(operation);
   if (!plan::may_pack(model, shape, operation) || !plan::may_leave(shape, operation)) return nullptr;
   // A message's staging memory has no choice of stores.
@@ -24,7 +19,7 @@ std::unique_ptr<plan::PackTrial> call_trial_of(const plan::Shape& shape, Operati
   const bool accelerated = plan::choose(model, shape, operation) == plan::Reason::accelerated;
   const auto predicted = !accelerated ? Packer::library : may_stream ? Packer::streamed : Packer::cached;
   const auto& rules = message ? plan::message_rules : plan::packing_rules;
-  return std::make_unique<plan::PackTrial>(predicted, may_stream, rules, seed(number));
+  return std::make_unique<plan::PackTrial>(predicted, may_stream, rules);
 }
 
 /// Only where a gain is predicted: by packing, or because a ticket lets both sides work at a time.
@@ -56,7 +51,7 @@ PackTrials::Trials PackTrials::of(const pack::Program& program, bool mixed, bool
     for (std::size_t i = 0; i < plan::operations; ++i) {
       const auto operation = static_cast<Operation>(i);
       if (plan::is_message(operation) && !messages) continue;
-      found->second.calls[i] = call_trial_of(shape, operation, model, ++made_);
+      found->second.calls[i] = call_trial_of(shape, operation, model);
       found->second.exchanges[i] = exchange_trial_of(shape, operation, model, found->first.most());
     }
   }

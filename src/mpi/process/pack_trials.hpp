@@ -52,7 +52,6 @@ class PackTrials {
 
   mutable std::mutex mutex_;
   std::map<plan::DataKind, Owned> kinds_;
-  std::uint32_t made_ = 0;
 };
 
 }  // namespace dunnage::mpi
