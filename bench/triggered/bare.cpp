@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "device/memory_operation.hpp"
 #include "image.hpp"
 #include "plan.hpp"
 
 namespace triggered {
 
 using namespace bench;
+using dunnage::device::wait_of;
+using dunnage::device::write_of;
 
 namespace {
 
@@ -38,34 +41,6 @@ class Target {
  private:
   CUdeviceptr address_ = 0;
 };
-
-CUfunction kernel_of(const char* name) {
-  static const auto module = [] {
-    CUmodule made{};
-    const bool loaded =
-        bench_triggered_image[0] && driver().cuModuleLoadData(&made, bench_triggered_image) == CUDA_SUCCESS;
-    return loaded ? made : nullptr;
-  }();
-  CUfunction kernel{};
-  return module && driver().cuModuleGetFunction(&kernel, module, name) == CUDA_SUCCESS ? kernel : nullptr;
-}
-
-CUstreamBatchMemOpParams write_of(CUdeviceptr flag, std::uint64_t epoch) {
-  CUstreamBatchMemOpParams one{};
-  one.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
-  one.writeValue.address = flag;
-  one.writeValue.value64 = epoch;
-  one.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
-  return one;
-}
-CUstreamBatchMemOpParams wait_of(CUdeviceptr flag, std::uint64_t epoch) {
-  CUstreamBatchMemOpParams one{};
-  one.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;
-  one.waitValue.address = flag;
-  one.waitValue.value64 = epoch;
-  one.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
-  return one;
-}
 
 }  // namespace
 

@@ -48,13 +48,11 @@ class Kernels {
 
  private:
   Kernels() {
-    CUmodule module{};
     BENCH_CU(cuMemAlloc, &memory_, 16);
     BENCH_CU(cuMemsetD8, memory_, 0, 16);
-    if (!bench_triggered_image[0] || driver().cuModuleLoadData(&module, bench_triggered_image) != CUDA_SUCCESS) return;
-    if (driver().cuModuleGetFunction(&trips_, module, "round_trips") != CUDA_SUCCESS) return;
-    if (driver().cuModuleGetFunction(&computes_, module, "compute_and_send") != CUDA_SUCCESS) return;
-    if (driver().cuModuleGetFunction(&computes_beside_, module, "compute_while_warps_send") != CUDA_SUCCESS) return;
+    trips_ = kernel_of("round_trips");
+    computes_ = kernel_of("compute_and_send");
+    computes_beside_ = kernel_of("compute_while_warps_send");
   }
   static void launch(CUfunction kernel, unsigned blocks, unsigned threads, void* plan) {
     BENCH_CU(cuLaunchKernel, kernel, blocks, 1, 1, threads, 1, 1, 0, stream, &plan, nullptr);

@@ -16,9 +16,8 @@ Filler* Filler::get() {
 }
 
 Filler::Filler() {
-  CUmodule module{};
-  if (!bench_triggered_image[0] || driver().cuModuleLoadData(&module, bench_triggered_image) != CUDA_SUCCESS) return;
-  if (driver().cuModuleGetFunction(&kernel_, module, "fill") != CUDA_SUCCESS) return;
+  kernel_ = kernel_of("fill");
+  if (!kernel_) return;
   BENCH_CU(cuStreamCreate, &stream_, CU_STREAM_NON_BLOCKING);
   BENCH_CU(cuStreamCreate, &beside_, CU_STREAM_NON_BLOCKING);
   BENCH_CU(cuMemAlloc, &stop_, sizeof(int));

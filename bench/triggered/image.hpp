@@ -1,4 +1,11 @@
-// kernels.cu as nvcc compiled it (image.S). Without nvcc its first byte is 0.
+// The kernels of kernels.cu, as nvcc compiled them (image.S).
 #pragma once
 
-extern "C" const char bench_triggered_image[];
+#include "common/cuda_driver.hpp"
+
+namespace triggered {
+
+/// Null if the kernels were not compiled, or the driver does not take them.
+CUfunction kernel_of(const char* name);
+
+}  // namespace triggered

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "device/memory_operation.hpp"
 #include "mpi/triggered/waiting_times.hpp"
 #include "pack/gpu/partition.hpp"
 #include "pack/gpu/signal.hpp"
@@ -12,10 +13,7 @@ namespace {
 /// Tries a memory operation, because no attribute tells reliably whether they are there.
 bool memory_operations_work(const device::Driver& driver, device::Gpu& gpu, const SlotBlock& slots) {
   if (!driver.cuStreamBatchMemOp) return false;
-  CUstreamBatchMemOpParams write{};
-  write.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
-  write.writeValue.address = slots.block->address;
-  write.writeValue.value64 = slots.nonce;
+  auto write = device::write_of(slots.block->address, slots.nonce);
   device::Borrowed lane(gpu);
   lane.busy();
   if (driver.cuStreamBatchMemOp(lane->stream, 1, &write, 0) != CUDA_SUCCESS) return false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "device/memory_operation.hpp"
 #include "mpi/completion/calls.hpp"
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/partitioned/partitions.hpp"
@@ -14,26 +15,11 @@
 namespace dunnage::mpi {
 namespace {
 
+using device::wait_of;
+using device::write_of;
 using pack::cuda::Signal;
 
 int failure(CUresult code, const std::string& text) { return code_of(device::Error(code, text)); }
-
-CUstreamBatchMemOpParams write_of(std::uintptr_t slot, std::uint64_t value) {
-  CUstreamBatchMemOpParams all{};
-  all.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
-  all.writeValue.address = slot;
-  all.writeValue.value64 = value;
-  all.writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
-  return all;
-}
-CUstreamBatchMemOpParams wait_of(std::uintptr_t slot, std::uint64_t value) {
-  CUstreamBatchMemOpParams all{};
-  all.waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;
-  all.waitValue.address = slot;
-  all.waitValue.value64 = value;
-  all.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
-  return all;
-}
 
 /// Whether a stream is captured. Of the legacy default stream the driver may not tell.
 bool captured(const device::Driver& driver, CUstream stream) {
