@@ -1,6 +1,8 @@
 // Graphs: to make them, to make them ready, to launch and to destroy them.
 #include "sim/graph.hpp"
 
+#include <algorithm>
+
 #include "sim/api/call.hpp"
 #include "sim/context.hpp"
 #include "sim/launch.hpp"
@@ -55,6 +57,26 @@ CUresult cuGraphDestroy(CUgraph graph) {
   return call({"cuGraphDestroy", Class::other, Needs::driver}, [&](Call&) {
     require(driver().graphs.find(graph) != nullptr, CUDA_ERROR_INVALID_VALUE);
     driver().graphs.erase(graph);
+  });
+}
+
+CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode* nodes, size_t* count) {
+  return call({"cuGraphGetNodes", Class::other, Needs::driver}, [&](Call&) {
+    const auto graph = driver().graphs.find(handle);
+    require(graph != nullptr, CUDA_ERROR_INVALID_VALUE);
+    auto& number = *given(count);
+    for (size_t i = 0; nodes && i < number; ++i) nodes[i] = i < graph->nodes.size() ? handle_of(i + 1) : nullptr;
+    number = nodes ? std::min(number, graph->nodes.size()) : graph->nodes.size();
+  });
+}
+
+CUresult cuGraphUpload(CUgraphExec handle, CUstream in) {
+  return call({"cuGraphUpload"}, [&](Call& c) {
+    const auto graph = driver().executables.find(handle);
+    require(graph != nullptr, CUDA_ERROR_INVALID_VALUE);
+    const auto stream = stream_of(c.context, in);
+    require(stream->owner == graph->owner, CUDA_ERROR_INVALID_HANDLE);
+    require(!stream->capture, CUDA_ERROR_NOT_SUPPORTED);
   });
 }
 

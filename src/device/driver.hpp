@@ -71,6 +71,10 @@ namespace dunnage::device {
   X(cuGraphLaunch)                        \
   X(cuGraphExecDestroy)                   \
   X(cuGraphDestroy)                       \
+  X(cuGraphGetNodes)                      \
+  X(cuGraphUpload)                        \
+  X(cuStreamBeginCapture)                 \
+  X(cuStreamEndCapture)                   \
   X(cuStreamBatchMemOp)
 
 struct Driver {

@@ -110,6 +110,11 @@ void Gpu::launch(CUfunction kernel, std::uint32_t blocks, std::uint32_t threads,
   launches.kernel();
 }
 
+void Gpu::launch(const RecordedGraph& graph, CUstream stream) const {
+  graph.launch(stream);
+  launches.kernel();
+}
+
 void Gpu::launch(const KernelLaunch& what, Lane& lane) {
   if (graphs_.launch(what, lane.stream)) return launches.kernel();
   launch(what.kernel, what.blocks, what.threads, lane.stream, const_cast<void*>(what.parameter), what.shared);

@@ -16,6 +16,7 @@
 #include "device/ipc.hpp"
 #include "device/kernel_graphs.hpp"
 #include "device/pinned.hpp"
+#include "device/recorded_graph.hpp"
 
 namespace dunnage::device {
 
@@ -57,6 +58,7 @@ class Gpu {
   /// `shared`: bytes of a block's shared memory. Throws Error.
   void launch(CUfunction kernel, std::uint32_t blocks, std::uint32_t threads, CUstream stream, void* parameter,
               std::uint32_t shared = 0) const;
+  void launch(const RecordedGraph& graph, CUstream stream) const;
   /// Likewise in the stream of a lane, where a graph may take the kernel's place.
   void launch(const KernelLaunch& what, Lane& lane);
 

@@ -42,7 +42,7 @@ void KernelGraphs::make(CUfunction kernel) {
                    driver_.cuGraphExecKernelNodeSetParams && driver_.cuGraphLaunch && driver_.cuGraphExecDestroy &&
                    driver_.cuGraphDestroy;
   const std::lock_guard lock(mutex_);
-  if (there_ || !can || use_ == Use::never || (use_ == Use::automatic && driver_.simulated)) return;
+  if (there_ || !can || !wanted(driver_)) return;
   there_ = std::all_of(all_.begin(), all_.end(), [&](One& one) { return make(one, kernel); });
   if (!there_) release_all();
 }

@@ -30,6 +30,10 @@ class KernelGraphs {
   enum class Use { automatic, always, never };  // automatic: not with the simulated driver
   /// To be called before the first kernel is loaded.
   static void use(Use use) { use_ = use; }
+  /// Whether graphs are to launch kernels of ours.
+  static bool wanted(const Driver& driver) {
+    return use_ == Use::always || (use_ == Use::automatic && !driver.simulated);
+  }
 
   explicit KernelGraphs(const Driver& driver) : driver_(driver) {}
   KernelGraphs(const KernelGraphs&) = delete;

@@ -12,6 +12,8 @@ pytestmark = pytest.mark.family_in_turns
 KERNELS = ("kernels", {"DUNNAGE_TRIGGER": "kernels"})
 OPERATIONS = ("memory-operations", {"DUNNAGE_TRIGGER": "memory-operations"})
 BY_MPI = ("mpi", {"DUNNAGE_TRIGGER": "mpi"})
+# As graphs that are recorded when the exchange is matched.
+GRAPHS = {"DUNNAGE_LAUNCH": "graphs"}
 # A thread of the host does the messages with other ranks, as between hosts.
 PROXY = ("proxy", {"DUNNAGE_TRIGGER": "proxy"})
 # Kernels or memory operations: each rank measures, so ranks may differ.
@@ -96,6 +98,22 @@ def test_ranks_that_wait_in_different_ways(tmp_path, contract, ways):
     right(run("mpich", 3, "", contract=contract, wrapper=["sh", script]))
 
 
+@pytest.mark.parametrize(
+    "flavour, ranks, way, contract",
+    [("mpich", 3, KERNELS, "gpu_triggered"), ("openmpi", 2, AUTO, "gpu_triggered"),
+     ("mpich", 2, PROXY, "gpu_triggered"), ("mpich", 2, KERNELS, "gpu_kernels")],
+)
+def test_recorded_exchanges(flavour, ranks, way, contract):
+    right(run(flavour, ranks, way[0], contract=contract, **way[1], **GRAPHS))
+
+
+@pytest.mark.parametrize("fault", ["cuStreamBeginCapture:0", "cuStreamEndCapture:1", "cuGraphInstantiate:18",
+                                   "cuGraphUpload:2", "cuGraphGetNodes:3"])
+def test_recordings_that_fail(fault):
+    """The exchange then launches kernels."""
+    right(run("mpich", 2, KERNELS[0], **KERNELS[1], **GRAPHS, DUNNAGE_SIM_FAIL=f"{fault}:99"))
+
+
 @pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
 def test_by_the_mpi(flavour):
     right(run(flavour, 2, BY_MPI[0], **BY_MPI[1]))
@@ -140,6 +158,12 @@ def test_a_late_rank_holds_up_one_stream_alone(way, settings, blocks):
     if the match has not loaded all kernels."""
     device = {"DUNNAGE_SIM_BLOCKS": str(blocks), "DUNNAGE_SIM_BLOCKING": "1"}
     right(run("mpich", 2, way, "late", **settings, **device))
+
+
+def test_a_recorded_exchange_waits_for_nobody_else():
+    """Starts and waits make no graph, which would wait for the kernels that run."""
+    device = {"DUNNAGE_SIM_BLOCKS": "2", "DUNNAGE_SIM_BLOCKING": "1"}
+    right(run("mpich", 2, KERNELS[0], "late", **KERNELS[1], **GRAPHS, **device))
 
 
 def test_kernels_that_wait_starve_others():

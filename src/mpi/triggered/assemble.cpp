@@ -196,6 +196,7 @@ void assemble(Draft& draft) {
   for (const auto* side : draft.proxied)
     if (process->world && process->world->peers.near(static_cast<std::uint32_t>(side->peer.world_rank)))
       e.peers.emplace_back().world_rank = side->peer.world_rank;
+  e.record();
   if (!e.peers.empty() || e.proxied) watch(e);
 }
 

@@ -4,20 +4,14 @@
 
 #include <algorithm>
 
-#include "device/memory_operation.hpp"
 #include "mpi/completion/calls.hpp"
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/partitioned/partitions.hpp"
 #include "mpi/process/failure.hpp"
 #include "mpi/triggered/upload.hpp"
-#include "pack/gpu/signal.hpp"
 
 namespace dunnage::mpi {
 namespace {
-
-using device::wait_of;
-using device::write_of;
-using pack::cuda::Signal;
 
 int failure(CUresult code, const std::string& text) { return code_of(device::Error(code, text)); }
 
@@ -71,107 +65,43 @@ int Exchange::check_capture() {
   return MPI_SUCCESS;
 }
 
-int Exchange::check_stream(const Queue& queue) {
+int Exchange::check_stream(Queue& queue) {
   if (direct() && queue.context != context)
     return failure(CUDA_ERROR_INVALID_CONTEXT,
                    "the queue's stream is of another CUDA context than the buffers of the exchange");
   const auto* driver = device::driver();
-  return driver && captured(*driver, queue.stream) ? check_capture() : MPI_SUCCESS;
+  queue.captured = driver && captured(*driver, queue.stream);
+  return queue.captured ? check_capture() : MPI_SUCCESS;
 }
 
-/// All writes, and then all waits, of one point of an exchange.
-void Exchange::write_and_wait(CUstream stream, const std::vector<std::uintptr_t>& targets, std::uintptr_t first,
-                              std::size_t count) {
-  std::vector<CUstreamBatchMemOpParams> operations;
-  for (const auto target : targets) operations.push_back(write_of(target, epoch_));
-  for (std::size_t i = 0; i < count; ++i) operations.push_back(wait_of(first + i * pack::cuda::slot_stride, epoch_));
-  constexpr std::size_t most = 128;  // the driver takes 256
-  const auto& driver = gpu->driver();
-  for (std::size_t i = 0; i < operations.size(); i += most)
-    device::check(driver,
-                  driver.cuStreamBatchMemOp(stream, static_cast<unsigned>(std::min(most, operations.size() - i)),
-                                            operations.data() + i, 0),
-                  "cuStreamBatchMemOp");
+template <class Put>
+void Exchange::replay(const device::RecordedGraph& recording, CUstream stream, bool captured, Put&& put) const {
+  if (recording && how == TriggerWay::kernels && !captured) return gpu->launch(recording, stream);
+  put();
 }
 
-/// Puts moves into the stream, what is waited for `before`, and what is told and waited for
-/// `after`. `told`: the slots of others that `after` names.
-void Exchange::move(CUstream stream, pack::gpu::Prepared& prepared, const Signal& before, const Signal& after,
-                    const std::vector<std::uintptr_t>& told) {
-  if (how == TriggerWay::kernels) {
-    if (auto all = prepared.small(before, after)) {
-      if (all->blocks + before.advance + before.waits + after.puts + after.waits > 0)
-        pack::gpu::put(*gpu, stream, *all);
-      return;
-    }
-    if (before.waits + before.advance > 0) pack::gpu::put(*gpu, stream, before);
-    prepared.put(*gpu, stream);
-    if (after.puts + after.waits > 0) pack::gpu::put(*gpu, stream, after);
-    return;
-  }
-  write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(before.wait), before.waits);
-  prepared.put(*gpu, stream);
-  write_and_wait(stream, told, reinterpret_cast<std::uintptr_t>(after.wait), after.waits);
-}
-
-void Exchange::put_ready(CUstream stream) {
+void Exchange::start_exchange(const Queue& queue) {
   ++epoch_;
   try {
-    // A launch in a graph takes a microsecond. The device's number is needed in pull() first, if
-    // nobody is told of the start, and no kernel sends a partition.
-    advances_later_ = how == TriggerWay::kernels && tell_ready.puts == 0 && packs.empty() && stamped_out.entries == 0 &&
-                      messages && !table_on_device;
-    if (advances_later_) return;
-    if (stamped_out.entries > 0) {
-      packs.put(*gpu, stream);
-      auto launch = stamped_out;
-      launch.advance = 1;
-      launch.after = tell_ready;
-      return pack::gpu::put(*gpu, stream, launch);
-    }
-    if (packs.empty() && how == TriggerWay::kernels) return pack::gpu::put(*gpu, stream, tell_ready);
-    Signal before, after = tell_ready;
-    before.epoch = after.epoch;
-    before.advance = std::exchange(after.advance, 0);
-    move(stream, packs, before, after, ready_targets);
+    advances_later_ = start_tells_nobody();
+    if (!advances_later_) replay(recorded_.start, queue.stream, queue.captured, [&] { put_start(queue.stream); });
   } catch (...) {
     --epoch_;  // nobody was told of it
     throw;
   }
 }
 
-/// Data of GPUs that reach each other come first, because their senders wait for that, whatever the
-/// proxy waits for.
-void Exchange::pull(CUstream stream, bool last) {
+void Exchange::pull(const Queue& queue, bool last) {
   pulled_ = true;
-  auto before = wait_ready, after = tell_done;
-  before.advance = std::exchange(advances_later_, false);
-  if (last && !proxied) after.wait = wait_done.wait, after.waits = wait_done.waits;
-  if (stamped_in.entries > 0) {
-    auto launch = stamped_in;
-    launch.advance = std::exchange(before.advance, 0);
-    const bool alone = moves.empty() && before.waits == 0 && !proxied;
-    if (alone) launch.after = after;
-    pack::gpu::put(*gpu, stream, launch);
-    if (alone) return;
-  }
-  move(stream, moves, before, after, done_targets);
-  if (!proxied) return;
-  const bool together = last && wait_done.waits == 0;
-  Signal none;
-  none.epoch = wait_sent.epoch;
-  move(stream, unpacks, wait_received, together ? wait_sent : none, {});
-  if (last && !together) finish(stream);
+  const bool advances = std::exchange(advances_later_, false);
+  // An exchange that has just changed to kernels has advanced before, and a recording does not know that.
+  const bool usual = advances == start_tells_nobody();
+  replay(last ? recorded_.pull_last : recorded_.pull, queue.stream, queue.captured || !usual,
+         [&] { put_pull(queue.stream, advances, last); });
 }
 
-void Exchange::finish(CUstream stream) {
-  if (!table.comes.empty()) return pack::gpu::put_wait(*gpu, stream, {table_on_device, 0, 0});
-  for (const auto* wait : {&wait_done, &wait_sent}) {
-    if (how == TriggerWay::memory_operations)
-      write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(wait->wait), wait->waits);
-    else if (wait->waits > 0)
-      pack::gpu::put(*gpu, stream, *wait);
-  }
+void Exchange::finish(const Queue& queue) {
+  replay(recorded_.finish, queue.stream, queue.captured, [&] { put_finish(queue.stream); });
 }
 
 int Exchange::start(Queue& queue) {
@@ -184,7 +114,7 @@ int Exchange::start(Queue& queue) {
   const int code = guarded([&] {
     if (!direct()) return;
     const device::Scope scope(*driver, context);
-    put_ready(queue.stream);
+    start_exchange(queue);
   });
   if (code != MPI_SUCCESS) return code;
   // The peers of direct messages have been told that the exchange has begun.
@@ -216,8 +146,7 @@ int Exchange::start(Queue& queue) {
 
 /// The wait moves the data of exchanges that were started before, too.
 int Exchange::check_started_before(const Queue& queue) const {
-  const auto* driver = device::driver();
-  if (pulled_ || !driver || !captured(*driver, queue.stream)) return MPI_SUCCESS;
+  if (pulled_ || !queue.captured) return MPI_SUCCESS;
   for (auto* before : queue.started) {
     if (before == this) break;
     if (const int code = before->check_capture(); code != MPI_SUCCESS) return code;
@@ -232,13 +161,13 @@ int Exchange::wait(Queue& queue) {
   int code = guarded([&] {
     if (!direct()) return;
     const device::Scope scope(*device::driver(), context);
-    if (pulled_) return finish(queue.stream);
+    if (pulled_) return finish(queue);
     // In the order of their starts, which all ranks have in common: otherwise two ranks could wait
     // for each other.
     while (!pulled_) {
       auto* const first = queue.started.front();
       queue.started.erase(queue.started.begin());
-      first->pull(queue.stream, first == this);
+      first->pull(queue, first == this);
     }
   });
   --queue_->active;
@@ -249,31 +178,6 @@ int Exchange::wait(Queue& queue) {
     if (code == MPI_SUCCESS) code = waited;
   }
   return broken() ? error() : code;
-}
-
-void Exchange::put_partition(CUstream stream, const dng_request& request, pack::cuda::PartitionCall call) {
-  const auto bytes = static_cast<std::int64_t>(request.size * request.word);
-  if (how == TriggerWay::kernels && bytes <= pack::cuda::most_of_one_block)
-    return pack::gpu::put_pready(*gpu, stream, call);
-  const auto flag = call.partition * std::uint64_t{pack::cuda::slot_stride};
-  const auto open = reinterpret_cast<std::uintptr_t>(request.open);
-  const std::uintptr_t told[] = {reinterpret_cast<std::uintptr_t>(request.arrived) + flag,
-                                 reinterpret_cast<std::uintptr_t>(request.sent) + flag};
-  if (how == TriggerWay::kernels) {
-    Signal before, after;
-    before.epoch = after.epoch = wait_done.epoch;
-    before.wait = request.open;
-    before.waits = 1;
-    after.puts = 2;
-    std::copy_n(told, 2, after.put);
-    pack::gpu::put(*gpu, stream, before);
-    pack::gpu::put_partition(*gpu, stream, call, bytes);
-    pack::gpu::put(*gpu, stream, after);
-    return;
-  }
-  write_and_wait(stream, {}, open, 1);
-  pack::gpu::put_partition(*gpu, stream, call, bytes);
-  write_and_wait(stream, {told, told + 2}, 0, 0);
 }
 
 int Exchange::pready(int partition, int request, Queue& queue) {
@@ -338,6 +242,7 @@ int Exchange::close() {
     if (!direct()) return;
     const device::Scope scope(*device::driver(), context);
     lane.reset();
+    recorded_ = {};
     proxied.reset();
     imports.clear();
     for (auto& peer : peers) peer.block.reset();

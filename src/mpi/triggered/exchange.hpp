@@ -55,6 +55,7 @@ struct Queue {
   CUcontext context = nullptr;
   std::vector<Exchange*> started;  // whose data have not been moved yet, in the order of their starts
   int active = 0;                  // exchanges that were started, and not waited for
+  bool captured = false;           // whether the stream was captured at the latest call
 };
 
 /// Not thread-safe, but for what the watchdog uses.
@@ -79,6 +80,10 @@ class Exchange : public Watched {
   /// operations do not, because each takes a microsecond. Waits for the device. Throws
   /// device::Error.
   void tell_device() const;
+
+  /// If kernels wait: records what the calls put into streams, so that each call is one launch. To
+  /// be called when the exchange is complete. The context must be current.
+  void record();
 
   TriggerWay way() const { return !mpi_requests.empty() ? TriggerWay::mpi : proxied ? TriggerWay::proxy : how; }
   const char* why() const { return changed_ ? reason_of_change.c_str() : reason.c_str(); }
@@ -122,20 +127,31 @@ class Exchange : public Watched {
 
  private:
   bool direct() const { return gpu != nullptr; }
-  int check_stream(const Queue& queue);
+  int check_stream(Queue& queue);
   int check_capture();
   int check_started_before(const Queue& queue) const;
   bool change_to_kernels();
-  void put_ready(CUstream stream);
+  // What the calls put into a stream:
+  void put_start(CUstream stream);
+  void put_pull(CUstream stream, bool advances, bool last);
+  void put_finish(CUstream stream);
+  /// Launches the recording, or calls `put()` if there is none or if the stream is captured.
+  template <class Put>
+  void replay(const device::RecordedGraph& recording, CUstream stream, bool captured, Put&& put) const;
+  bool start_tells_nobody() const;
+  void start_exchange(const Queue& queue);
   void move(CUstream stream, pack::gpu::Prepared& moves, const pack::cuda::Signal& before,
             const pack::cuda::Signal& after, const std::vector<std::uintptr_t>& told);
   /// Moves the data in the stream. `last`: waits there for this rank's receivers too.
-  void pull(CUstream stream, bool last);
-  void finish(CUstream stream);
+  void pull(const Queue& queue, bool last);
+  void finish(const Queue& queue);
   void put_partition(CUstream stream, const dng_request& request, pack::cuda::PartitionCall call);
   void write_and_wait(CUstream stream, const std::vector<std::uintptr_t>& targets, std::uintptr_t slots,
                       std::size_t count);
 
+  struct Recordings {
+    device::RecordedGraph start, pull, pull_last, finish;
+  } recorded_;
   Queue* queue_ = nullptr;  // since it was started
   CUstream last_stream_ = nullptr;
   bool used_ = false, pulled_ = false;

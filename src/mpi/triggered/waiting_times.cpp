@@ -53,6 +53,8 @@ std::unique_ptr<Exchange> exchange_with_oneself(const device::Driver& driver, de
   made->block = slots.block;
   made->context = gpu.context();
   made->gpu = &gpu;
+  made->how = TriggerWay::kernels;
+  made->record();
   return made;
 }
 

@@ -1,0 +1,122 @@
+#include "device/recorded_graph.hpp"
+
+#include <stdexcept>
+#include <vector>
+
+#include "device/kernel_graphs.hpp"
+#include "gpu.hpp"
+#include "sim/sim.h"
+#include "simulated_driver.hpp"
+
+namespace dunnage::device {
+namespace {
+
+struct Step {
+  CUdeviceptr to;
+  std::int64_t factor, value;
+};
+
+void run(const dunnageSimLaunch* launch) {
+  const auto& step = *static_cast<Step*>(launch->params[0]);
+  auto& number = *static_cast<std::int64_t*>(dunnageSimTranslate(reinterpret_cast<void*>(step.to)));
+  number = number * step.factor + step.value;
+}
+
+class Recorded : public Gpu {
+ protected:
+  void SetUp() override {
+    Gpu::SetUp();
+    const std::size_t size = sizeof(Step);
+    dunnageSimRegisterKernel("step", run, &size, 1);
+    CUmodule module{};
+    ASSERT_EQ(cuModuleLoadData(&module, "any image"), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleGetFunction(&kernel, module, "step"), CUDA_SUCCESS);
+    memory = device_memory(sizeof(std::int64_t));
+    ASSERT_EQ(cuMemsetD8(memory, 0, sizeof(std::int64_t)), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    recorder = stream();
+    s = stream();
+    KernelGraphs::use(KernelGraphs::Use::always);
+  }
+  void TearDown() override {
+    KernelGraphs::use(KernelGraphs::Use::automatic);
+    dunnageSimFailClear();
+    Gpu::TearDown();
+  }
+  void put(std::int64_t factor, std::int64_t value) const {
+    Step step{memory, factor, value};
+    void* parameters[] = {&step};
+    EXPECT_EQ(cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, recorder, parameters, nullptr), CUDA_SUCCESS);
+  }
+  RecordedGraph two_steps() {
+    return RecordedGraph(driver, recorder, [&] {
+      put(1, 3);
+      put(10, 0);
+    });
+  }
+  std::int64_t number() {
+    EXPECT_EQ(cuStreamSynchronize(s), CUDA_SUCCESS);
+    EXPECT_EQ(cuStreamSynchronize(recorder), CUDA_SUCCESS);
+    std::int64_t got = 0;
+    EXPECT_EQ(cuMemcpyDtoH(&got, memory, sizeof got), CUDA_SUCCESS);
+    return got;
+  }
+
+  const Driver driver = simulated_driver();
+  CUfunction kernel{};
+  CUdeviceptr memory{};
+  CUstream recorder{}, s{};
+};
+
+TEST_F(Recorded, RunsInOrderEachTimeItIsLaunched) {
+  const auto graph = two_steps();
+  ASSERT_TRUE(graph);
+  EXPECT_EQ(number(), 0) << "a recording runs nothing";
+  graph.launch(s);
+  EXPECT_EQ(number(), 30);
+  graph.launch(s);
+  EXPECT_EQ(number(), 330);
+}
+
+TEST_F(Recorded, IsEmptyIfNothingIsPutOrNobodyWantsGraphs) {
+  EXPECT_FALSE(RecordedGraph(driver, recorder, [] {}));
+  KernelGraphs::use(KernelGraphs::Use::automatic);
+  EXPECT_FALSE(two_steps()) << "the simulated driver";
+  EXPECT_EQ(number(), 0) << "nothing is put anywhere";
+}
+
+TEST_F(Recorded, AfterAnExceptionTheStreamWorks) {
+  const auto fails = [&] {
+    return RecordedGraph(driver, recorder, [&] {
+      put(1, 7);
+      throw std::runtime_error("no");
+    });
+  };
+  EXPECT_THROW(fails(), std::runtime_error);
+  EXPECT_EQ(number(), 0);
+  put(1, 5);
+  EXPECT_EQ(number(), 5);
+}
+
+TEST_F(Recorded, IsEmptyIfTheDriverFails) {
+  for (const char* call : {"cuStreamBeginCapture", "cuGraphGetNodes", "cuGraphInstantiate", "cuGraphUpload"}) {
+    dunnageSimFail(call, 0, CUDA_ERROR_OUT_OF_MEMORY, 0);
+    EXPECT_FALSE(two_steps()) << call;
+    dunnageSimFailClear();
+  }
+  EXPECT_TRUE(two_steps());
+  dunnageSimFail("cuStreamEndCapture", 0, CUDA_ERROR_OUT_OF_MEMORY, 0);  // leaves the stream as it is
+  EXPECT_FALSE(two_steps());
+}
+
+TEST_F(Recorded, ThereAreFew) {
+  std::vector<RecordedGraph> all;
+  for (int i = 0; i < RecordedGraph::most; ++i) all.push_back(two_steps());
+  EXPECT_TRUE(all.back());
+  EXPECT_FALSE(two_steps());
+  all.pop_back();
+  EXPECT_TRUE(two_steps());
+}
+
+}  // namespace
+}  // namespace dunnage::device
