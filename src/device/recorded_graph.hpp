@@ -1,8 +1,8 @@
 // Kernels that are recorded once as a CUDA graph, and put into streams again and again.
 //
 // The driver launches a graph in less than half of the time that it takes for one kernel. To make
-// many graphs may wait for kernels that run (docs/decisions/0033-kernel-graphs.md). So they are made
-// where waiting is allowed, and a process has few.
+// many graphs may wait for kernels that run (docs/decisions/0033-kernel-graphs.md). So they are
+// made where waiting is allowed, and a process has few.
 #pragma once
 
 #include <utility>

@@ -26,6 +26,8 @@ class ProxiedMessage {
   bool sends() const { return sends_; }
   std::uintptr_t memory() const { return reinterpret_cast<std::uintptr_t>(memory_); }
   MPI_Request request() const { return request_; }
+  /// Nobody ever gets the tags again.
+  void keep_tags() { tags_.keep(); }
   /// Frees the request. If it is under way, memory and tag stay the MPI's for ever. No other thread
   /// may use the request.
   void end();

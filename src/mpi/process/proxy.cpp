@@ -187,7 +187,11 @@ ProxiedExchange::Progress ProxiedExchange::progress() {
 
 void ProxiedExchange::end() {
   if (under_way_ != 0) fail(MPI_ERR_OTHER);
-  for (auto& message : messages_) message.end();
+  for (auto& message : messages_) {
+    // The other rank may have started a broken exchange that this rank has not started.
+    if (error() != MPI_SUCCESS) message.keep_tags();
+    message.end();
+  }
   for (auto& farewell : farewells_) farewell->end();
 }
 

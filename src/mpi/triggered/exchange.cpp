@@ -94,7 +94,7 @@ void Exchange::start_exchange(const Queue& queue) {
 void Exchange::pull(const Queue& queue, bool last) {
   pulled_ = true;
   const bool advances = std::exchange(advances_later_, false);
-  // An exchange that has just changed to kernels has advanced before, and a recording does not know that.
+  // An exchange that has just changed to kernels has advanced before. A recording does not know.
   const bool usual = advances == start_tells_nobody();
   replay(last ? recorded_.pull_last : recorded_.pull, queue.stream, queue.captured || !usual,
          [&] { put_pull(queue.stream, advances, last); });

@@ -47,8 +47,8 @@ void Exchange::move(CUstream stream, pack::gpu::Prepared& prepared, const Signal
   write_and_wait(stream, told, reinterpret_cast<std::uintptr_t>(after.wait), after.waits);
 }
 
-/// A launch takes microseconds. If nobody is told of the start, and no kernel sends a partition, the
-/// device's number is first needed when data are moved.
+/// A launch takes microseconds. If nobody is told of the start, and no kernel sends a partition,
+/// the device's number is first needed when data are moved.
 bool Exchange::start_tells_nobody() const {
   return how == TriggerWay::kernels && tell_ready.puts == 0 && packs.empty() && stamped_out.entries == 0 && messages &&
          !table_on_device;
