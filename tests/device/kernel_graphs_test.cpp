@@ -2,9 +2,7 @@
 
 #include <thread>
 
-#include "gpu.hpp"
-#include "sim/sim.h"
-#include "simulated_driver.hpp"
+#include "kernel_test.hpp"
 
 namespace dunnage::device {
 namespace {
@@ -21,44 +19,21 @@ void add(const dunnageSimLaunch* launch) {
 }
 void other(const dunnageSimLaunch*) {}
 
-class Graphs : public Gpu {
+class Graphs : public KernelTest {
  protected:
   void SetUp() override {
-    Gpu::SetUp();
-    const std::size_t size = sizeof(Parameter);
-    dunnageSimRegisterKernel("add", add, &size, 1);
-    dunnageSimRegisterKernel("other", other, &size, 1);
-    CUmodule module{};
-    ASSERT_EQ(cuModuleLoadData(&module, "any image"), CUDA_SUCCESS);
-    ASSERT_EQ(cuModuleGetFunction(&kernel, module, "add"), CUDA_SUCCESS);
-    ASSERT_EQ(cuModuleGetFunction(&first, module, "other"), CUDA_SUCCESS);
-    memory = device_memory(sizeof(std::int64_t));
-    ASSERT_EQ(cuMemsetD8(memory, 0, sizeof(std::int64_t)), CUDA_SUCCESS);
-    ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);  // the stream does not wait for the legacy default stream
-    s = stream();
-    KernelGraphs::use(KernelGraphs::Use::always);
-  }
-  void TearDown() override {
-    KernelGraphs::use(KernelGraphs::Use::automatic);
-    dunnageSimFailClear();
-    Gpu::TearDown();
+    KernelTest::SetUp();
+    kernel = kernel_of<Parameter>("add", add);
+    first = kernel_of<Parameter>("other", other);
   }
   bool launch(std::int64_t value, std::uint32_t blocks = 1) {
     const Parameter parameter{memory, value};
     return graphs.launch({kernel, blocks, 32, 0, &parameter, sizeof parameter}, s);
   }
-  std::int64_t sum() {
-    EXPECT_EQ(cuStreamSynchronize(s), CUDA_SUCCESS);
-    std::int64_t got = 0;
-    EXPECT_EQ(cuMemcpyDtoH(&got, memory, sizeof got), CUDA_SUCCESS);
-    return got;
-  }
+  std::int64_t sum() const { return number(); }
 
-  const Driver driver = simulated_driver();
   KernelGraphs graphs{driver};
   CUfunction kernel{}, first{};
-  CUdeviceptr memory{};
-  CUstream s{};
 };
 
 TEST_F(Graphs, AreNotThereBeforeTheyAreMade) {

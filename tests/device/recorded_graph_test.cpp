@@ -3,10 +3,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "device/kernel_graphs.hpp"
-#include "gpu.hpp"
-#include "sim/sim.h"
-#include "simulated_driver.hpp"
+#include "kernel_test.hpp"
 
 namespace dunnage::device {
 namespace {
@@ -22,26 +19,12 @@ void run(const dunnageSimLaunch* launch) {
   number = number * step.factor + step.value;
 }
 
-class Recorded : public Gpu {
+class Recorded : public KernelTest {
  protected:
   void SetUp() override {
-    Gpu::SetUp();
-    const std::size_t size = sizeof(Step);
-    dunnageSimRegisterKernel("step", run, &size, 1);
-    CUmodule module{};
-    ASSERT_EQ(cuModuleLoadData(&module, "any image"), CUDA_SUCCESS);
-    ASSERT_EQ(cuModuleGetFunction(&kernel, module, "step"), CUDA_SUCCESS);
-    memory = device_memory(sizeof(std::int64_t));
-    ASSERT_EQ(cuMemsetD8(memory, 0, sizeof(std::int64_t)), CUDA_SUCCESS);
-    ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    KernelTest::SetUp();
+    kernel = kernel_of<Step>("step", run);
     recorder = stream();
-    s = stream();
-    KernelGraphs::use(KernelGraphs::Use::always);
-  }
-  void TearDown() override {
-    KernelGraphs::use(KernelGraphs::Use::automatic);
-    dunnageSimFailClear();
-    Gpu::TearDown();
   }
   void put(std::int64_t factor, std::int64_t value) const {
     Step step{memory, factor, value};
@@ -54,18 +37,13 @@ class Recorded : public Gpu {
       put(10, 0);
     });
   }
-  std::int64_t number() {
-    EXPECT_EQ(cuStreamSynchronize(s), CUDA_SUCCESS);
+  std::int64_t number() const {
     EXPECT_EQ(cuStreamSynchronize(recorder), CUDA_SUCCESS);
-    std::int64_t got = 0;
-    EXPECT_EQ(cuMemcpyDtoH(&got, memory, sizeof got), CUDA_SUCCESS);
-    return got;
+    return KernelTest::number();
   }
 
-  const Driver driver = simulated_driver();
   CUfunction kernel{};
-  CUdeviceptr memory{};
-  CUstream recorder{}, s{};
+  CUstream recorder{};
 };
 
 TEST_F(Recorded, RunsInOrderEachTimeItIsLaunched) {
