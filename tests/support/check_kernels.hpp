@@ -47,11 +47,11 @@ class EmulatedDevice {
   }
   /// Runs one block of a kernel that streams start by its name. Returns whether there is such a
   /// kernel.
-  bool run(const std::string& name, const void* parameters) {
+  bool run(const std::string& name, const void* parameters, std::uint64_t blocks = 1) {
     const auto found = kernels_.find(name);
     if (found == kernels_.end()) return false;
     reached().insert(name);
-    found->second->run(parameters, 1, 0, [](const void* p) { return const_cast<void*>(p); });
+    found->second->run(parameters, blocks, 0, [](const void* p) { return const_cast<void*>(p); });
     return true;
   }
   std::vector<std::string> names;  // of the last run

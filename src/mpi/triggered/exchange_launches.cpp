@@ -4,6 +4,7 @@
 #include "device/memory_operation.hpp"
 #include "mpi/process/failure.hpp"
 #include "mpi/triggered/exchange.hpp"
+#include "mpi/triggered/slot_block.hpp"
 #include "pack/gpu/signal.hpp"
 
 namespace dunnage::mpi {
@@ -37,9 +38,15 @@ void Exchange::move(CUstream stream, pack::gpu::Prepared& prepared, const Signal
         pack::gpu::put(*gpu, stream, *all);
       return;
     }
-    if (before.waits + before.advance > 0) pack::gpu::put(*gpu, stream, before);
+    auto last = after;
+    if (before.waits > 0)
+      pack::gpu::put(*gpu, stream, before);
+    else
+      last.advance += before.advance;  // moves do not need the epoch
+    const bool signals = last.puts + last.waits + last.advance > 0;
+    if (signals && prepared.put(*gpu, stream, last, SlotBlock::finished(last.epoch))) return;
     prepared.put(*gpu, stream);
-    if (after.puts + after.waits > 0) pack::gpu::put(*gpu, stream, after);
+    if (signals) pack::gpu::put(*gpu, stream, last);
     return;
   }
   write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(before.wait), before.waits);

@@ -1,9 +1,10 @@
 // The layout of a rank's block of device memory, in which its peers tell it of an exchange.
 //
-// The block: a word by which others see that they have mapped the right memory, the epoch, the
-// slots, tables of the slots of others, and the cells for stamped words. The slots: `ready` of each
-// peer, `done` of each peer, a flag of each partition that comes, a flag of each partition that was
-// sent, `open` of each peer and of this rank, and one that tells that the exchange is broken.
+// The block: a word by which others see that they have mapped the right memory, the epoch with a
+// count of blocks behind it, the slots, tables of the slots of others, and the cells for stamped
+// words. The slots: `ready` of each peer, `done` of each peer, a flag of each partition that
+// comes, a flag of each partition that was sent, `open` of each peer and of this rank, and one
+// that tells that the exchange is broken.
 // Behind the flag of a partition that comes may lie a claim and cells (struct dng_stamp of
 // dunnage_device.cuh).
 #pragma once
@@ -29,6 +30,8 @@ struct SlotBlock {
   std::uint64_t* epoch() const {
     return reinterpret_cast<std::uint64_t*>(static_cast<std::uintptr_t>(block->address) + pack::cuda::slot_stride);
   }
+  /// The word behind the epoch, in which the blocks of a kernel count themselves.
+  static std::uint32_t* finished(std::uint64_t* epoch) { return reinterpret_cast<std::uint32_t*>(epoch + 1); }
 
   /// What tells slots of others the epoch. They stand in the tables too, from `place` on.
   /// `advance`: 1 if a new exchange begins.

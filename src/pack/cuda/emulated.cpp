@@ -13,6 +13,7 @@
 #include "pack/cuda/rows.hpp"
 #include "pack/cuda/signal.hpp"
 #include "pack/cuda/stamped.hpp"
+#include "pack/cuda/telling_moves.hpp"
 #include "pack/cuda/tile.hpp"
 #include "pack/cuda/tree.hpp"
 
@@ -259,6 +260,38 @@ void exchange_n8(const void* parameter, u64, u32, Translate translate) {
   wait_for(e.after, epoch, 0, 1, rest);
 }
 
+template <int N>
+void move_and_tell(const void* parameter, u64 blocks, Translate translate) {
+  auto m = copied<TellingMoves<N>>(parameter);
+  reach(m.after, translate);
+  reach(m.finished, translate);
+  for (auto& entry : m.moves.entry) reach(entry.from.user, translate), reach(entry.to.user, translate);
+  const Holding holding;
+  HeldStores without_fence;
+  auto* const of_last_block = held_stores;
+  bool last = false;
+  for (u32 block = 0; block < blocks; ++block) {
+    HeldStores of_block;
+    if (held_stores) held_stores = &of_block;
+    for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_pack>(m.moves, block, thread);
+    last = finish_block(m.finished, static_cast<u32>(blocks));
+    held_stores = of_last_block;
+    of_block.move_to(without_fence);
+  }
+  if (last) {
+    const auto epoch = *m.after.epoch += m.after.advance;
+    tell(m.after, epoch, 0, 1, [&](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); });
+    wait_for(m.after, epoch, 0, 1, rest);
+  }
+  without_fence.release();
+}
+#define TELLING_MOVES(N)                                                              \
+  void moves_tell_n##N(const void* parameter, u64 blocks, u32, Translate translate) { \
+    move_and_tell<N>(parameter, blocks, translate);                                   \
+  }
+DUNNAGE_FUSED_MOVE_KERNELS(TELLING_MOVES)
+#undef TELLING_MOVES
+
 void stamped(const void* parameter, u64, u32, Translate translate) {
   auto x = copied<StampedExchange>(parameter);
   reach(x.epoch, translate);
@@ -285,7 +318,7 @@ constexpr EmulatedKernel all[] = {{"signal", sizeof(Signal), signal},
 #define TREE(direction) ENTRY(tree_##direction, Tree)
 #define FUSED(direction, N) ENTRY(fused_##direction##_n##N, Fused<N>)
 #define MOVE(W, D, I) ENTRY(move_w##W##_d##D##_i##I, Move<u##I>)
-#define MOVES(N) ENTRY(moves_n##N, Fused<N, FusedMove>)
+#define MOVES(N) ENTRY(moves_n##N, Fused<N, FusedMove>) ENTRY(moves_tell_n##N, TellingMoves<N>)
 #define REDUCE(name, ...) ENTRY(reduce_##name, Reduction)
                                   DUNNAGE_DENSE_KERNELS(DENSE) DUNNAGE_ROWS_KERNELS(ROWS) DUNNAGE_TILE_KERNELS(TILE)
                                       DUNNAGE_PARTS_KERNELS(PARTS) DUNNAGE_TREE_KERNELS(TREE)

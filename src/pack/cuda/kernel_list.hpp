@@ -9,7 +9,8 @@
 //   TREE(direction)                   structs and lists of different lengths
 //   FUSED(direction, N)               up to N nests in one launch
 //   MOVE(W, D, I)                     words of W bytes from one nest to another
-//   MOVES(N)                          up to N nests to as many others in one launch
+//   MOVES(N)                          up to N nests to as many others in one launch; in another
+//                                     kernel, the last block tells others
 //   REDUCE(element, type)             reductions of one kind of element (reduction.hpp has the list)
 #pragma once
 

@@ -9,6 +9,7 @@
 #include "pack/cuda/rows.hpp"
 #include "pack/cuda/signal.hpp"
 #include "pack/cuda/stamped.hpp"
+#include "pack/cuda/telling_moves.hpp"
 #include "pack/cuda/tile.hpp"
 #include "pack/cuda/tree.hpp"
 
@@ -156,6 +157,23 @@ KERNEL exchange_n8(const __grid_constant__ SmallExchange e) {
   tell(e.after, epoch, threadIdx.x, block_threads, OnDevice());
   wait_for(e.after, epoch, threadIdx.x, block_threads, NoRest());
 }
+
+template <int N>
+__device__ void move_and_tell(const TellingMoves<N>& m) {
+  // Read early, so that nothing waits for it at the end.
+  const std::uint64_t epoch = threadIdx.x < signal_threads ? *m.after.epoch + m.after.advance : 0;
+  run_fused<is_pack>(m.moves, blockIdx.x, threadIdx.x);
+  __syncthreads();
+  if (threadIdx.x >= signal_threads) return;
+  const bool last = threadIdx.x == 0 && finish_block(m.finished, gridDim.x);
+  if (!__shfl_sync(~0u, last, 0)) return;
+  if (m.after.advance && threadIdx.x == 0) *m.after.epoch = epoch;
+  tell(m.after, epoch, threadIdx.x, signal_threads, OnDevice());
+  wait_for(m.after, epoch, threadIdx.x, signal_threads, NoRest());
+}
+#define TELLING_MOVES(N) \
+  KERNEL moves_tell_n##N(const __grid_constant__ TellingMoves<N> m) { move_and_tell(m); }
+DUNNAGE_FUSED_MOVE_KERNELS(TELLING_MOVES)
 
 KERNEL stamped(const __grid_constant__ StampedExchange x) {
   const std::uint64_t epoch = *x.epoch + x.advance;

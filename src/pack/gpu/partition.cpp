@@ -2,19 +2,12 @@
 
 #include <algorithm>
 
-#include "pack/cuda/kernel_id.hpp"
 #include "pack/cuda/launch.hpp"
 #include "pack/cuda/signal.hpp"
+#include "pack/gpu/kernel_codes.hpp"
 
 namespace dunnage::pack::gpu {
 namespace {
-
-using pack::cuda::KernelId;
-
-// KernelId::code() gives no such numbers: a plain copy has no kernel.
-constexpr std::uint32_t pready_code = 1u << 12 | 2u << 4, partition_code = 1u << 12 | 3u << 4,
-                        wait_code = 1u << 12 | 5u << 4;
-static_assert(wait_code < KernelId::codes && KernelId::codes <= device::Gpu::most_kernels);
 
 CUfunction pready_kernel(device::Gpu& gpu) {
   return gpu.kernel(pready_code, [] { return std::string("pready"); });

@@ -1,5 +1,9 @@
 #include "pack/gpu/prepared.hpp"
 
+#include <fmt/format.h>
+
+#include "pack/gpu/kernel_codes.hpp"
+
 namespace dunnage::pack::gpu {
 namespace {
 
@@ -15,6 +19,29 @@ bool one_side_contiguous(const MoveRange& range) {
 
 /// Parts begin where kernels move the widest words.
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// The most entries of a launch whose last block can tell others; 0 if it cannot.
+template <class Parameters>
+constexpr int telling_entries = 0;
+template <int N>
+constexpr int telling_entries<std::unique_ptr<pack::cuda::Fused<N, pack::cuda::FusedMove>>> = N;
+
+/// Calls f<N>(parameters) if the last block of a launch can tell others. Returns whether it can.
+template <class F>
+bool if_tells(const pack::cuda::Launch& launch, F&& f) {
+  return std::visit(
+      [&](const auto& parameters) {
+        constexpr int entries = telling_entries<std::remove_cvref_t<decltype(parameters)>>;
+        if constexpr (entries > 0) f.template operator()<entries>(*parameters);
+        return entries > 0;
+      },
+      launch.parameters);
+}
+
+template <int N>
+CUfunction telling_kernel(device::Gpu& gpu) {
+  return gpu.kernel(telling_code(N), [] { return fmt::format("moves_tell_n{}", N); });
+}
 
 bool by_scratch(const MoveRange& range) {
   return range.size > 0 && !fuses(range) && !one_side_contiguous(range) && !single(range);
@@ -68,10 +95,24 @@ Prepared::Prepared(device::Gpu& gpu, std::span<const MoveRange> ranges, CUdevice
   add(gpu, Direction::unpack, plan(gpu, lane, unpacks));
   add(gpu, Direction::pack, plan(gpu, lane, packs));
   add(gpu, Direction::unpack, plan(gpu, lane, later));  // after the packs that write the scratch memory
+  if (!steps_.empty()) if_tells(steps_.back().launch, [&]<int N>(const auto&) { gpu.load(telling_kernel<N>(gpu)); });
 }
 
 void Prepared::put(device::Gpu& gpu, CUstream stream) {
   for (auto& step : steps_) pack::gpu::put(gpu, stream, step.direction, step.launch);
+}
+
+bool Prepared::put(device::Gpu& gpu, CUstream stream, const pack::cuda::Signal& after, std::uint32_t* finished) {
+  if (steps_.empty()) return false;
+  const auto& last = steps_.back().launch;
+  if (!if_tells(last, []<int>(const auto&) {})) return false;
+  for (auto& step : std::span(steps_).first(steps_.size() - 1))
+    pack::gpu::put(gpu, stream, step.direction, step.launch);
+  return if_tells(last, [&]<int N>(const pack::cuda::Fused<N, pack::cuda::FusedMove>& moves) {
+    pack::cuda::TellingMoves<N> all{after, finished, moves};
+    gpu.launch(telling_kernel<N>(gpu), static_cast<std::uint32_t>(last.blocks), pack::cuda::block_threads, stream,
+               &all);
+  });
 }
 
 std::optional<pack::cuda::SmallExchange> Prepared::small(const pack::cuda::Signal& before,

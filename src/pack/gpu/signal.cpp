@@ -1,16 +1,11 @@
 #include "pack/gpu/signal.hpp"
 
-#include "pack/cuda/kernel_id.hpp"
+#include <string>
+
+#include "pack/gpu/kernel_codes.hpp"
 
 namespace dunnage::pack::gpu {
 namespace {
-
-using pack::cuda::KernelId;
-
-// KernelId::code() gives no such numbers: a plain copy has no kernel.
-constexpr std::uint32_t signal_code = 1u << 12, exchange_code = signal_code | 1u << 4,
-                        stamped_code = signal_code | 4u << 4;
-static_assert(stamped_code < KernelId::codes && KernelId::codes <= device::Gpu::most_kernels);
 
 CUfunction signal_kernel(device::Gpu& gpu) {
   return gpu.kernel(signal_code, [] { return std::string("signal"); });

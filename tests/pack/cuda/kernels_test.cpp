@@ -38,7 +38,9 @@ TEST(KernelId, CodesAndNamesAreDifferent) {
   // others by name.
   std::set<std::string> names;
   for (const auto& kernel : emulated_kernels()) EXPECT_TRUE(names.insert(kernel.name).second) << kernel.name;
-  for (const char* name : {"signal", "exchange_n8", "stamped"}) EXPECT_EQ(names.erase(name), 1u) << name;
+  for (const char* name :
+       {"signal", "exchange_n8", "stamped", "moves_tell_n8", "moves_tell_n32", "moves_tell_n64", "moves_tell_n128"})
+    EXPECT_EQ(names.erase(name), 1u) << name;
   std::set<std::uint32_t> codes;
   std::size_t found = 0;
   using Family = KernelId::Family;

@@ -1,10 +1,16 @@
 // The kernels by which streams wait for each other, run on the host.
+#include <algorithm>
 #include <array>
+#include <memory>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "../../support/check_kernels.hpp"
-#include "pack/cuda/signal.hpp"
+#include "pack/cuda/telling_moves.hpp"
 #include "type/text.hpp"
 
 namespace dunnage::pack::cuda {
@@ -80,6 +86,92 @@ TEST(SmallExchange, MovesAndTells) {
   EXPECT_EQ(theirs[0], 3u);
   EXPECT_EQ(theirs[1], 0u);
   EXPECT_EQ(theirs[2], 3u);
+}
+
+/// Columns of 3,000 words, which take three blocks each, to rows.
+template <int N>
+struct Columns {
+  static constexpr std::size_t words = 3000, number = N == 8 ? 2 : N;
+  const std::string columns = "vector(3000,1," + std::to_string(number) + ",double)";
+  type::Layout column = type::layout_of(*type::parse(columns)),
+               row = type::layout_of(*type::parse("contiguous(3000,double)"));
+  Recipe column_recipe{column, 1}, row_recipe{row, 1};
+  std::vector<double> from = std::vector<double>(number * words), to = std::vector<double>(number * words, -1);
+  std::vector<Launch> launches;
+
+  Columns() {
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<double>(i);
+    std::vector<MoveJob> jobs;
+    for (std::size_t i = 0; i < number; ++i)
+      jobs.push_back({&column_recipe, reinterpret_cast<std::uintptr_t>(from.data() + i), &row_recipe,
+                      reinterpret_cast<std::uintptr_t>(to.data() + i * words), words * sizeof(double)});
+    launches = plan_moves(jobs);
+  }
+  const Fused<N, FusedMove>& moves() const {
+    return *std::get<std::unique_ptr<Fused<N, FusedMove>>>(launches.at(0).parameters);
+  }
+  bool moved() const {
+    for (std::size_t i = 0; i < to.size(); ++i)
+      if (to[i] != from[i % words * number + i / words]) return false;
+    return true;
+  }
+};
+
+template <class Entries>
+class TellingMovesOf : public testing::Test {};
+template <int N>
+using Entries = std::integral_constant<int, N>;
+using All = testing::Types<Entries<8>, Entries<32>, Entries<64>, Entries<128>>;
+TYPED_TEST_SUITE(TellingMovesOf, All);
+
+TYPED_TEST(TellingMovesOf, TheLastBlockTells) {
+  constexpr int n = TypeParam::value;
+  Columns<n> columns;
+  const auto blocks = columns.launches[0].blocks;
+  ASSERT_GT(blocks, 2u);
+  std::uint64_t epoch = 8;
+  std::uint32_t finished = 0;
+  Slots theirs, ours;
+  for (std::size_t i = 0; i < 3; ++i) ours[i] = 9;
+  TellingMoves<n> all{between(epoch, theirs, ours, 1), &finished, columns.moves()};
+  tests::EmulatedDevice device;
+  for (int exchange = 0; exchange < 2; ++exchange) {  // the count of blocks begins anew
+    std::fill(columns.to.begin(), columns.to.end(), -1);
+    ASSERT_TRUE(device.run("moves_tell_n" + std::to_string(n), &all, blocks));
+    EXPECT_TRUE(columns.moved());
+    EXPECT_EQ(epoch, 9u + static_cast<unsigned>(exchange));
+    EXPECT_EQ(theirs[0], epoch);
+    EXPECT_EQ(theirs[1], 0u);
+    EXPECT_EQ(theirs[2], epoch);
+    EXPECT_EQ(finished, 0u);
+    for (std::size_t i = 0; i < 3; ++i) ours[i] = 10;
+  }
+}
+
+TEST(TellingMoves, AllBlocksHaveStoredWhenOthersAreTold) {
+  Columns<8> columns;
+  std::uint64_t epoch = 1;
+  std::uint32_t finished = 0;
+  Slots theirs, ours;
+  TellingMoves<8> all{between(epoch, theirs, ours, 0), &finished, columns.moves()};
+  std::thread kernel([&] {
+    holds_stores = true;
+    tests::EmulatedDevice().run("moves_tell_n8", &all, columns.launches[0].blocks);
+  });
+  // The kernel does not end before `ours` says so. Without a fence nobody sees its stores until
+  // then.
+  while (__atomic_load_n(&theirs[2], __ATOMIC_ACQUIRE) != 1) std::this_thread::yield();
+  EXPECT_TRUE(columns.moved());
+  for (std::size_t i = 0; i < 3; ++i) __atomic_store_n(&ours[i], 1, __ATOMIC_RELEASE);
+  kernel.join();
+}
+
+TEST(TellingMoves, OnlyTheLastBlockIsTheLastOne) {
+  std::uint32_t finished = 0;
+  EXPECT_FALSE(finish_block(&finished, 3));
+  EXPECT_FALSE(finish_block(&finished, 3));
+  EXPECT_TRUE(finish_block(&finished, 3));
+  EXPECT_TRUE(finish_block(&finished, 1));
 }
 
 }  // namespace
