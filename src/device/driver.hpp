@@ -75,7 +75,10 @@ namespace dunnage::device {
   X(cuGraphUpload)                        \
   X(cuStreamBeginCapture)                 \
   X(cuStreamEndCapture)                   \
-  X(cuStreamBatchMemOp)
+  X(cuStreamBatchMemOp)                   \
+  X(cuDriverGetVersion)                   \
+  X(cuFuncGetAttribute)                   \
+  X(cuLaunchKernelEx)
 
 struct Driver {
 #define DUNNAGE_MEMBER(function) decltype(&::function) function = nullptr;

@@ -110,8 +110,8 @@ bool Prepared::put(device::Gpu& gpu, CUstream stream, const pack::cuda::Signal& 
     pack::gpu::put(gpu, stream, step.direction, step.launch);
   return if_tells(last, [&]<int N>(const pack::cuda::Fused<N, pack::cuda::FusedMove>& moves) {
     pack::cuda::TellingMoves<N> all{after, finished, moves};
-    gpu.launch(telling_kernel<N>(gpu), static_cast<std::uint32_t>(last.blocks), pack::cuda::block_threads, stream,
-               &all);
+    gpu.launch_overlapping(telling_kernel<N>(gpu), static_cast<std::uint32_t>(last.blocks), pack::cuda::block_threads,
+                           stream, &all);
   });
 }
 

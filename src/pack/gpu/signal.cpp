@@ -27,15 +27,15 @@ void prepare_signals(device::Gpu& gpu) {
 }
 
 void put(device::Gpu& gpu, CUstream stream, pack::cuda::Signal signal) {
-  gpu.launch(signal_kernel(gpu), 1, pack::cuda::signal_threads, stream, &signal);
+  gpu.launch_overlapping(signal_kernel(gpu), 1, pack::cuda::signal_threads, stream, &signal);
 }
 
 void put(device::Gpu& gpu, CUstream stream, pack::cuda::SmallExchange& exchange) {
-  gpu.launch(exchange_kernel(gpu), 1, pack::cuda::block_threads, stream, &exchange);
+  gpu.launch_overlapping(exchange_kernel(gpu), 1, pack::cuda::block_threads, stream, &exchange);
 }
 
 void put(device::Gpu& gpu, CUstream stream, pack::cuda::StampedExchange exchange) {
-  gpu.launch(stamped_kernel(gpu), 1, pack::cuda::block_threads, stream, &exchange);
+  gpu.launch_overlapping(stamped_kernel(gpu), 1, pack::cuda::block_threads, stream, &exchange);
 }
 
 }  // namespace dunnage::pack::gpu
