@@ -19,7 +19,7 @@ HEADERS = {
     "array": "array",
     "atomic": "atomic atomic_thread_fence memory_order_acq_rel memory_order_acquire memory_order_relaxed "
     "memory_order_release",
-    "bit": "bit_cast bit_ceil bit_width countr_zero endian has_single_bit rotl",
+    "bit": "bit_cast bit_ceil bit_floor bit_width countr_zero endian has_single_bit rotl",
     "barrier": "barrier",
     "bitset": "bitset",
     "chrono": "chrono",

@@ -13,7 +13,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"
 begin_with_build "$0 $*"
-[ $# -gt 0 ] || set -- channels direct halo kernels-auto kernels-kernels lines neighbours neighbours_under_way pack partitions reductions self \
+[ $# -gt 0 ] || set -- channels direct halo kernels-auto kernels-kernels lines neighbours neighbours_under_way pack partitions reductions self trials \
   triggered-auto triggered-kernels triggered-proxy windows
 
 # Sets `settings`, `binary`, `contract` and `arguments` of a program.

@@ -120,3 +120,27 @@ def test_who_does_neighbour_collectives(launch, how, told, ours, tmp_path):
         )
     assert run.finished and run.code == 0 and not run.failures, run
     assert (json.loads(report.read_text())["calls"]["MPI_Neighbor_alltoallw"].get("accelerated", 0) > 0) == ours
+
+
+def trials_of(passes, flavour, path, ranks=3, **settings):
+    """What the trials of collectives have found, as the report of a program has it."""
+    settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_REPORT": str(path), **settings}
+    passes(flavour, "contract_gpu_trials", ranks=ranks, limit=150, **settings)
+    return json.loads(path.read_text()).get("trials of collectives", [])
+
+
+@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
+def test_the_mpi_is_chosen_where_it_is_faster(passes, flavour, tmp_path):
+    """Kernels take 3 ms, and the MPI's copies need none."""
+    trials = trials_of(passes, flavour, tmp_path / "report.json", DUNNAGE_SIM_KERNEL_TIME="3000")
+    kinds = {"MPI_Alltoall", "MPI_Allgather", "MPI_Alltoallv", "MPI_Gather", "MPI_Scatter"}
+    assert {trial["call"] for trial in trials} == kinds, trials
+    for trial in trials:
+        seconds = trial["seconds"]
+        assert (trial["choice"] == "the MPI") == (1.1 * seconds["the MPI"] + 1e-6 < seconds["Dunnage"]), trial
+    assert sum(trial["choice"] == "the MPI" for trial in trials) > len(trials) / 2, trials
+
+
+@pytest.mark.parametrize("settings", [{"DUNNAGE_TRIALS": "off"}, {"DUNNAGE_COLLECTIVES": "off"}])
+def test_collectives_without_trials(passes, settings, tmp_path):
+    assert not trials_of(passes, "mpich", tmp_path / "report.json", ranks=2, **settings)

@@ -170,7 +170,7 @@ def _report(name: str, document: Dict[str, Any]) -> Report:
     trials = [
         Trial(row["call"], row["data"], row["choice"], bool(row["over"]),
               {who: float(time) for who, time in row["seconds"].items()})
-        for row in document.get("trials", [])
+        for row in document.get("trials", []) + document.get("trials of collectives", [])
     ]
     settings = {setting: str(value) for setting, value in document.get("settings", {}).items()}
     return Report(name, str(document["mpi"]), int(document["ranks"]), calls, trials, str(document.get("devices", "")),

@@ -1,6 +1,7 @@
 #include "mpi/neighbours/all.hpp"
 
 #include <bit>
+#include <iterator>
 #include <map>
 
 #include "device/driver.hpp"
@@ -10,18 +11,16 @@
 
 namespace dunnage::mpi {
 
+using collective::AskedTrial;
+
 /// What is kept with a communicator for these collectives. All ranks have the same, but for the
 /// neighbourhoods.
 struct AllRanks {
-  struct Kind {
-    unsigned calls = 0;  // that may wait for all ranks
-    bool ours = false;
-  };
   Neighbourhood hood;                               // of collectives without a root
   std::map<int, Neighbourhood> to_root, from_root;  // by the root, and sharing the messages of `hood`
   unsigned calls = 0;                               // before `gpus`
   bool gpus = false;                                // a rank has loaded the driver
-  std::map<std::uint64_t, Kind> kinds;
+  std::map<std::uint64_t, collective::AskedTrial> kinds;
 };
 
 namespace {
@@ -42,6 +41,21 @@ AllRanks* all_ranks_of(MPI_Comm comm) {
   hood.sources = hood.targets;
   pair_loops(comm, hood);
   return all_ranks.put(comm, std::move(fresh));
+}
+
+/// The MPI gets copies in host memory. A copy takes at least so long, in seconds, and so many bytes
+/// a second go to and from a GPU at most. Both are better than what GPUs of today have.
+constexpr float copy_latency = 10e-6f, copy_bandwidth = 100e9f;
+
+float least_seconds(const Edges& edges) {
+  float bytes = 0;
+  for (const auto* all : {&edges.sends, &edges.receives})
+    for (const auto& one : *all) {
+      MPI_Count size = 0;
+      if (one.type != MPI_DATATYPE_NULL && process->own.Type_size_x(one.type, &size) == MPI_SUCCESS)
+        bytes += static_cast<float>(one.count) * static_cast<float>(size);
+    }
+  return copy_latency + bytes / copy_bandwidth;
 }
 
 /// Of a collective with a root: this rank and the root are neighbours.
@@ -77,28 +91,46 @@ AllCall::AllCall(Hook hook, MPI_Comm comm, const AllKind& kind)
 AllCall::AllCall(Hook hook, MPI_Comm comm, const AllKind& kind, AllRanks* all)
     : ExchangeCall(hook, comm, hood_of(all, comm, hook, kind)), all_(all), kind_(kind.number()) {}
 
-Turn AllCall::next_turn() {
+Turn AllCall::next_turn(bool waits) {
+  if (!hood()) return Turn::theirs;
   if (!all_->gpus) return std::has_single_bit(++all_->calls) ? Turn::asked : Turn::theirs;
-  auto& kind = all_->kinds[kind_];
-  if (std::has_single_bit(++kind.calls)) return Turn::asked;
-  return kind.ours ? Turn::ours : Turn::theirs;
+  auto& trial = all_->kinds[kind_];
+  const auto turn = trial.next(waits);
+  if (turn.measured) {
+    measured_ = &trial;
+    measured_who_ = turn.who;
+    begin_ = Clock::now();
+  }
+  if (turn.asked) return Turn::asked;
+  return turn.who == AskedTrial::ours ? Turn::ours : Turn::theirs;
+}
+
+void AllCall::end_turn() {
+  if (measured_) measured_->took(measured_who_, std::chrono::duration<float>(Clock::now() - begin_).count());
 }
 
 bool AllCall::asked(const Edges& edges) {
-  const int here[] = {device::driver() != nullptr, in_device_memory(edges)};
-  int somewhere[] = {0, 0};
-  if (process->own.Allreduce(here, somewhere, 2, MPI_INT, MPI_MAX, comm()) != MPI_SUCCESS) return false;
+  auto& trial = all_->kinds[kind_];
+  const auto note = trial.note(least_seconds(edges), !process->settings.trials);
+  const int here[] = {
+      device::driver() != nullptr, in_device_memory(edges), note.ours, note.theirs, note.least, note.refuses};
+  int somewhere[std::size(here)] = {};
+  if (process->own.Allreduce(here, somewhere, std::size(here), MPI_INT, MPI_MAX, comm()) != MPI_SUCCESS) return false;
   all_->gpus = all_->gpus || somewhere[0];
-  auto& ours = all_->kinds[kind_].ours;
-  ours = somewhere[1] && (all_->hood.messages || make_message_comm(all_->hood, comm()));
+  const bool possible = somewhere[1] && (all_->hood.messages || make_message_comm(all_->hood, comm()));
   hood()->messages = all_->hood.messages;
-  return ours;
+  trial.learn(possible, {somewhere[2], somewhere[3], somewhere[4], somewhere[5]});
+  if (trial.compared())
+    process->collective_trials.tell(
+        {hook(), AllKind::width_of_number(kind_), static_cast<int>(all_->hood.targets.size())},
+        {trial.chosen() == AskedTrial::ours, trial.latest(AskedTrial::ours), trial.latest(AskedTrial::theirs)});
+  return trial.chosen() == AskedTrial::ours;
 }
 
 bool AllCall::agreed_before() const {
   if (!hood() || !hood()->messages) return false;
   const auto found = all_->kinds.find(kind_);
-  return found != all_->kinds.end() && found->second.ours;
+  return found != all_->kinds.end() && found->second.chosen() == AskedTrial::ours;
 }
 
 }  // namespace dunnage::mpi

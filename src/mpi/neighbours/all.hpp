@@ -3,8 +3,12 @@
 //
 // In host memory the MPIs have better algorithms. So a collective is ours only if one of the ranks
 // has device memory in it, which the ranks find out together for each kind and size of collective.
+// Then both are tried, if the MPI could be faster (collective/asked_trial.hpp).
 #pragma once
 
+#include <chrono>
+
+#include "collective/asked_trial.hpp"
 #include "mpi/neighbours/all_kinds.hpp"
 #include "mpi/neighbours/call.hpp"
 #include "mpi/neighbours/star_edges.hpp"
@@ -24,19 +28,25 @@ class AllCall : public ExchangeCall {
 
  protected:
   AllCall(Hook hook, MPI_Comm comm, const AllKind& kind);
-  std::optional<Edges> agreed(base::FunctionRef<Edges()> edges) {
-    return ExchangeCall::agreed(hood() ? next_turn() : Turn::theirs, edges,
-                                [this](const Edges& e) { return asked(e); });
+  /// `waits`: the call waits for all ranks, and returns when it is done.
+  std::optional<Edges> agreed(bool waits, base::FunctionRef<Edges()> edges) {
+    return ExchangeCall::agreed(next_turn(waits), edges, [this](const Edges& e) { return asked(e); });
   }
+  /// When the call has been done, by whomever.
+  void end_turn();
   bool agreed_before() const;
 
  private:
   AllCall(Hook hook, MPI_Comm comm, const AllKind& kind, AllRanks* all);
-  Turn next_turn();
+  Turn next_turn(bool waits);
   bool asked(const Edges& edges);
 
   AllRanks* const all_;
   const std::uint64_t kind_;  // AllKind::number()
+  using Clock = std::chrono::steady_clock;
+  collective::AskedTrial* measured_ = nullptr;  // that is told how long the call takes
+  collective::AskedTrial::Who measured_who_{};
+  Clock::time_point begin_;
 };
 
 /// A blocking call. `data`: the arguments before the communicator.
@@ -44,8 +54,10 @@ class AllExchange : public AllCall {
  public:
   template <class... Data>
   AllExchange(Hook hook, MPI_Comm comm, Data... data) : AllCall(hook, comm, kind_of(hook, data...)) {
-    if (const auto edges = agreed([&] { return edges_of(*hood(), hook, data...); })) exchange(*edges);
+    if (const auto edges = agreed(true, [&] { return edges_of(*hood(), hook, data...); })) exchange(*edges);
   }
+  /// The MPI has done the call now, if Dunnage has not.
+  ~AllExchange() { end_turn(); }
 };
 
 /// A nonblocking call, which waits for nobody. So the ranks have agreed before, or the call is the
@@ -65,7 +77,7 @@ class PersistentAllExchange : public AllCall {
   template <class... Data>
   PersistentAllExchange(Hook hook, MPI_Comm comm, MPI_Info, MPI_Request* request, Data... data)
       : AllCall(hook, comm, kind_of(hook, data...)) {
-    if (const auto edges = agreed([&] { return edges_of(*hood(), hook, data...); })) init(*edges, request);
+    if (const auto edges = agreed(false, [&] { return edges_of(*hood(), hook, data...); })) init(*edges, request);
   }
 };
 

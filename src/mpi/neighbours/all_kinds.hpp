@@ -22,6 +22,7 @@ struct AllKind {
     scatterv
   };
   static constexpr int no_root = -1;
+  static constexpr std::uint64_t more_than_widths = 128;
 
   Collective collective = Collective::none;
   std::uint64_t width = 0;  // of the bytes that a rank has for another, if all ranks know them
@@ -29,10 +30,8 @@ struct AllKind {
 
   bool has_root() const { return collective >= Collective::gather; }
   /// Different for kinds and sizes that the ranks decide about apart.
-  std::uint64_t number() const {
-    constexpr std::uint64_t more_than_widths = 128;
-    return static_cast<std::uint64_t>(collective) * more_than_widths + width;
-  }
+  std::uint64_t number() const { return static_cast<std::uint64_t>(collective) * more_than_widths + width; }
+  static std::uint64_t width_of_number(std::uint64_t number) { return number % more_than_widths; }
 };
 
 inline std::uint64_t width_of(std::int64_t count, MPI_Datatype type) {

@@ -16,6 +16,7 @@
 #include "base/settings.hpp"
 #include "memory/staging.hpp"
 #include "mpi/process/breakdown.hpp"
+#include "mpi/process/collective_trials.hpp"
 #include "mpi/process/hook.hpp"
 #include "mpi/process/mpi_table.hpp"
 #include "mpi/process/pack_trials.hpp"
@@ -115,6 +116,7 @@ struct Process {
   base::HandleTable<Request> requests;
   base::HandleTable<KnownType> types;
   PackTrials pack_trials;
+  CollectiveTrials collective_trials;
   plan::ExchangeTimer exchanges{monotonic_nanoseconds};
 
   explicit Process(const base::Settings& s) : settings(s), staging(s.staging_pool) {}

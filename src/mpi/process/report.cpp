@@ -51,6 +51,13 @@ struct Link {
 using Links = std::vector<Link>;
 constexpr std::size_t most_links = 32;  // that a rank sends: those with most bytes and calls
 
+/// Which collectives a trial was about.
+std::string text_of(const CollectiveTrials::Key& key) {
+  const auto ranks = fmt::format("device memory, {} rank{}", key.ranks, key.ranks == 1 ? "" : "s");
+  if (key.width == 0) return ranks;
+  return fmt::format("{}, {} and more for another", ranks, base::format_bytes(std::uint64_t{1} << (key.width - 1)));
+}
+
 /// The busiest first: by the bytes of accelerated calls, then by calls.
 void sort_links(Links& links) {
   std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
@@ -228,6 +235,13 @@ nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ran
          {"over", found.settled},
          {"seconds", times}});
   }
+  for (const auto& [key, found] : process->collective_trials.told())
+    report["trials of collectives"].push_back(
+        {{"call", hook_names[static_cast<std::size_t>(key.hook)]},
+         {"data", text_of(key)},
+         {"choice", found.ours ? "Dunnage" : "the MPI"},
+         {"over", true},
+         {"seconds", {{"Dunnage", 1e-9 * found.our_time}, {"the MPI", 1e-9 * found.the_mpis_time}}}});
   const auto* fetched = &totals[fetch_totals];
   if (fetched[1] + fetched[3] + fetched[4] + fetched[5] > 0)
     report["device work"] = {
@@ -294,14 +308,17 @@ std::string to_text(const nlohmann::ordered_json& report) {
                         site.contains("function") ? site["function"].get<std::string>() + " in " : "",
                         file.substr(file.rfind('/') + 1), site["offset"].get<std::uint64_t>());
   }
-  if (report.contains("trials")) text += "  tried on the first rank\n";
-  for (const auto& trial : report.value("trials", nlohmann::ordered_json::array())) {
-    text += fmt::format("  {:<22} {}: {}{}", trial["call"].get<std::string>(), trial["data"].get<std::string>(),
-                        trial["choice"].get<std::string>(), trial["over"].get<bool>() ? "" : " so far");
-    for (const auto& [who, seconds] : trial["seconds"].items())
-      text += fmt::format("; {} {}", who, base::format_seconds(seconds.get<double>()));
-    text += '\n';
-  }
+  const char* const trials[] = {"trials", "trials of collectives"};
+  if (std::ranges::any_of(trials, [&](const char* list) { return report.contains(list); }))
+    text += "  tried on the first rank\n";
+  for (const auto* list : trials)
+    for (const auto& trial : report.value(list, nlohmann::ordered_json::array())) {
+      text += fmt::format("  {:<22} {}: {}{}", trial["call"].get<std::string>(), trial["data"].get<std::string>(),
+                          trial["choice"].get<std::string>(), trial["over"].get<bool>() ? "" : " so far");
+      for (const auto& [who, seconds] : trial["seconds"].items())
+        text += fmt::format("; {} {}", who, base::format_seconds(seconds.get<double>()));
+      text += '\n';
+    }
   return text;
 }
 
