@@ -3,7 +3,7 @@
 // (include/dunnage.h), by a graph of 20 legs that was captured from such a stream, and by a kernel
 // that does 200 legs (include/dunnage_device.cuh; an MPI with partitioned communication). Then how
 // much of the time of a transfer is hidden behind computation if a kernel sends each partition as
-// soon as it has computed it.
+// soon as it has computed it. NVSHMEM's messages beside, if there is its library.
 //
 // DUNNAGE_TRIGGER says how streams wait; with `proxy` the MPI is told that threads call it. Each
 // rank uses the device of its number, as far as there are some. Writes one JSON object per line.
@@ -20,6 +20,7 @@
 
 #include "bare.hpp"
 #include "by_kernel.hpp"
+#include "by_nvshmem.hpp"
 #include "common/command_line.hpp"
 #include "common/cuda_driver.hpp"
 #include "common/record.hpp"
@@ -93,12 +94,14 @@ void run_shape(const Legs& legs, int rounds) {
 struct Options {
   int rounds = 200;
   int overlap = 256;
+  std::string nvshmem;
 };
 
 std::optional<int> read(int argc, char** argv, Options& o) {
   bench::CommandLine line("Messages that streams, graphs and kernels start");
   line.number("--rounds", o.rounds, "how often each way is measured", 1);
   line.number("--overlap", o.overlap, "MiB that a kernel sends while it computes, an even number; 0: none", 0, 1024);
+  line.text("--nvshmem", o.nvshmem, "libbench-nvshmem.so, whose messages are measured beside");
   return line.read(argc, argv);
 }
 
@@ -140,9 +143,12 @@ int main(int argc, char** argv) try {
   constexpr int greatest_priority = std::numeric_limits<int>::min();
   BENCH_CU(cuStreamCreateWithPriority, &stream, CU_STREAM_NON_BLOCKING, greatest_priority);
   if (rank == 0) bench::print(bench::header());
-  for (const Shape& shape : {Shape{"8 B", 1, 8, 8}, Shape{"8 KiB", 1, 8192, 8192},
-                             Shape{"1 MiB in blocks of 128 B", 8192, 128, 256}, Shape{"1 MiB", 1, 1 << 20, 1 << 20}})
-    run_shape(Legs(shape), o.rounds);
+  const std::vector<Shape> shapes{{"8 B", 1, 8, 8},
+                                  {"8 KiB", 1, 8192, 8192},
+                                  {"1 MiB in blocks of 128 B", 8192, 128, 256},
+                                  {"1 MiB", 1, 1 << 20, 1 << 20}};
+  for (const auto& shape : shapes) run_shape(Legs(shape), o.rounds);
+  if (!o.nvshmem.empty()) trips_by_nvshmem(o.nvshmem, shapes, o.rounds);
   if (o.overlap > 0) run_overlaps(o, !own_device);
   MPI_Finalize();
   return all_right ? 0 : 1;

@@ -27,11 +27,11 @@ namespace {
 unsigned char byte_of(std::size_t i, int from) { return static_cast<unsigned char>(i * 37 + i / 251 + 1 + from * 101); }
 }  // namespace
 
-Legs::Legs(const Shape& shape) : shape_(shape) {
+Legs::Legs(const Shape& shape, CUdeviceptr in) : shape_(shape), owns_in_(in == 0), in_(in) {
   BENCH_CU(cuMemAlloc, &out_, shape.span());
   // Whole large pages, so that another rank can map it without what else the driver puts there.
   constexpr std::size_t page = 2 << 20;
-  BENCH_CU(cuMemAlloc, &in_, (flag_offset() + sizeof(std::uint64_t) + page - 1) / page * page);
+  if (owns_in_) BENCH_CU(cuMemAlloc, &in_, (bytes_of_in(shape) + page - 1) / page * page);
   BENCH_CU(cuMemsetD8, in_ + flag_offset(), 0, sizeof(std::uint64_t));
   std::vector<unsigned char> bytes(shape.span());
   expected_.resize(shape.span());
@@ -49,7 +49,7 @@ Legs::Legs(const Shape& shape) : shape_(shape) {
 Legs::~Legs() {
   MPI_Type_free(&type_);
   driver().cuMemFree(out_);
-  driver().cuMemFree(in_);
+  if (owns_in_) driver().cuMemFree(in_);
 }
 
 std::vector<MPI_Request> Legs::requests(int leg) const {

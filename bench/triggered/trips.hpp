@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -31,7 +32,8 @@ struct Shape {
 /// to itself.
 class Legs {
  public:
-  explicit Legs(const Shape& shape);
+  /// `in`: the memory to receive in, which begins with 0 everywhere. 0: memory of its own.
+  explicit Legs(const Shape& shape, CUdeviceptr in = 0);
   ~Legs();
   Legs(const Legs&) = delete;
   Legs& operator=(const Legs&) = delete;
@@ -44,8 +46,11 @@ class Legs {
   void* out() const { return reinterpret_cast<void*>(out_); }
   void* in() const { return reinterpret_cast<void*>(in_); }
   MPI_Datatype type() const { return type_; }
-  /// From in() to a flag of 8 bytes in that memory, which begins with 0.
-  std::size_t flag_offset() const { return (shape_.span() + 127) / 128 * 128; }
+  /// A flag of 8 bytes behind in(), which begins with 0.
+  std::uint64_t* flag() const { return reinterpret_cast<std::uint64_t*>(in_ + flag_offset()); }
+  std::size_t flag_offset() const { return flag_offset(shape_); }
+  /// The size of in() with the flag.
+  static std::size_t bytes_of_in(const Shape& shape) { return flag_offset(shape) + sizeof(std::uint64_t); }
   static int other() { return ranks > 1 ? 1 - rank : 0; }
 
   const Shape& shape() const { return shape_; }
@@ -53,7 +58,9 @@ class Legs {
   bool right() const;
 
  private:
+  static std::size_t flag_offset(const Shape& shape) { return (shape.span() + 127) / 128 * 128; }
   const Shape shape_;
+  const bool owns_in_;
   CUdeviceptr out_ = 0, in_ = 0;
   std::vector<unsigned char> expected_;  // in in()
   MPI_Datatype type_ = MPI_DATATYPE_NULL;

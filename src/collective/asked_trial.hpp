@@ -5,6 +5,10 @@
 // some calls are done by the one that is not chosen, and some calls of both are timed. The ranks
 // tell each other these times with the next question, so no message is added. The candidate that is
 // not chosen is left out if it cannot be faster, or was far from it.
+//
+// Calls of one kind may have other layouts later, and ranks do not know the layouts of others. So
+// the MPI is chosen only if its longest call was shorter than Dunnage's shortest one. While the MPI
+// does the calls, all of them are timed, and the ranks ask each other more often.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +30,7 @@ class AskedTrial {
   };
   /// What ranks tell each other. Of each number, the greatest of all ranks counts.
   struct Note {
-    int ours, theirs;  // the shortest time in ns, because in other calls a rank may have come late
+    int ours, theirs;  // ns: Dunnage's shortest call, and the MPI's longest one
     int least;         // ns that the MPI needs at least
     int refuses;       // 1: this rank wants no trials
   };
@@ -34,7 +38,9 @@ class AskedTrial {
   /// Of the candidate that is not chosen so many calls are made after a question. The first of them
   /// is not timed.
   static constexpr unsigned tried = 3;
-  static constexpr unsigned measured = 3;  // calls of the other one
+  static constexpr unsigned measured = 3;  // calls of Dunnage, if it is chosen
+  /// While the MPI is chosen, the ranks ask each other after so many calls.
+  static constexpr unsigned often = 16;
   /// From this call on calls are timed. Before, ranks find out whose memory they read.
   static constexpr unsigned first_measured = 5;
   /// The MPI is chosen if it is faster by so much.
@@ -46,16 +52,23 @@ class AskedTrial {
   /// not used for trials.
   Turn next(bool waits) {
     const auto call = ++calls_;
-    if (std::has_single_bit(call)) return {true, chosen(), false};
+    if (std::has_single_bit(call) || (possible_ && chosen_ == theirs && call % often == 0)) {
+      since_ = 0;
+      return {true, chosen(), false};
+    }
     if (!possible_ || !waits || call < first_measured) return {false, chosen(), false};
-    const auto place = call - std::bit_floor(call);
+    const auto place = ++since_;
     const auto others = trying_ ? tried : 0;
     if (place <= others) return {false, other(), place > 1};
-    return {false, chosen(), place <= others + measured};
+    return {false, chosen(), chosen_ == theirs || place <= others + measured};
   }
   void took(Who who, float seconds) {
-    auto& shortest = times_[who];
-    shortest = std::min(shortest, nanoseconds(seconds));
+    const auto time = nanoseconds(seconds);
+    auto& known = times_[who];
+    if (known == unknown)
+      known = time;
+    else
+      known = who == ours ? std::min(known, time) : std::max(known, time);
   }
   /// What this rank tells with a question.
   Note note(float least_seconds, bool refuses) const {
@@ -76,7 +89,7 @@ class AskedTrial {
   Who chosen() const { return possible_ ? chosen_ : theirs; }
   /// Whether both have been timed.
   bool compared() const { return latest_[ours] != unknown && latest_[theirs] != unknown; }
-  /// The latest time of the slowest rank, in ns.
+  /// The latest time in ns, of the slowest rank.
   int latest(Who who) const { return latest_[who]; }
 
  private:
@@ -97,7 +110,7 @@ class AskedTrial {
     times_ = {unknown, unknown};
   }
 
-  unsigned calls_ = 0;
+  unsigned calls_ = 0, since_ = 0;  // since_: calls after a question that are used
   bool possible_ = false, trying_ = false;
   Who chosen_ = ours;
   std::array<int, 2> times_{unknown, unknown};  // since the last question

@@ -65,6 +65,12 @@ def run_triggered(home: Home, experiment: Experiment, mpis: List[str], core: int
     return run
 
 
+def _nvshmem(home: Home) -> List[str]:
+    """Returns the option for NVSHMEM's messages, if the build found NVSHMEM."""
+    library = home.library.parent / "dunnage" / "libbench-nvshmem.so"
+    return ["--nvshmem", str(library)] if library.exists() else []
+
+
 def _launch(home: Home, experiment: Experiment, mpi: str, ranks: int, trigger: str, run: Run) -> None:
     def take(record: Record) -> None:
         record.update(trigger=trigger, ranks=ranks)
@@ -78,8 +84,8 @@ def _launch(home: Home, experiment: Experiment, mpi: str, ranks: int, trigger: s
 
     settings = {**experiment.settings, "DUNNAGE_TRIGGER": trigger}
     try:
-        launch_program(home, experiment.program, mpi, experiment.arguments, ranks, settings=settings, each=take,
-                       limit=experiment.seconds or None)
+        launch_program(home, experiment.program, mpi, experiment.arguments + _nvshmem(home), ranks,
+                       settings=settings, each=take, limit=experiment.seconds or None)
     except RunError as error:
         said = [line for line in str(error).splitlines() if line.startswith("bench_triggered: ")]
         if said and not run.records:
