@@ -373,19 +373,26 @@ DNG_DEVICE_CODE void store_word(char* to, dng_word value, unsigned word) {
 template <class Scope>
 DNG_DEVICE_CODE int move_when_ready(const DNG_Device_s& d, const dng_request& r, unsigned partition, dng_word epoch) {
   const Move move = move_of(r, partition);
-  const bool is_short = r.size <= Scope::size() && r.word <= 8 && !move.large;
+  const bool is_short = r.size <= Scope::size() && !move.large;
   const dng_word i = move.begin + Scope::rank();
   const bool has_word = is_short && i < move.end;
   char* to = nullptr;
-  dng_word value = 0;
+  Wide value = {};
   Scope::sync();  // others may have written the word
   if (has_word) {
-    value = load_word(move.from + locate(r.from, (unsigned)i, r.word), r.word);
+    const char* const from = move.from + locate(r.from, (unsigned)i, r.word);
+    if (r.word > 8)
+      value = *(const Wide*)from;
+    else
+      value.part[0] = load_word(from, r.word);
     to = move.to + locate(r.to, (unsigned)i, r.word);
   }
   const int broken = Scope::any(Scope::rank() == 0 ? wait_for<ThenWrites>(r.open, epoch, d.patience) : 0);
   if (broken) return 1;
-  if (has_word) store_word(to, value, r.word);
+  if (has_word && r.word > 8)
+    store(to, value);
+  else if (has_word)
+    store_word(to, value.part[0], r.word);
   if (!is_short) move_partition(move, Scope::rank(), Scope::size());
   Scope::sync();
   return 0;
