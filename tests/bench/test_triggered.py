@@ -9,7 +9,7 @@ from dunnage.bench.__main__ import main
 from dunnage.bench.bcast.run import cores
 from dunnage.bench.experiment import Experiment
 from dunnage.bench.home import find_home
-from dunnage.bench.runner import Run
+from dunnage.bench.runner import Run, RunError, launch_program
 from dunnage.bench.triggered import report, summarize_trips, trips
 
 PROGRAM = "bench_triggered"
@@ -74,3 +74,32 @@ def test_on_the_simulated_device(tmp_path, monkeypatch):
     assert {"host", "stream, kernels", "stream, memory-operations", "stream, proxy", "graph, kernels",
             "bare memory operations"} <= ways
     assert all(one["verified"] for one in document["results"])
+
+
+def by_nvshmem(library):
+    """The results of one rank, of which the way is NVSHMEM's."""
+    if not (home.simulator / "libcuda.so.1").exists():
+        pytest.skip("there is no simulated device")
+    mpi = "mpich" if "mpich" in mpis else mpis[0]
+    settings = {"DUNNAGE_TRIGGER": "memory-operations", "LD_LIBRARY_PATH": str(home.simulator)}
+    arguments = ["--rounds", "2", "--overlap", "0", "--nvshmem", str(library)]
+    records = launch_program(home, PROGRAM, mpi, arguments, 1, settings=settings, limit=60)
+    return [one for one in records if one["record"] == "result" and one["way"].startswith("NVSHMEM")]
+
+
+@needs_program
+def test_nvshmem_beside(monkeypatch):
+    """By a stand-in for NVSHMEM. Blocks with gaps are left out."""
+    monkeypatch.setenv("LD_LIBRARY_PATH", "")
+    found = by_nvshmem(home.path / "tests" / "libnvshmem_alone.so")
+    assert {(one["shape"], one["way"]) for one in found if "filled" not in one["way"]} == {
+        (shape, f"NVSHMEM, {way}") for shape in ("8 B", "8 KiB", "1 MiB") for way in ("stream", "kernel")}
+    assert all(one["verified"] for one in found)
+
+
+@needs_program
+@pytest.mark.parametrize("library, said", [("missing.so", "missing.so: cannot open"), (None, "has no bench_nvshmem")])
+def test_a_library_that_is_not_nvshmems(monkeypatch, library, said):
+    monkeypatch.setenv("LD_LIBRARY_PATH", "")
+    with pytest.raises(RunError, match=said):
+        by_nvshmem(library or home.simulator / "libcuda.so.1")
