@@ -18,11 +18,6 @@ using namespace bench;
 
 namespace {
 
-/// Says why a way was not measured.
-void skip(const char* way, const char* why) {
-  if (rank == 0) std::printf("{\"record\":\"skipped\",\"way\":\"%s\",\"why\":\"%s\"}\n", way, why);
-}
-
 class Kernels {
  public:
   static const Kernels& all() {
@@ -216,14 +211,11 @@ void overlap(const Legs& legs, int partitions, int blocks_of_kernel, int senders
 #else
 
 namespace {
-void skip(const char* way) {
-  if (rank == 0)
-    std::printf("{\"record\":\"skipped\",\"way\":\"%s\",\"why\":\"the MPI has no partitioned communication\"}\n", way);
-}
+void skip_way(const char* way) { skip(way, "the MPI has no partitioned communication"); }
 }  // namespace
 
-void trips_by_kernel(const Legs&, int) { skip("kernel"); }
-void overlap(const Legs&, int, int, int, int) { skip("overlap"); }
+void trips_by_kernel(const Legs&, int) { skip_way("kernel"); }
+void overlap(const Legs&, int, int, int, int) { skip_way("overlap"); }
 
 #endif
 

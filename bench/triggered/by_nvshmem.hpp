@@ -9,7 +9,8 @@
 
 namespace triggered {
 
-/// `library`: what nvshmem.cu makes. All ranks call it at a time. Throws std::runtime_error.
+/// `library`: what nvshmem.cu makes. All ranks call it at a time. If NVSHMEM does not start, prints
+/// why.
 void trips_by_nvshmem(const std::string& library, const std::vector<Shape>& shapes, int rounds);
 
 }  // namespace triggered

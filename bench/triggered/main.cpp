@@ -148,8 +148,8 @@ int main(int argc, char** argv) try {
                                   {"1 MiB in blocks of 128 B", 8192, 128, 256},
                                   {"1 MiB", 1, 1 << 20, 1 << 20}};
   for (const auto& shape : shapes) run_shape(Legs(shape), o.rounds);
-  if (!o.nvshmem.empty()) trips_by_nvshmem(o.nvshmem, shapes, o.rounds);
   if (o.overlap > 0) run_overlaps(o, !own_device);
+  if (!o.nvshmem.empty()) trips_by_nvshmem(o.nvshmem, shapes, o.rounds);
   MPI_Finalize();
   return all_right ? 0 : 1;
 } catch (const NoDevice& error) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "common/record.hpp"
 #include "filler.hpp"
 
 namespace triggered {
@@ -13,6 +14,10 @@ using namespace bench;
 int rank, ranks;
 CUstream stream;
 bool all_right = true, own_device = true;
+
+void skip(const std::string& way, const std::string& why) {
+  if (rank == 0) print({{"record", "skipped"}, {"way", way}, {"why", why}});
+}
 
 void ok(int code, const char* what) {
   if (code == MPI_SUCCESS) return;
@@ -102,9 +107,7 @@ void measure(const Legs& legs, const std::string& name, const char* why, int rou
     MPI_Allreduce(&right, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     so_far = all_right = all_right && everywhere;
     if (rank != 0) return;
-    if (times.empty())
-      return void(std::printf("{\"record\":\"skipped\",\"way\":\"%s\",\"why\":\"longer than the kernel beside it\"}\n",
-                              way.c_str()));
+    if (times.empty()) return skip(way, "longer than the kernel beside it");
     std::printf(
         "{\"record\":\"result\",\"ranks\":%d,\"shape\":\"%s\",\"way\":\"%s\",\"microseconds\":%.2f,\"least\":%.2f,"
         "\"most\":%.2f,\"verified\":%s,\"why\":\"%s\"}\n",

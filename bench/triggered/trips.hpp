@@ -71,4 +71,7 @@ class Legs {
 void measure(const Legs& legs, const std::string& name, const char* why, int rounds, int legs_each,
              const std::function<void()>& run);
 
+/// Prints why a way is not measured.
+void skip(const std::string& way, const std::string& why);
+
 }  // namespace triggered

@@ -32,12 +32,14 @@ class AskedTrial {
   struct Note {
     int ours, theirs;  // ns: Dunnage's shortest call, and the MPI's longest one
     int least;         // ns that the MPI needs at least
-    int refuses;       // 1: this rank wants no trials
+    int refuses;       // 1: this rank wants no trials now
   };
   static constexpr int unknown = std::numeric_limits<int>::max();
   /// Of the candidate that is not chosen so many calls are made after a question. The first of them
   /// is not timed.
   static constexpr unsigned tried = 3;
+  /// A program with fewer calls has no trials, which could cost it more than they save.
+  static constexpr unsigned first_trial = 32;
   static constexpr unsigned measured = 3;  // calls of Dunnage, if it is chosen
   /// While the MPI is chosen, the ranks ask each other after so many calls.
   static constexpr unsigned often = 16;
@@ -83,7 +85,7 @@ class AskedTrial {
     times_ = {unknown, unknown};
     if (compared())
       chosen_ = latest_[theirs] * least_gain + least_saved < static_cast<float>(latest_[ours]) ? theirs : ours;
-    trying_ = possible && !slowest.refuses && worth_trying(slowest.least);
+    trying_ = possible && !slowest.refuses && calls_ >= first_trial && worth_trying(slowest.least);
   }
   /// Whose calls are that wait for nobody.
   Who chosen() const { return possible_ ? chosen_ : theirs; }
@@ -95,7 +97,7 @@ class AskedTrial {
  private:
   static int nanoseconds(float seconds) {
     constexpr float longest = 2e9f;
-    return static_cast<int>(std::min(seconds * 1e9f, longest));
+    return static_cast<int>(std::clamp(seconds * 1e9f, 0.0f, longest));
   }
   Who other() const { return chosen_ == ours ? theirs : ours; }
   bool worth_trying(int least) const {

@@ -71,7 +71,7 @@ TEST(AskedTrial, TheFasterIsChosenByTheSlowestRank) {
   Ranks ranks(3);
   ranks.ours = 300 * us;
   ranks.theirs = 100 * us;
-  ranks.calls_of(16);
+  ranks.calls_of(64);
   EXPECT_EQ(ranks.by_the_mpi, AskedTrial::tried + 1) << "three calls, and the one with the question";
   EXPECT_EQ(ranks.calls_of(100), AskedTrial::theirs) << "ours were far slower";
   EXPECT_EQ(ranks.trials[2].chosen(), AskedTrial::theirs);
@@ -83,7 +83,7 @@ TEST(AskedTrial, OneSlowRankCounts) {
   ranks.ours = 100 * us;
   ranks.theirs = 110 * us;
   ranks.slower[1] = 5;
-  ranks.calls_of(16);
+  ranks.calls_of(64);
   EXPECT_TRUE(ranks.trials[0].compared());
   EXPECT_NEAR(ranks.trials[0].latest(AskedTrial::ours), 500'000, 1);
   EXPECT_EQ(ranks.trials[0].chosen(), AskedTrial::ours);
@@ -101,13 +101,13 @@ TEST(AskedTrial, WhatIsNearIsTriedAgain) {
   Ranks ranks(2);
   ranks.ours = 100 * us;
   ranks.theirs = 120 * us;
-  ranks.calls_of(64);
+  ranks.calls_of(256);
   EXPECT_EQ(ranks.by_the_mpi, 3 * AskedTrial::tried);
   ranks.theirs = 50 * us;  // the program has changed
-  ranks.calls_of(64);
+  ranks.calls_of(256);
   EXPECT_EQ(ranks.trials[0].chosen(), AskedTrial::theirs);
   ranks.theirs = 300 * us;
-  ranks.calls_of(128);
+  ranks.calls_of(512);
   EXPECT_EQ(ranks.trials[0].chosen(), AskedTrial::ours);
 }
 
@@ -138,7 +138,7 @@ TEST(AskedTrial, ALittleFasterIsNotEnough) {
   Ranks ranks(2);
   ranks.ours = 100 * us;
   ranks.theirs = 95 * us;
-  ranks.calls_of(16);
+  ranks.calls_of(64);
   EXPECT_TRUE(ranks.trials[0].compared());
   EXPECT_EQ(ranks.trials[0].chosen(), AskedTrial::ours);
 }

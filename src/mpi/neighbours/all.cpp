@@ -1,5 +1,6 @@
 #include "mpi/neighbours/all.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <iterator>
 #include <map>
@@ -43,20 +44,26 @@ AllRanks* all_ranks_of(MPI_Comm comm) {
   return all_ranks.put(comm, std::move(fresh));
 }
 
-/// The MPI gets copies in host memory. A copy takes at least so long, in seconds, and so many bytes
-/// a second go to and from a GPU at most. Both are better than what GPUs of today have.
-constexpr float copy_latency = 10e-6f, copy_bandwidth = 100e9f;
-
-float least_seconds(const Edges& edges) {
-  float bytes = 0;
-  for (const auto* all : {&edges.sends, &edges.receives})
+/// Bytes that this rank sends or receives, whichever are more.
+float bytes_of(const Edges& edges) {
+  float most = 0;
+  for (const auto* all : {&edges.sends, &edges.receives}) {
+    float bytes = 0;
     for (const auto& one : *all) {
       MPI_Count size = 0;
       if (one.type != MPI_DATATYPE_NULL && process->own.Type_size_x(one.type, &size) == MPI_SUCCESS)
         bytes += static_cast<float>(one.count) * static_cast<float>(size);
     }
-  return copy_latency + bytes / copy_bandwidth;
+    most = std::max(most, bytes);
+  }
+  return most;
 }
+
+/// The MPI gets copies in host memory. A copy takes at least so long, in seconds, and so many bytes
+/// a second go to a GPU at most. Both are better than what GPUs of today have.
+constexpr float copy_latency = 10e-6f, copy_bandwidth = 100e9f;
+/// The MPI is not tried with more bytes, because it would need as much host memory.
+constexpr float most_tried = 16 << 20;
 
 /// Of a collective with a root: this rank and the root are neighbours.
 Neighbourhood& star_of(AllRanks& all, MPI_Comm comm, Hook hook, int root) {
@@ -111,7 +118,9 @@ void AllCall::end_turn() {
 
 bool AllCall::asked(const Edges& edges) {
   auto& trial = all_->kinds[kind_];
-  const auto note = trial.note(least_seconds(edges), !process->settings.trials);
+  const auto bytes = bytes_of(edges);
+  const bool refuses = !process->settings.trials || bytes > most_tried || !AllKind::has_width(kind_);
+  const auto note = trial.note(copy_latency + bytes / copy_bandwidth, refuses);
   const int here[] = {
       device::driver() != nullptr, in_device_memory(edges), note.ours, note.theirs, note.least, note.refuses};
   int somewhere[std::size(here)] = {};

@@ -32,6 +32,8 @@ struct AllKind {
   /// Different for kinds and sizes that the ranks decide about apart.
   std::uint64_t number() const { return static_cast<std::uint64_t>(collective) * more_than_widths + width; }
   static std::uint64_t width_of_number(std::uint64_t number) { return number % more_than_widths; }
+  /// Whether all calls of a kind have about as many bytes.
+  static bool has_width(std::uint64_t number) { return width_of_number(number) > 0; }
 };
 
 inline std::uint64_t width_of(std::int64_t count, MPI_Datatype type) {

@@ -15,7 +15,7 @@ class CollectiveTrials {
  public:
   struct Key {
     Hook hook;
-    std::uint64_t width;  // of the bytes that a rank has for another; 0 if ranks differ
+    std::uint64_t width;  // of the bytes that a rank has for another
     int ranks;            // of the communicator
     auto operator<=>(const Key&) const = default;
   };

@@ -53,9 +53,8 @@ constexpr std::size_t most_links = 32;  // that a rank sends: those with most by
 
 /// Which collectives a trial was about.
 std::string text_of(const CollectiveTrials::Key& key) {
-  const auto ranks = fmt::format("device memory, {} rank{}", key.ranks, key.ranks == 1 ? "" : "s");
-  if (key.width == 0) return ranks;
-  return fmt::format("{}, {} and more for another", ranks, base::format_bytes(std::uint64_t{1} << (key.width - 1)));
+  return fmt::format("device memory, {} rank{}, {} and more for another", key.ranks, key.ranks == 1 ? "" : "s",
+                     base::format_bytes(std::uint64_t{1} << (key.width - 1)));
 }
 
 /// The busiest first: by the bytes of accelerated calls, then by calls.

@@ -147,6 +147,7 @@ extern "C" __global__ void __launch_bounds__(32) signal(const __grid_constant__ 
   if (s.advance && threadIdx.x == 0) *s.epoch = epoch;
   tell(s, epoch, threadIdx.x, signal_threads, OnDevice());
   wait_for(s, epoch, threadIdx.x, signal_threads, NoRest());
+  __syncwarp();  // the first thread that says so is enough
   let_next_kernel_begin();
 }
 
@@ -160,6 +161,7 @@ KERNEL exchange_n8(const __grid_constant__ SmallExchange e) {
   __syncthreads();
   tell(e.after, epoch, threadIdx.x, block_threads, OnDevice());
   wait_for(e.after, epoch, threadIdx.x, block_threads, NoRest());
+  __syncthreads();
   let_next_kernel_begin();
 }
 
@@ -174,6 +176,7 @@ __device__ void move_and_tell(const TellingMoves<N>& m) {
   if (threadIdx.x >= signal_threads) return;
   const bool last = threadIdx.x == 0 && finish_block(m.finished, gridDim.x);
   if (!__shfl_sync(~0u, last, 0)) return;
+  __syncwarp();  // what thread 0 knows of other blocks, all threads know
   if (m.after.advance && threadIdx.x == 0) *m.after.epoch = epoch;
   tell(m.after, epoch, threadIdx.x, signal_threads, OnDevice());
   wait_for(m.after, epoch, threadIdx.x, signal_threads, NoRest());
@@ -193,6 +196,7 @@ KERNEL stamped(const __grid_constant__ StampedExchange x) {
   else
     tell_at_once(x.after, epoch, threadIdx.x, block_threads, OnDevice());
   wait_for(x.after, epoch, threadIdx.x, block_threads, NoRest());
+  __syncthreads();
   let_next_kernel_begin();
 }
 

@@ -14,8 +14,9 @@ DUNNAGE_HD void await_kernels_before() {
 #endif
 }
 
-/// The kernel behind this one may begin, when all blocks have called this or have ended. To be
-/// called when nothing is waited for any more: a kernel that has begun takes room on the GPU.
+/// The kernel behind this one may begin, when a thread of each block has called this or the block
+/// has ended. To be called when no thread waits for another rank any more: a kernel that has begun
+/// takes room on the GPU, which that rank may need.
 DUNNAGE_HD void let_next_kernel_begin() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;" : : : "memory");

@@ -5,7 +5,7 @@
 
 namespace gpu_trials_contract {
 
-constexpr int calls = 70;  // the ranks ask each other at calls 1, 2, 4 and so on up to 64
+constexpr int calls = 140;  // the ranks ask each other at calls 1, 2, 4 and so on up to 128
 
 /// The collectives. Rank r has `number(call, r) + i / 8192` as value i of its data.
 enum class What { alltoall, allgather, alltoallv, gather, scatter };
