@@ -117,37 +117,16 @@ std::function<void()> work_of(Call& c, const CUDA_KERNEL_NODE_PARAMS& p) {
 
 using namespace dunnage::sim;
 
-namespace {
-
-void launch(Call& c, CUstream in, const CUDA_KERNEL_NODE_PARAMS& params) {
-  const auto stream = stream_of(c.context, in);
-  require(stream->owner == c.context->id, CUDA_ERROR_INVALID_HANDLE);
-  auto work = work_of(c, params);
-  const auto fault = stream->capture ? std::nullopt : driver().faults.due("kernel");
-  put(stream, std::move(work), fault ? fault->code : CUDA_SUCCESS);
-}
-
-}  // namespace
-
 CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream in, void** params,
                         void** extra) {
   return call({"cuLaunchKernel", Class::launch}, [&](Call& c) {
-    launch(c, in,
-           {handle, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, params, extra, nullptr, nullptr});
-  });
-}
-
-/// Kernels never begin before the work in front of them has ended, which the attribute allows.
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction handle, void** params, void** extra) {
-  return call({"cuLaunchKernelEx", Class::launch}, [&](Call& c) {
-    const auto& g = *given(config);
-    require(g.attrs || g.numAttrs == 0, CUDA_ERROR_INVALID_VALUE);
-    for (unsigned i = 0; i < g.numAttrs; ++i)
-      require(g.attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, CUDA_ERROR_NOT_SUPPORTED);
-    launch(c, g.hStream,
-           {handle, g.gridDimX, g.gridDimY, g.gridDimZ, g.blockDimX, g.blockDimY, g.blockDimZ, g.sharedMemBytes, params,
-            extra, nullptr, nullptr});
+    const auto stream = stream_of(c.context, in);
+    require(stream->owner == c.context->id, CUDA_ERROR_INVALID_HANDLE);
+    auto work = work_of(
+        c, {handle, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, params, extra, nullptr, nullptr});
+    const auto fault = stream->capture ? std::nullopt : driver().faults.due("kernel");
+    put(stream, std::move(work), fault ? fault->code : CUDA_SUCCESS);
   });
 }
 

@@ -479,33 +479,6 @@ typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
   CUcontext ctx;
 } CUDA_KERNEL_NODE_PARAMS;
 
-// A launch with attributes.
-typedef enum CUlaunchAttributeID_enum {
-  CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6,
-} CUlaunchAttributeID;
-typedef union CUlaunchAttributeValue_union {
-  char pad[64];
-  int programmaticStreamSerializationAllowed;
-  struct {
-    CUevent event;
-    int flags;
-    int triggerAtBlockStart;
-  } programmaticEvent;
-} CUlaunchAttributeValue;
-typedef struct CUlaunchAttribute_st {
-  CUlaunchAttributeID id;
-  char pad[8 - sizeof(CUlaunchAttributeID)];
-  CUlaunchAttributeValue value;
-} CUlaunchAttribute;
-typedef struct CUlaunchConfig_st {
-  unsigned gridDimX, gridDimY, gridDimZ;
-  unsigned blockDimX, blockDimY, blockDimZ;
-  unsigned sharedMemBytes;
-  CUstream hStream;
-  CUlaunchAttribute* attrs;
-  unsigned numAttrs;
-} CUlaunchConfig;
-
 // Offsets, pitches and widths are in bytes, heights and depths in rows and planes.
 typedef struct CUDA_MEMCPY2D_st {
   size_t srcXInBytes, srcY;
@@ -682,7 +655,6 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** params,
                         void** extra);
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params, void** extra);
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name);
 CUresult cuModuleLoadData(CUmodule* module, const void* image);
 CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned count, CUjit_option* options, void** values);

@@ -75,10 +75,7 @@ namespace dunnage::device {
   X(cuGraphUpload)                        \
   X(cuStreamBeginCapture)                 \
   X(cuStreamEndCapture)                   \
-  X(cuStreamBatchMemOp)                   \
-  X(cuDriverGetVersion)                   \
-  X(cuFuncGetAttribute)                   \
-  X(cuLaunchKernelEx)
+  X(cuStreamBatchMemOp)
 
 struct Driver {
 #define DUNNAGE_MEMBER(function) decltype(&::function) function = nullptr;

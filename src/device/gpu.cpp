@@ -93,10 +93,7 @@ CUfunction Gpu::kernel(std::uint32_t code, const std::function<std::string()>& n
   CUfunction function = nullptr;
   const auto text = name();
   check(driver_, driver_.cuModuleGetFunction(&function, module_, text.c_str()), ("kernel " + text).c_str());
-  if (first) {
-    graphs_.make(function);  // later the program may have kernels that wait for us
-    overlapping_.look(function);
-  }
+  if (first) graphs_.make(function);  // later the program may have kernels that wait for us
   kernels_[code].store(function, std::memory_order_release);
   return function;
 }
@@ -110,13 +107,6 @@ void Gpu::launch(CUfunction kernel, std::uint32_t blocks, std::uint32_t threads,
   void* parameters[] = {parameter};
   check(driver_, driver_.cuLaunchKernel(kernel, blocks, 1, 1, threads, 1, 1, shared, stream, parameters, nullptr),
         "cuLaunchKernel");
-  launches.kernel();
-}
-
-void Gpu::launch_overlapping(CUfunction kernel, std::uint32_t blocks, std::uint32_t threads, CUstream stream,
-                             void* parameter) const {
-  if (!overlapping_.possible(stream)) return launch(kernel, blocks, threads, stream, parameter);
-  overlapping_.launch(kernel, blocks, threads, stream, parameter);
   launches.kernel();
 }
 

@@ -15,7 +15,6 @@
 #include "device/driver.hpp"
 #include "device/ipc.hpp"
 #include "device/kernel_graphs.hpp"
-#include "device/overlapping_launches.hpp"
 #include "device/pinned.hpp"
 #include "device/recorded_graph.hpp"
 
@@ -60,10 +59,6 @@ class Gpu {
   void launch(CUfunction kernel, std::uint32_t blocks, std::uint32_t threads, CUstream stream, void* parameter,
               std::uint32_t shared = 0) const;
   void launch(const RecordedGraph& graph, CUstream stream) const;
-  /// Likewise, but the kernel may begin while the kernel in front of it ends
-  /// (overlapping_launches.hpp).
-  void launch_overlapping(CUfunction kernel, std::uint32_t blocks, std::uint32_t threads, CUstream stream,
-                          void* parameter) const;
   /// Likewise in the stream of a lane, where a graph may take the kernel's place.
   void launch(const KernelLaunch& what, Lane& lane);
 
@@ -86,7 +81,6 @@ class Gpu {
         proxy_memory_(driver),
         default_stream_(driver),
         graphs_(driver),
-        overlapping_(driver),
         arena_(std::make_shared<Arena>(driver)) {}
   void load_module();
   void release();
@@ -100,7 +94,6 @@ class Gpu {
   PinnedPool pinned_, proxy_memory_;
   DefaultStream default_stream_;
   KernelGraphs graphs_;
-  OverlappingLaunches overlapping_;
   CUcontext context_ = nullptr;
   std::mutex mutex_;
   CUmodule module_ = nullptr;

@@ -8,19 +8,6 @@
 
 namespace dunnage::device {
 
-/// The parameter of a kernel that multiplies a number and adds to it, so that the order of kernels
-/// shows.
-struct Step {
-  CUdeviceptr to;
-  std::int64_t factor, value;
-
-  static void run(const dunnageSimLaunch* launch) {
-    const auto& step = *static_cast<Step*>(launch->params[0]);
-    auto& number = *static_cast<std::int64_t*>(dunnageSimTranslate(reinterpret_cast<void*>(step.to)));
-    number = number * step.factor + step.value;
-  }
-};
-
 /// A fixture: a number in device memory, a stream, and graphs that are wanted on the simulated
 /// device too.
 class KernelTest : public Gpu {

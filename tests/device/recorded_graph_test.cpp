@@ -8,11 +8,22 @@
 namespace dunnage::device {
 namespace {
 
+struct Step {
+  CUdeviceptr to;
+  std::int64_t factor, value;
+};
+
+void run(const dunnageSimLaunch* launch) {
+  const auto& step = *static_cast<Step*>(launch->params[0]);
+  auto& number = *static_cast<std::int64_t*>(dunnageSimTranslate(reinterpret_cast<void*>(step.to)));
+  number = number * step.factor + step.value;
+}
+
 class Recorded : public KernelTest {
  protected:
   void SetUp() override {
     KernelTest::SetUp();
-    kernel = kernel_of<Step>("step", Step::run);
+    kernel = kernel_of<Step>("step", run);
     recorder = stream();
   }
   void put(std::int64_t factor, std::int64_t value) const {

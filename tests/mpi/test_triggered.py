@@ -108,7 +108,7 @@ def test_recorded_exchanges(flavour, ranks, way, contract):
 
 
 @pytest.mark.parametrize("fault", ["cuStreamBeginCapture:0", "cuStreamEndCapture:1", "cuGraphInstantiate:18",
-                                   "cuGraphUpload:2", "cuGraphGetNodes:3", "cuLaunchKernelEx:4"])
+                                   "cuGraphUpload:2", "cuGraphGetNodes:3"])
 def test_recordings_that_fail(fault):
     """The exchange then launches kernels."""
     right(run("mpich", 2, KERNELS[0], **KERNELS[1], **GRAPHS, DUNNAGE_SIM_FAIL=f"{fault}:99"))

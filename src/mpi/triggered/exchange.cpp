@@ -101,7 +101,7 @@ void Exchange::pull(const Queue& queue, bool last) {
 }
 
 void Exchange::finish(const Queue& queue) {
-  replay(recorded_.finish, queue.stream, queue.captured, [&] { put_finish({*gpu, queue.stream}); });
+  replay(recorded_.finish, queue.stream, queue.captured, [&] { put_finish(queue.stream); });
 }
 
 int Exchange::start(Queue& queue) {

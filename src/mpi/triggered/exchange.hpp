@@ -134,13 +134,13 @@ class Exchange : public Watched {
   // What the calls put into a stream:
   void put_start(CUstream stream);
   void put_pull(CUstream stream, bool advances, bool last);
-  void put_finish(pack::gpu::KernelChain chain);
+  void put_finish(CUstream stream);
   /// Launches the recording, or calls `put()` if there is none or if the stream is captured.
   template <class Put>
   void replay(const device::RecordedGraph& recording, CUstream stream, bool captured, Put&& put) const;
   bool start_tells_nobody() const;
   void start_exchange(const Queue& queue);
-  void move(pack::gpu::KernelChain& chain, pack::gpu::Prepared& moves, const pack::cuda::Signal& before,
+  void move(CUstream stream, pack::gpu::Prepared& moves, const pack::cuda::Signal& before,
             const pack::cuda::Signal& after, const std::vector<std::uintptr_t>& told);
   /// Moves the data in the stream. `last`: waits there for this rank's receivers too.
   void pull(const Queue& queue, bool last);

@@ -30,27 +30,28 @@ void Exchange::write_and_wait(CUstream stream, const std::vector<std::uintptr_t>
 
 /// Puts moves into the stream, what is waited for `before`, and what is told and waited for
 /// `after`. `told`: the slots of others that `after` names.
-void Exchange::move(pack::gpu::KernelChain& chain, pack::gpu::Prepared& prepared, const Signal& before,
-                    const Signal& after, const std::vector<std::uintptr_t>& told) {
+void Exchange::move(CUstream stream, pack::gpu::Prepared& prepared, const Signal& before, const Signal& after,
+                    const std::vector<std::uintptr_t>& told) {
   if (how == TriggerWay::kernels) {
     if (auto all = prepared.small(before, after)) {
-      if (all->blocks + before.advance + before.waits + after.puts + after.waits > 0) pack::gpu::put(chain, *all);
+      if (all->blocks + before.advance + before.waits + after.puts + after.waits > 0)
+        pack::gpu::put(*gpu, stream, *all);
       return;
     }
     auto last = after;
     if (before.waits > 0)
-      pack::gpu::put(chain, before);
+      pack::gpu::put(*gpu, stream, before);
     else
       last.advance += before.advance;  // moves do not need the epoch
     const bool signals = last.puts + last.waits + last.advance > 0;
-    if (signals && prepared.put(chain, last, SlotBlock::finished(last.epoch))) return;
-    prepared.put(*gpu, chain.stream);
-    if (signals) pack::gpu::put(chain, last);
+    if (signals && prepared.put(*gpu, stream, last, SlotBlock::finished(last.epoch))) return;
+    prepared.put(*gpu, stream);
+    if (signals) pack::gpu::put(*gpu, stream, last);
     return;
   }
-  write_and_wait(chain.stream, {}, reinterpret_cast<std::uintptr_t>(before.wait), before.waits);
-  prepared.put(*gpu, chain.stream);
-  write_and_wait(chain.stream, told, reinterpret_cast<std::uintptr_t>(after.wait), after.waits);
+  write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(before.wait), before.waits);
+  prepared.put(*gpu, stream);
+  write_and_wait(stream, told, reinterpret_cast<std::uintptr_t>(after.wait), after.waits);
 }
 
 /// A launch takes microseconds. If nobody is told of the start, and no kernel sends a partition,
@@ -61,25 +62,23 @@ bool Exchange::start_tells_nobody() const {
 }
 
 void Exchange::put_start(CUstream stream) {
-  pack::gpu::KernelChain chain(*gpu, stream);
   if (stamped_out.entries > 0) {
     packs.put(*gpu, stream);
     auto launch = stamped_out;
     launch.advance = 1;
     launch.after = tell_ready;
-    return pack::gpu::put(chain, launch);
+    return pack::gpu::put(*gpu, stream, launch);
   }
-  if (packs.empty() && how == TriggerWay::kernels) return pack::gpu::put(chain, tell_ready);
+  if (packs.empty() && how == TriggerWay::kernels) return pack::gpu::put(*gpu, stream, tell_ready);
   Signal before, after = tell_ready;
   before.epoch = after.epoch;
   before.advance = std::exchange(after.advance, 0);
-  move(chain, packs, before, after, ready_targets);
+  move(stream, packs, before, after, ready_targets);
 }
 
 /// Data of GPUs that reach each other come first, because their senders wait for that, whatever the
 /// proxy waits for. `advances`: the device's number was not advanced by the start.
 void Exchange::put_pull(CUstream stream, bool advances, bool last) {
-  pack::gpu::KernelChain chain(*gpu, stream);
   auto before = wait_ready, after = tell_done;
   before.advance = advances;
   if (last && !proxied) after.wait = wait_done.wait, after.waits = wait_done.waits;
@@ -88,25 +87,25 @@ void Exchange::put_pull(CUstream stream, bool advances, bool last) {
     launch.advance = std::exchange(before.advance, 0);
     const bool alone = moves.empty() && before.waits == 0 && !proxied;
     if (alone) launch.after = after;
-    pack::gpu::put(chain, launch);
+    pack::gpu::put(*gpu, stream, launch);
     if (alone) return;
   }
-  move(chain, moves, before, after, done_targets);
+  move(stream, moves, before, after, done_targets);
   if (!proxied) return;
   const bool together = last && wait_done.waits == 0;
   Signal none;
   none.epoch = wait_sent.epoch;
-  move(chain, unpacks, wait_received, together ? wait_sent : none, {});
-  if (last && !together) put_finish(chain);
+  move(stream, unpacks, wait_received, together ? wait_sent : none, {});
+  if (last && !together) put_finish(stream);
 }
 
-void Exchange::put_finish(pack::gpu::KernelChain chain) {
-  if (!table.comes.empty()) return pack::gpu::put_wait(*gpu, chain.stream, {table_on_device, 0, 0});
+void Exchange::put_finish(CUstream stream) {
+  if (!table.comes.empty()) return pack::gpu::put_wait(*gpu, stream, {table_on_device, 0, 0});
   for (const auto* wait : {&wait_done, &wait_sent}) {
     if (how == TriggerWay::memory_operations)
-      write_and_wait(chain.stream, {}, reinterpret_cast<std::uintptr_t>(wait->wait), wait->waits);
+      write_and_wait(stream, {}, reinterpret_cast<std::uintptr_t>(wait->wait), wait->waits);
     else if (wait->waits > 0)
-      pack::gpu::put(chain, *wait);
+      pack::gpu::put(*gpu, stream, *wait);
   }
 }
 
@@ -122,7 +121,7 @@ void Exchange::record() {
     if (!advances) recorded_.start = recording([&] { put_start(stream); });
     recorded_.pull = recording([&] { put_pull(stream, advances, false); });
     recorded_.pull_last = recording([&] { put_pull(stream, advances, true); });
-    recorded_.finish = recording([&] { put_finish({*gpu, stream}); });
+    recorded_.finish = recording([&] { put_finish(stream); });
     recorder.synchronize();  // fails if a recording has not ended
   });
   if (recorded != MPI_SUCCESS) recorded_ = {};
@@ -137,16 +136,15 @@ void Exchange::put_partition(CUstream stream, const dng_request& request, pack::
   const std::uintptr_t told[] = {reinterpret_cast<std::uintptr_t>(request.arrived) + flag,
                                  reinterpret_cast<std::uintptr_t>(request.sent) + flag};
   if (how == TriggerWay::kernels) {
-    pack::gpu::KernelChain chain(*gpu, stream);
     Signal before, after;
     before.epoch = after.epoch = wait_done.epoch;
     before.wait = request.open;
     before.waits = 1;
     after.puts = 2;
     std::copy_n(told, 2, after.put);
-    pack::gpu::put(chain, before);
+    pack::gpu::put(*gpu, stream, before);
     pack::gpu::put_partition(*gpu, stream, call, bytes);
-    pack::gpu::put(chain, after);
+    pack::gpu::put(*gpu, stream, after);
     return;
   }
   write_and_wait(stream, {}, open, 1);

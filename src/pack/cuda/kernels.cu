@@ -4,7 +4,6 @@
 #include "pack/cuda/handshake.hpp"
 #include "pack/cuda/kernel_list.hpp"
 #include "pack/cuda/move.hpp"
-#include "pack/cuda/overlap.hpp"
 #include "pack/cuda/partition.hpp"
 #include "pack/cuda/reduce.hpp"
 #include "pack/cuda/rows.hpp"
@@ -141,18 +140,14 @@ DUNNAGE_REDUCE_KERNELS(REDUCE)
 
 // One warp. All threads have read the epoch before one of them advances it.
 extern "C" __global__ void __launch_bounds__(32) signal(const __grid_constant__ Signal s) {
-  await_kernels_before();
   const std::uint64_t epoch = *s.epoch + s.advance;
   __syncwarp();
   if (s.advance && threadIdx.x == 0) *s.epoch = epoch;
   tell(s, epoch, threadIdx.x, signal_threads, OnDevice());
   wait_for(s, epoch, threadIdx.x, signal_threads, NoRest());
-  __syncwarp();  // the first thread that says so is enough
-  let_next_kernel_begin();
 }
 
 KERNEL exchange_n8(const __grid_constant__ SmallExchange e) {
-  await_kernels_before();
   const std::uint64_t epoch = *e.before.epoch + e.before.advance;
   wait_for(e.before, epoch, threadIdx.x, block_threads, NoRest());
   __syncthreads();
@@ -161,14 +156,10 @@ KERNEL exchange_n8(const __grid_constant__ SmallExchange e) {
   __syncthreads();
   tell(e.after, epoch, threadIdx.x, block_threads, OnDevice());
   wait_for(e.after, epoch, threadIdx.x, block_threads, NoRest());
-  __syncthreads();
-  let_next_kernel_begin();
 }
 
 template <int N>
 __device__ void move_and_tell(const TellingMoves<N>& m) {
-  await_kernels_before();
-  if (!m.after.waits) let_next_kernel_begin();
   // Read early, so that nothing waits for it at the end.
   const std::uint64_t epoch = threadIdx.x < signal_threads ? *m.after.epoch + m.after.advance : 0;
   run_fused<is_pack>(m.moves, blockIdx.x, threadIdx.x);
@@ -186,7 +177,6 @@ __device__ void move_and_tell(const TellingMoves<N>& m) {
 DUNNAGE_FUSED_MOVE_KERNELS(TELLING_MOVES)
 
 KERNEL stamped(const __grid_constant__ StampedExchange x) {
-  await_kernels_before();
   const std::uint64_t epoch = *x.epoch + x.advance;
   run_stamped(x, epoch, threadIdx.x, NoRest());
   __syncthreads();
@@ -196,8 +186,6 @@ KERNEL stamped(const __grid_constant__ StampedExchange x) {
   else
     tell_at_once(x.after, epoch, threadIdx.x, block_threads, OnDevice());
   wait_for(x.after, epoch, threadIdx.x, block_threads, NoRest());
-  __syncthreads();
-  let_next_kernel_begin();
 }
 
 KERNEL pready(const __grid_constant__ PartitionCall c) {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "pack/cuda/telling_moves.hpp"
-#include "pack/gpu/kernel_chain.hpp"
 #include "pack/gpu/launch.hpp"
 
 namespace dunnage::pack::gpu {
@@ -30,7 +29,7 @@ class Prepared {
   /// Likewise, and the last block tells and waits as `after` says. `finished`: a word of device
   /// memory that is 0. Puts nothing and returns false if the last kernel cannot do that. Throws
   /// device::Error.
-  bool put(KernelChain& chain, const pack::cuda::Signal& after, std::uint32_t* finished);
+  bool put(device::Gpu& gpu, CUstream stream, const pack::cuda::Signal& after, std::uint32_t* finished);
   /// What one block does quickly in one launch, with what is to be told and to be waited for
   /// before and afterwards. Empty if the moves are not like that.
   std::optional<pack::cuda::SmallExchange> small(const pack::cuda::Signal& before,

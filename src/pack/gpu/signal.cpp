@@ -26,16 +26,16 @@ void prepare_signals(device::Gpu& gpu) {
   gpu.load(exchange_kernel(gpu));
 }
 
-void put(KernelChain& chain, pack::cuda::Signal signal) {
-  chain.put(signal_kernel(chain.gpu), 1, pack::cuda::signal_threads, &signal);
+void put(device::Gpu& gpu, CUstream stream, pack::cuda::Signal signal) {
+  gpu.launch(signal_kernel(gpu), 1, pack::cuda::signal_threads, stream, &signal);
 }
 
-void put(KernelChain& chain, pack::cuda::SmallExchange& exchange) {
-  chain.put(exchange_kernel(chain.gpu), 1, pack::cuda::block_threads, &exchange);
+void put(device::Gpu& gpu, CUstream stream, pack::cuda::SmallExchange& exchange) {
+  gpu.launch(exchange_kernel(gpu), 1, pack::cuda::block_threads, stream, &exchange);
 }
 
-void put(KernelChain& chain, pack::cuda::StampedExchange exchange) {
-  chain.put(stamped_kernel(chain.gpu), 1, pack::cuda::block_threads, &exchange);
+void put(device::Gpu& gpu, CUstream stream, pack::cuda::StampedExchange exchange) {
+  gpu.launch(stamped_kernel(gpu), 1, pack::cuda::block_threads, stream, &exchange);
 }
 
 }  // namespace dunnage::pack::gpu
