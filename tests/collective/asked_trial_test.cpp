@@ -23,9 +23,11 @@ AskedTrial::Note slowest_of(const std::vector<AskedTrial::Note>& notes) {
 
 /// Ranks that make the calls of one kind together.
 struct Ranks {
-  explicit Ranks(std::size_t number) : trials(number) {}
+  /// Times of a call in microseconds.
+  Ranks(std::size_t number, float ours_us, float theirs_us)
+      : trials(number), ours(ours_us * us), theirs(theirs_us * us) {}
   std::vector<AskedTrial> trials;
-  float ours = 0, theirs = 0, least = 10 * us;  // seconds
+  float ours, theirs, least = 10 * us;  // seconds
   std::vector<float> slower = std::vector<float>(trials.size(), 1);
   bool possible = true, refuses = false;
   unsigned calls = 0, by_the_mpi = 0, questions = 0;
@@ -60,17 +62,13 @@ struct Ranks {
 };
 
 TEST(AskedTrial, TheMpiIsNotTriedIfItCannotBeFaster) {
-  Ranks ranks(3);
-  ranks.ours = 15 * us;
-  ranks.theirs = 1 * us;  // which its copies do not allow
+  Ranks ranks(3, 15, 1);  // the MPI's copies do not allow 1 us
   EXPECT_EQ(ranks.calls_of(1000), AskedTrial::ours);
   EXPECT_EQ(ranks.by_the_mpi, 0u);
 }
 
 TEST(AskedTrial, TheFasterIsChosenByTheSlowestRank) {
-  Ranks ranks(3);
-  ranks.ours = 300 * us;
-  ranks.theirs = 100 * us;
+  Ranks ranks(3, 300, 100);
   ranks.calls_of(64);
   EXPECT_EQ(ranks.by_the_mpi, AskedTrial::tried + 1) << "three calls, and the one with the question";
   EXPECT_EQ(ranks.calls_of(100), AskedTrial::theirs) << "ours were far slower";
@@ -79,9 +77,7 @@ TEST(AskedTrial, TheFasterIsChosenByTheSlowestRank) {
 }
 
 TEST(AskedTrial, OneSlowRankCounts) {
-  Ranks ranks(2);
-  ranks.ours = 100 * us;
-  ranks.theirs = 110 * us;
+  Ranks ranks(2, 100, 110);
   ranks.slower[1] = 5;
   ranks.calls_of(64);
   EXPECT_TRUE(ranks.trials[0].compared());
@@ -90,17 +86,13 @@ TEST(AskedTrial, OneSlowRankCounts) {
 }
 
 TEST(AskedTrial, WhatIsFarSlowerIsTriedOnce) {
-  Ranks ranks(2);
-  ranks.ours = 100 * us;
-  ranks.theirs = 1000 * us;
+  Ranks ranks(2, 100, 1000);
   EXPECT_EQ(ranks.calls_of(100'000), AskedTrial::ours);
   EXPECT_EQ(ranks.by_the_mpi, AskedTrial::tried);
 }
 
 TEST(AskedTrial, WhatIsNearIsTriedAgain) {
-  Ranks ranks(2);
-  ranks.ours = 100 * us;
-  ranks.theirs = 120 * us;
+  Ranks ranks(2, 100, 120);
   ranks.calls_of(256);
   EXPECT_EQ(ranks.by_the_mpi, 3 * AskedTrial::tried);
   ranks.theirs = 50 * us;  // the program has changed
@@ -112,9 +104,7 @@ TEST(AskedTrial, WhatIsNearIsTriedAgain) {
 }
 
 TEST(AskedTrial, WhileTheMpiIsChosenTheRanksAskOften) {
-  Ranks ranks(2);
-  ranks.ours = 300 * us;
-  ranks.theirs = 60 * us;
+  Ranks ranks(2, 300, 60);
   EXPECT_EQ(ranks.calls_of(70), AskedTrial::theirs);
   ranks.theirs = 900 * us;  // the layout has changed, which the kind of the calls does not tell
   EXPECT_EQ(ranks.calls_of(2 * AskedTrial::often), AskedTrial::ours);
@@ -124,8 +114,7 @@ TEST(AskedTrial, WhileTheMpiIsChosenTheRanksAskOften) {
 }
 
 TEST(AskedTrial, LayoutsThatTakeTurnsAreJudgedByTheSlowOne) {
-  Ranks ranks(2);
-  ranks.ours = 300 * us;
+  Ranks ranks(2, 300, 60);
   for (int i = 0; i < 200; ++i) {
     ranks.theirs = i % 2 ? 60 * us : 900 * us;
     ranks.call();
@@ -135,27 +124,21 @@ TEST(AskedTrial, LayoutsThatTakeTurnsAreJudgedByTheSlowOne) {
 }
 
 TEST(AskedTrial, ALittleFasterIsNotEnough) {
-  Ranks ranks(2);
-  ranks.ours = 100 * us;
-  ranks.theirs = 95 * us;
+  Ranks ranks(2, 100, 95);
   ranks.calls_of(64);
   EXPECT_TRUE(ranks.trials[0].compared());
   EXPECT_EQ(ranks.trials[0].chosen(), AskedTrial::ours);
 }
 
 TEST(AskedTrial, OneRankCanRefuse) {
-  Ranks ranks(3);
-  ranks.ours = 300 * us;
-  ranks.theirs = 100 * us;
+  Ranks ranks(3, 300, 100);
   ranks.refuses = true;
   EXPECT_EQ(ranks.calls_of(1000), AskedTrial::ours);
   EXPECT_EQ(ranks.by_the_mpi, 0u);
 }
 
 TEST(AskedTrial, AKindThatMovesToHostMemoryIsTheMpis) {
-  Ranks ranks(2);
-  ranks.ours = 300 * us;
-  ranks.theirs = 100 * us;
+  Ranks ranks(2, 300, 100);
   ranks.calls_of(5);
   ranks.possible = false;
   EXPECT_EQ(ranks.calls_of(20), AskedTrial::theirs);
@@ -166,9 +149,7 @@ TEST(AskedTrial, AKindThatMovesToHostMemoryIsTheMpis) {
 }
 
 TEST(AskedTrial, CallsThatWaitForNobodyAreNotUsed) {
-  Ranks ranks(2);
-  ranks.ours = 300 * us;
-  ranks.theirs = 100 * us;
+  Ranks ranks(2, 300, 100);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ranks.call(false), AskedTrial::ours);
   EXPECT_FALSE(ranks.trials[0].compared());
 }

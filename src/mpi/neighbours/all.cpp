@@ -21,7 +21,7 @@ struct AllRanks {
   std::map<int, Neighbourhood> to_root, from_root;  // by the root, and sharing the messages of `hood`
   unsigned calls = 0;                               // before `gpus`
   bool gpus = false;                                // a rank has loaded the driver
-  std::map<std::uint64_t, collective::AskedTrial> kinds;
+  std::map<std::uint64_t, AskedTrial> kinds;
 };
 
 namespace {

@@ -38,6 +38,14 @@ void reach(Dense<Index>& a, Translate translate) {
   reach(a.nest, translate);
   reach(a.packed, translate);
 }
+template <int N>
+void reach(Fused<N, FusedMove>& moves, Translate translate) {
+  for (auto& entry : moves.entry) reach(entry.from.user, translate), reach(entry.to.user, translate);
+}
+/// Gives the slots of others, by the addresses that a device has of them.
+auto slots_by(Translate translate) {
+  return [translate](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); };
+}
 /// Moves bounds by the same distance as the memory that they bound. A bound cannot be translated
 /// itself, because it may be the end of an allocation.
 void reach_bounds(const char*& low, const char*& high, const char* before, const char* after) {
@@ -185,7 +193,7 @@ DUNNAGE_MOVE_KERNELS(MOVE)
 #define MOVES(N)                                                                                                     \
   void moves_n##N(const void* parameter, u64 blocks, u32, Translate translate) {                                     \
     auto f = copied<Fused<N, FusedMove>>(parameter);                                                                 \
-    for (auto& entry : f.entry) reach(entry.from.user, translate), reach(entry.to.user, translate);                  \
+    reach(f, translate);                                                                                             \
     for (u64 block = 0; block < blocks; ++block)                                                                     \
       for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_pack>(f, static_cast<u32>(block), thread); \
   }
@@ -203,7 +211,7 @@ void reduce_with_handshake(const Reduction& a, u64 blocks, Translate translate) 
     Reduced<T> value;
   };
   std::vector<Thread> threads(block_threads);
-  const auto reach_slot = [&](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); };
+  const auto reach_slot = slots_by(translate);
   for (u64 block = 0; block < blocks; ++block) {
     const auto first = block * block_threads;
     for (u64 t = 0; t < block_threads; ++t) threads[t].has = reduce<T>(a, first + t, threads[t].value);
@@ -242,7 +250,7 @@ void signal(const void* parameter, u64, u32, Translate translate) {
   auto s = copied<Signal>(parameter);
   reach(s, translate);
   const auto epoch = *s.epoch += s.advance;
-  tell(s, epoch, 0, 1, [&](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); });
+  tell(s, epoch, 0, 1, slots_by(translate));
   wait_for(s, epoch, 0, 1, rest);
 }
 
@@ -250,13 +258,13 @@ void exchange_n8(const void* parameter, u64, u32, Translate translate) {
   auto e = copied<SmallExchange>(parameter);
   reach(e.before, translate);
   reach(e.after, translate);
-  for (auto& entry : e.moves.entry) reach(entry.from.user, translate), reach(entry.to.user, translate);
+  reach(e.moves, translate);
   const Holding holding;
   const auto epoch = *e.before.epoch += e.before.advance;
   wait_for(e.before, epoch, 0, 1, rest);
   for (u32 block = 0; block < e.blocks; ++block)
     for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_pack>(e.moves, block, thread);
-  tell(e.after, epoch, 0, 1, [&](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); });
+  tell(e.after, epoch, 0, 1, slots_by(translate));
   wait_for(e.after, epoch, 0, 1, rest);
 }
 
@@ -265,7 +273,7 @@ void move_and_tell(const void* parameter, u64 blocks, Translate translate) {
   auto m = copied<TellingMoves<N>>(parameter);
   reach(m.after, translate);
   reach(m.finished, translate);
-  for (auto& entry : m.moves.entry) reach(entry.from.user, translate), reach(entry.to.user, translate);
+  reach(m.moves, translate);
   const Holding holding;
   HeldStores without_fence;
   auto* const of_last_block = held_stores;
@@ -280,7 +288,7 @@ void move_and_tell(const void* parameter, u64 blocks, Translate translate) {
   }
   if (last) {
     const auto epoch = *m.after.epoch += m.after.advance;
-    tell(m.after, epoch, 0, 1, [&](u64 slot) { return static_cast<u64*>(translate(reinterpret_cast<void*>(slot))); });
+    tell(m.after, epoch, 0, 1, slots_by(translate));
     wait_for(m.after, epoch, 0, 1, rest);
   }
   without_fence.release();
@@ -302,7 +310,7 @@ void stamped(const void* parameter, u64, u32, Translate translate) {
   const auto epoch = *x.epoch += x.advance;
   for (u32 thread = 0; thread < block_threads; ++thread)
     if (!run_stamped(x, epoch, thread, rest)) break;
-  const auto slot = [&](u64 at) { return static_cast<u64*>(translate(reinterpret_cast<void*>(at))); };
+  const auto slot = slots_by(translate);
   x.sends ? tell(x.after, epoch, 0, 1, slot) : tell_at_once(x.after, epoch, 0, 1, slot);
   wait_for(x.after, epoch, 0, 1, rest);
 }
