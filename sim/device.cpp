@@ -1,5 +1,7 @@
 #include "sim/device.hpp"
 
+#include <algorithm>
+
 #include "sim/error.hpp"
 
 namespace dunnage::sim {
@@ -10,9 +12,12 @@ Device& device_of(CUdevice device) {
   return all[static_cast<std::size_t>(device)];
 }
 
+/// Of a device on which so many blocks of 256 threads run at once.
+int processors(std::uint64_t blocks) { return blocks == 0 ? 132 : std::max(1, static_cast<int>(blocks / 8)); }
+
 int attribute_of(CUdevice device, CUdevice_attribute attribute) {
   switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return 132;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: return processors(driver().settings.blocks);
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: return 1024;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: return 2048;
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: return 32;

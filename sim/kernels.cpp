@@ -45,6 +45,7 @@ void partition(const dunnageSimLaunch* launch) {
 
 [[gnu::constructor]] void teach() {
   dng_host::translate = dunnageSimTranslate;
+  dunnage::pack::cuda::blocks_left = dunnageSimBlocksLeft;
   constexpr std::size_t size = sizeof(dunnage::pack::cuda::PartitionCall);
   dunnageSimRegisterKernel("pready", pready, &size, 1);
   dunnageSimRegisterKernel("wait_exchange", wait_exchange, &size, 1);

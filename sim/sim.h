@@ -30,6 +30,9 @@ void dunnageSimRegisterKernel(const char* name, void (*run)(const struct dunnage
    element. */
 void* dunnageSimTranslate(const void* address);
 
+/* All blocks but so many have ended, of the kernel that the calling thread runs. */
+void dunnageSimBlocksLeft(unsigned blocks);
+
 /* Lets the next `after` calls of a function succeed, and makes the call after them return `code`.
    `function` is a name of the driver API without a suffix such as _v2, or a class of functions:
    "alloc", "copy", "launch" or "ipc". If `function` is "kernel", the launch succeeds, and the

@@ -32,16 +32,27 @@ class Resident {
     d.changed.wait(lock, [&] { return context->running < most || context->dead != CUDA_SUCCESS; });
     taken_ = context->running < most ? std::min(wanted, most - context->running) : 0;
     context->running += taken_;
+    of_this_thread = this;
   }
   ~Resident() {
-    const std::lock_guard lock(driver().lock);
-    context_->running -= taken_;
-    driver().changed.notify_all();
+    of_this_thread = nullptr;
+    keep(0);
   }
   Resident(const Resident&) = delete;
   Resident& operator=(const Resident&) = delete;
 
   std::uint64_t blocks() const { return std::max<std::uint64_t>(taken_, 1); }
+  /// All blocks but so many have ended.
+  void keep(std::uint64_t blocks) {
+    const std::lock_guard lock(driver().lock);
+    const auto left = std::min(taken_, blocks);
+    context_->running -= taken_ - left;
+    taken_ = left;
+    driver().changed.notify_all();
+  }
+
+  /// Of the kernel that the thread runs.
+  inline static thread_local Resident* of_this_thread = nullptr;
 
  private:
   const std::shared_ptr<Context> context_;
@@ -116,6 +127,10 @@ std::function<void()> work_of(Call& c, const CUDA_KERNEL_NODE_PARAMS& p) {
 }  // namespace dunnage::sim
 
 using namespace dunnage::sim;
+
+void dunnageSimBlocksLeft(unsigned blocks) {
+  if (Resident::of_this_thread) Resident::of_this_thread->keep(blocks);
+}
 
 CUresult cuLaunchKernel(CUfunction handle, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream in, void** params,

@@ -7,39 +7,39 @@
 
 namespace dunnage::memory {
 
-/// Counts bytes in use against a limit. Thread-safe.
+/// Counts what is in use, bytes or something else, against a limit. Thread-safe.
 class Budget {
  public:
-  /// Bytes that count until it is destroyed. Movable. Must not outlive its budget.
+  /// An amount that counts until it is destroyed. Movable. Must not outlive its budget.
   class Part {
    public:
     Part() = default;
     Part(Part&& other) noexcept { *this = static_cast<Part&&>(other); }
     Part& operator=(Part&& other) noexcept {
       std::swap(budget_, other.budget_);
-      std::swap(bytes_, other.bytes_);
+      std::swap(amount_, other.amount_);
       return *this;
     }
     ~Part() {
-      if (budget_) budget_->used_.fetch_sub(bytes_, std::memory_order_relaxed);
+      if (budget_) budget_->used_.fetch_sub(amount_, std::memory_order_relaxed);
     }
     explicit operator bool() const { return budget_ != nullptr; }
 
    private:
     friend class Budget;
-    Part(Budget* budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes) {}
+    Part(Budget* budget, std::uint64_t amount) : budget_(budget), amount_(amount) {}
     Budget* budget_ = nullptr;  // null if there is nothing to give back
-    std::uint64_t bytes_ = 0;
+    std::uint64_t amount_ = 0;
   };
 
-  /// Takes `bytes` bytes. The result is false if more than `most` would be in use. If nothing is in
-  /// use, any number of bytes can be taken.
-  Part take(std::uint64_t bytes, std::uint64_t most) {
+  /// Takes an amount. The result is false if more than `most` would be in use. If nothing is in
+  /// use, any amount can be taken.
+  Part take(std::uint64_t amount, std::uint64_t most) {
     auto used = used_.load(std::memory_order_relaxed);
     do {
-      if (used != 0 && (bytes > most || used > most - bytes)) return {};
-    } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
-    return {this, bytes};
+      if (used != 0 && (amount > most || used > most - amount)) return {};
+    } while (!used_.compare_exchange_weak(used, used + amount, std::memory_order_relaxed));
+    return {this, amount};
   }
   std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
 

@@ -154,10 +154,17 @@ def test_blocking_launches_are_refused():
 
 @pytest.mark.parametrize("way, settings, blocks", [(*KERNELS, 2), (*OPERATIONS, 1), (*PROXY, 2)])
 def test_a_late_rank_holds_up_one_stream_alone(way, settings, blocks):
-    """A kernel that waits is one block, and memory operations need none. Starts and waits hang here
-    if the match has not loaded all kernels."""
+    """A kernel that waits for few bytes is one block, and memory operations need none. Starts and
+    waits hang here if the match has not loaded all kernels."""
     device = {"DUNNAGE_SIM_BLOCKS": str(blocks), "DUNNAGE_SIM_BLOCKING": "1"}
     right(run("mpich", 2, way, "late", **settings, **device))
+
+
+def test_moves_that_wait_leave_room_for_others():
+    """All blocks of a move may wait, but not if they would take more than an eighth of the
+    device."""
+    for blocks in (4, 1024):
+        right(run("mpich", 2, KERNELS[0], "late", "12000", **KERNELS[1], DUNNAGE_SIM_BLOCKS=str(blocks)))
 
 
 def test_a_recorded_exchange_waits_for_nobody_else():

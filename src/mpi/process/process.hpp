@@ -108,6 +108,7 @@ struct Process {
   bool brief = false;                            // all receives since MPI_Init were looked at for the short tickets
   std::atomic<bool> takes_tokens{false};         // all receives since MPI_Init were looked at, and still are
   memory::StagingPool staging;
+  memory::Budget waiting_blocks;                   // thread blocks of GPUs that may wait for other ranks
   memory::Budget staged_sends;                     // packed bytes of host data that wait in staging memory
   std::unique_ptr<transport::peers::World> world;  // the ranks of this host that take tickets; null where none can
   /// Bytes from which a receive may meet a ticket, and a send must look at the length of its

@@ -7,6 +7,7 @@
 #include "mpi/triggered/stamped.hpp"
 #include "mpi/triggered/stamped_partitions.hpp"
 #include "mpi/triggered/upload.hpp"
+#include "mpi/triggered/waiting_blocks.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -185,6 +186,7 @@ void assemble(Draft& draft) {
   e.packs = prepared(packs);
   e.moves = prepared(moves);
   e.unpacks = prepared(unpacks);
+  e.waiting_blocks = take_waiting_blocks(driver, e.moves, draft.means);
   e.lane = std::make_unique<device::Borrowed>(gpu);
   e.block = draft.slots.block;
   e.context = draft.context;

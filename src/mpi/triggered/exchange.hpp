@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "device/gpu.hpp"
+#include "memory/budget.hpp"
 #include "mpi/process/process.hpp"
 #include "mpi/process/proxy.hpp"
 #include "mpi/process/watchdog.hpp"
@@ -114,6 +115,7 @@ class Exchange : public Watched {
   std::vector<std::shared_ptr<const device::Import>> imports;
   std::unique_ptr<device::Borrowed> lane;     // the watchdog's
   pack::gpu::Prepared packs, moves, unpacks;  // `unpacks`: of what the proxy has received
+  memory::Budget::Part waiting_blocks;        // the blocks of `moves`, if they wait for other ranks themselves
   pack::cuda::Signal tell_ready, wait_ready, tell_done, wait_done;
   pack::cuda::Signal wait_received, wait_sent;  // for the proxy
   pack::cuda::StampedExchange stamped_out, stamped_in;

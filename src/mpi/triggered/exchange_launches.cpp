@@ -38,13 +38,14 @@ void Exchange::move(CUstream stream, pack::gpu::Prepared& prepared, const Signal
         pack::gpu::put(*gpu, stream, *all);
       return;
     }
-    auto last = after;
-    if (before.waits > 0)
+    auto first = before, last = after;
+    if (before.waits > 0 && !(waiting_blocks && &prepared == &moves)) {
       pack::gpu::put(*gpu, stream, before);
-    else
-      last.advance += before.advance;  // moves do not need the epoch
-    const bool signals = last.puts + last.waits + last.advance > 0;
-    if (signals && prepared.put(*gpu, stream, last, SlotBlock::finished(last.epoch))) return;
+      first = {};
+    }
+    last.advance += std::exchange(first.advance, 0);  // moves do not need the epoch
+    const bool signals = first.waits + last.puts + last.waits + last.advance > 0;
+    if (signals && prepared.put(*gpu, stream, first, last, SlotBlock::finished(last.epoch))) return;
     prepared.put(*gpu, stream);
     if (signals) pack::gpu::put(*gpu, stream, last);
     return;

@@ -271,10 +271,12 @@ void exchange_n8(const void* parameter, u64, u32, Translate translate) {
 template <int N>
 void move_and_tell(const void* parameter, u64 blocks, Translate translate) {
   auto m = copied<TellingMoves<N>>(parameter);
+  reach(m.before, translate);
   reach(m.after, translate);
   reach(m.finished, translate);
   reach(m.moves, translate);
   const Holding holding;
+  wait_for(m.before, *m.after.epoch + m.after.advance, 0, 1, rest);
   HeldStores without_fence;
   auto* const of_last_block = held_stores;
   bool last = false;
@@ -287,6 +289,7 @@ void move_and_tell(const void* parameter, u64 blocks, Translate translate) {
     of_block.move_to(without_fence);
   }
   if (last) {
+    if (blocks_left) blocks_left(1);
     const auto epoch = *m.after.epoch += m.after.advance;
     tell(m.after, epoch, 0, 1, slots_by(translate));
     wait_for(m.after, epoch, 0, 1, rest);

@@ -2,6 +2,8 @@
 // one entry after the other.
 #pragma once
 
+#include <type_traits>
+
 #include "pack/cuda/dense.hpp"
 
 namespace dunnage::pack::cuda {
@@ -68,8 +70,8 @@ DUNNAGE_HD char* locate(const FusedNest& e, std::uint32_t i) {
 
 /// Where a word comes from, and where it goes.
 struct Ends {
-  const char* from;
-  char* to;
+  const char* from = nullptr;
+  char* to = nullptr;  // null if there is no word
 };
 template <bool Pack, int W>
 DUNNAGE_HD Ends ends(const FusedEntry& e, std::uint32_t i) {
@@ -77,35 +79,49 @@ DUNNAGE_HD Ends ends(const FusedEntry& e, std::uint32_t i) {
   return Pack ? Ends{user, packed} : Ends{packed, user};
 }
 
-/// Moves the words of one thread. `at` is the first of them.
-template <bool Pack, int W, class Entry>
-DUNNAGE_HD void move_fused(const Entry& e, std::uint32_t at) {
+/// The data are there when the kernel begins.
+struct DataReady {
+  DUNNAGE_HD void operator()() const {}
+};
+
+/// Moves the words of one thread. `at` is the first of them. `wait()` returns when the data may be
+/// moved. Meanwhile the thread finds out where its words are, which takes about a microsecond. If
+/// it need not wait, the first word is read while the thread looks for the second one.
+template <bool Pack, int W, class Entry, class Wait>
+DUNNAGE_HD void move_fused(const Entry& e, std::uint32_t at, Wait wait) {
+  constexpr bool waits = !std::is_same_v<Wait, DataReady>;
   Word<W> words[fused_words];
-  char* to[fused_words];
+  Ends word[fused_words];
+  const auto read = [&](std::uint32_t u) {
+    if (word[u].to) words[u] = load<W>(word[u].from);
+  };
   DUNNAGE_UNROLL
   for (std::uint32_t u = 0; u < fused_words; ++u) {
     const auto i = at + u * block_threads;
-    to[u] = nullptr;
-    if (i >= e.words) continue;
-    const auto word = ends<Pack, W>(e, i);
-    words[u] = load<W>(word.from);
-    to[u] = word.to;
+    if (i < e.words) word[u] = ends<Pack, W>(e, i);
+    if (!waits) read(u);
+  }
+  if (waits) {
+    wait();
+    DUNNAGE_UNROLL
+    for (std::uint32_t u = 0; u < fused_words; ++u) read(u);
   }
   DUNNAGE_UNROLL
   for (std::uint32_t u = 0; u < fused_words; ++u)
-    if (to[u]) store<W>(to[u], words[u]);
+    if (word[u].to) store<W>(word[u].to, words[u]);
 }
 
-template <bool Pack, int N, class Entry>
-DUNNAGE_HD void run_fused(const Fused<N, Entry>& f, std::uint32_t block, std::uint32_t thread) {
+/// Moves the words of one thread of a block, after wait().
+template <bool Pack, int N, class Entry, class Wait = DataReady>
+DUNNAGE_HD void run_fused(const Fused<N, Entry>& f, std::uint32_t block, std::uint32_t thread, Wait wait = {}) {
   const auto& entry = fused_entry(f, block);
   const auto at = block * (block_threads * fused_words) + thread;
   switch (entry.word) {
-    case 1: return move_fused<Pack, 1>(entry, at);
-    case 2: return move_fused<Pack, 2>(entry, at);
-    case 4: return move_fused<Pack, 4>(entry, at);
-    case 8: return move_fused<Pack, 8>(entry, at);
-    default: return move_fused<Pack, 16>(entry, at);
+    case 1: return move_fused<Pack, 1>(entry, at, wait);
+    case 2: return move_fused<Pack, 2>(entry, at, wait);
+    case 4: return move_fused<Pack, 4>(entry, at, wait);
+    case 8: return move_fused<Pack, 8>(entry, at, wait);
+    default: return move_fused<Pack, 16>(entry, at, wait);
   }
 }
 

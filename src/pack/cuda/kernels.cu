@@ -149,10 +149,16 @@ extern "C" __global__ void __launch_bounds__(32) signal(const __grid_constant__ 
 
 KERNEL exchange_n8(const __grid_constant__ SmallExchange e) {
   const std::uint64_t epoch = *e.before.epoch + e.before.advance;
-  wait_for(e.before, epoch, threadIdx.x, block_threads, NoRest());
-  __syncthreads();
-  if (e.before.advance && threadIdx.x == 0) *e.before.epoch = epoch;
-  for (u32 block = 0; block < e.blocks; ++block) run_fused<is_pack>(e.moves, block, threadIdx.x);
+  const auto wait = [&] {
+    wait_for(e.before, epoch, threadIdx.x, block_threads, NoRest());
+    __syncthreads();
+    if (e.before.advance && threadIdx.x == 0) *e.before.epoch = epoch;
+  };
+  if (e.blocks == 0)
+    wait();
+  else
+    run_fused<is_pack>(e.moves, 0, threadIdx.x, wait);
+  for (u32 block = 1; block < e.blocks; ++block) run_fused<is_pack>(e.moves, block, threadIdx.x);
   __syncthreads();
   tell(e.after, epoch, threadIdx.x, block_threads, OnDevice());
   wait_for(e.after, epoch, threadIdx.x, block_threads, NoRest());
@@ -162,7 +168,13 @@ template <int N>
 __device__ void move_and_tell(const TellingMoves<N>& m) {
   // Read early, so that nothing waits for it at the end.
   const std::uint64_t epoch = threadIdx.x < signal_threads ? *m.after.epoch + m.after.advance : 0;
-  run_fused<is_pack>(m.moves, blockIdx.x, threadIdx.x);
+  if (m.before.waits == 0)
+    run_fused<is_pack>(m.moves, blockIdx.x, threadIdx.x);
+  else
+    run_fused<is_pack>(m.moves, blockIdx.x, threadIdx.x, [&] {
+      if (threadIdx.x < signal_threads) wait_for(m.before, epoch, threadIdx.x, signal_threads, NoRest());
+      __syncthreads();
+    });
   __syncthreads();
   if (threadIdx.x >= signal_threads) return;
   const bool last = threadIdx.x == 0 && finish_block(m.finished, gridDim.x);

@@ -102,17 +102,23 @@ void Prepared::put(device::Gpu& gpu, CUstream stream) {
   for (auto& step : steps_) pack::gpu::put(gpu, stream, step.direction, step.launch);
 }
 
-bool Prepared::put(device::Gpu& gpu, CUstream stream, const pack::cuda::Signal& after, std::uint32_t* finished) {
+bool Prepared::put(device::Gpu& gpu, CUstream stream, const pack::cuda::Signal& before, const pack::cuda::Signal& after,
+                   std::uint32_t* finished) {
   if (steps_.empty()) return false;
   const auto& last = steps_.back().launch;
   if (!if_tells(last, []<int>(const auto&) {})) return false;
   for (auto& step : std::span(steps_).first(steps_.size() - 1))
     pack::gpu::put(gpu, stream, step.direction, step.launch);
   return if_tells(last, [&]<int N>(const pack::cuda::Fused<N, pack::cuda::FusedMove>& moves) {
-    pack::cuda::TellingMoves<N> all{after, finished, moves};
+    pack::cuda::TellingMoves<N> all{before, after, finished, moves};
     gpu.launch(telling_kernel<N>(gpu), static_cast<std::uint32_t>(last.blocks), pack::cuda::block_threads, stream,
                &all);
   });
+}
+
+std::uint64_t Prepared::waiting_blocks() const {
+  const bool can = steps_.size() == 1 && if_tells(steps_.front().launch, []<int>(const auto&) {});
+  return can ? static_cast<std::uint64_t>(steps_.front().launch.blocks) : 0;
 }
 
 std::optional<pack::cuda::SmallExchange> Prepared::small(const pack::cuda::Signal& before,

@@ -27,9 +27,13 @@ class Prepared {
   /// Puts the kernels into a stream of the context. Throws device::Error.
   void put(device::Gpu& gpu, CUstream stream);
   /// Likewise, and the last block tells and waits as `after` says. `finished`: a word of device
-  /// memory that is 0. Puts nothing and returns false if the last kernel cannot do that. Throws
+  /// memory that is 0. Every block waits as `before` says, which must be nothing if
+  /// waiting_blocks() is 0. Puts nothing and returns false if the last kernel cannot tell. Throws
   /// device::Error.
-  bool put(device::Gpu& gpu, CUstream stream, const pack::cuda::Signal& after, std::uint32_t* finished);
+  bool put(device::Gpu& gpu, CUstream stream, const pack::cuda::Signal& before, const pack::cuda::Signal& after,
+           std::uint32_t* finished);
+  /// How many blocks of threads wait if the moves do that themselves. 0 if they cannot.
+  std::uint64_t waiting_blocks() const;
   /// What one block does quickly in one launch, with what is to be told and to be waited for
   /// before and afterwards. Empty if the moves are not like that.
   std::optional<pack::cuda::SmallExchange> small(const pack::cuda::Signal& before,

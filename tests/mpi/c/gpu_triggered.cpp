@@ -1,13 +1,13 @@
 // Exchanges that streams start and wait for (include/dunnage.h). The program is right whichever way
 // an exchange takes, and without Dunnage.
 //
-// gpu_triggered WAY [dies | late]: WAY is the way that exchanges in device memory must take:
+// gpu_triggered WAY [dies | late [N]]: WAY is the way that exchanges in device memory must take:
 // kernels, memory-operations, mpi, any, auto for kernels or memory operations, whichever is faster,
 // proxy for auto with messages to other ranks by a thread of the host, or mixed if that thread does
 // messages with some ranks only. WAY may also be `fails`: something fails on a rank. With `dies`,
 // the last rank ends in the middle. With `late`, two ranks show what must go on while a stream
-// waits; CONTRACT_PATIENCE is how many milliseconds rank 0 waits for that. CONTRACT_LONG=1 makes it
-// do ten times as many exchanges.
+// waits, with messages of N integers; CONTRACT_PATIENCE is how many milliseconds rank 0 waits for
+// that. CONTRACT_LONG=1 makes it do ten times as many exchanges.
 #include <unistd.h>
 
 #include <dlfcn.h>
@@ -480,7 +480,8 @@ void random_types(unsigned first, unsigned cases) {
 /// A message of an irregular layout to the other one of two ranks, and one from there.
 class Pair {
  public:
-  Pair(int kind, int tag) : layout_(layout_of(kind, n)), out_(Kind::device, bytes()), in_(Kind::device, bytes()) {
+  Pair(int kind, int tag, int n = 4096)
+      : n_(n), layout_(layout_of(kind, n)), out_(Kind::device, bytes()), in_(Kind::device, bytes()) {
     std::vector<int> data(static_cast<std::size_t>(layout_.span), poison);
     in_.write(data.data());
     for (int i = 0; i < n; ++i) data[static_cast<std::size_t>(layout_.offsets[static_cast<std::size_t>(i)])] = i + me();
@@ -506,7 +507,7 @@ class Pair {
   }
   void look() {
     const auto got = in_.read();
-    for (int i = 0; i < n; ++i) {
+    for (int i = 0; i < n_; ++i) {
       const int expected = i + 1 - me();
       const auto place = static_cast<std::size_t>(layout_.offsets[static_cast<std::size_t>(i)]) * sizeof(int);
       check(std::memcmp(got.data() + place, &expected, sizeof expected) == 0, "the bytes of a pair", std::to_string(i));
@@ -514,7 +515,7 @@ class Pair {
   }
 
  private:
-  static constexpr int n = 4096;
+  const int n_;
   static int me() { return contract().rank; }
   std::size_t bytes() const { return static_cast<std::size_t>(layout_.span) * sizeof(int); }
   Layout layout_;
@@ -704,9 +705,9 @@ void something_fails() {
 }
 
 /// Rank 1 comes late. The stream of rank 0 waits, and its host and its other stream go on.
-int somebody_is_late() {
+int somebody_is_late(int n) {
   Stream one, two;
-  Pair late(2, 1), behind(3, 2), beside(4, 3), again(1, 4);
+  Pair late(4, 1, n), behind(3, 2, n), beside(2, 3, n), again(1, 4, n);
   if (contract().rank == 1) {
     beside.put(two);
     two.synchronize();
@@ -784,7 +785,7 @@ CONTRACT_PROGRAM(gpu_triggered) {
   check_equal(DNG_api_version(), DNG_API_VERSION, "the version");
   if (argc > 2 && std::string(argv[2]) == "dies") return somebody_dies();
   if (argc > 2 && std::string(argv[2]) == "late") {
-    somebody_is_late();
+    somebody_is_late(argc > 3 ? std::atoi(argv[3]) : 4096);
     return c.finish();
   }
   if (way == "fails") {

@@ -1,6 +1,7 @@
 // The kernels by which streams wait for each other, run on the host.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -133,7 +134,7 @@ TYPED_TEST(TellingMovesOf, TheLastBlockTells) {
   std::uint32_t finished = 0;
   Slots theirs, ours;
   for (std::size_t i = 0; i < 3; ++i) ours[i] = 9;
-  TellingMoves<n> all{between(epoch, theirs, ours, 1), &finished, columns.moves()};
+  TellingMoves<n> all{{}, between(epoch, theirs, ours, 1), &finished, columns.moves()};
   tests::EmulatedDevice device;
   for (int exchange = 0; exchange < 2; ++exchange) {  // the count of blocks begins anew
     std::fill(columns.to.begin(), columns.to.end(), -1);
@@ -153,7 +154,7 @@ TEST(TellingMoves, AllBlocksHaveStoredWhenOthersAreTold) {
   std::uint64_t epoch = 1;
   std::uint32_t finished = 0;
   Slots theirs, ours;
-  TellingMoves<8> all{between(epoch, theirs, ours, 0), &finished, columns.moves()};
+  TellingMoves<8> all{{}, between(epoch, theirs, ours, 0), &finished, columns.moves()};
   std::thread kernel([&] {
     holds_stores = true;
     tests::EmulatedDevice().run("moves_tell_n8", &all, columns.launches[0].blocks);
@@ -164,6 +165,27 @@ TEST(TellingMoves, AllBlocksHaveStoredWhenOthersAreTold) {
   EXPECT_TRUE(columns.moved());
   for (std::size_t i = 0; i < 3; ++i) __atomic_store_n(&ours[i], 1, __ATOMIC_RELEASE);
   kernel.join();
+}
+
+TEST(TellingMoves, WaitsBeforeItMoves) {
+  Columns<8> columns;
+  const auto untouched = columns.to;
+  std::uint64_t epoch = 4;
+  std::uint32_t finished = 0;
+  Slots theirs, ours, ready;
+  for (std::size_t i = 0; i < 3; ++i) ours[i] = 5;
+  TellingMoves<8> all{between(epoch, theirs, ready, 0), between(epoch, theirs, ours, 1), &finished, columns.moves()};
+  std::thread kernel([&] { tests::EmulatedDevice().run("moves_tell_n8", &all, columns.launches[0].blocks); });
+  // The epoch of the exchange that begins is 5, so the kernel goes on waiting.
+  for (std::size_t i = 0; i < 3; ++i) __atomic_store_n(&ready[i], 4, __ATOMIC_RELEASE);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(columns.to, untouched);
+  EXPECT_EQ(__atomic_load_n(&theirs[0], __ATOMIC_ACQUIRE), 0u);
+  for (std::size_t i = 0; i < 3; ++i) __atomic_store_n(&ready[i], 5, __ATOMIC_RELEASE);
+  kernel.join();
+  EXPECT_TRUE(columns.moved());
+  EXPECT_EQ(epoch, 5u);
+  EXPECT_EQ(theirs[0], 5u);
 }
 
 TEST(TellingMoves, OnlyTheLastBlockIsTheLastOne) {
