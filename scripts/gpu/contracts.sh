@@ -2,8 +2,9 @@
 # scripts/gpu/contracts.sh [PROGRAM...]: the contract programs for device memory (default: those
 # below) with Dunnage on GPUs, with the settings that their tests have on the simulated device.
 # triggered-WAY and kernels-WAY: gpu_triggered and gpu_kernels of contracts_triggered, with a value
-# of DUNNAGE_TRIGGER. Uses a build in build/, or BUILD. RANKS: how many ranks (default: 2).
-# SHARED=1: all ranks use one GPU; without that, each uses another one, as far as there are enough.
+# of DUNNAGE_TRIGGER. soak-WAY: triggered_soak with EXCHANGES exchanges (default: 100000). Uses a
+# build in build/, or BUILD. RANKS: how many ranks (default: 2). SHARED=1: all ranks use one GPU;
+# without that, each uses another one, as far as there are enough.
 # WRAP: what runs each rank's program, such as "compute-sanitizer --error-exitcode 9
 # --report-api-errors no".
 #
@@ -39,6 +40,11 @@ as_tested() { # PROGRAM
       settings=(DUNNAGE_PARTITIONED=on DUNNAGE_TRIGGER="${1#*-}")
       arguments=("${1#*-}")
       binary=contracts_triggered contract=gpu_kernels
+      ;;
+    soak-*)
+      settings=(DUNNAGE_PARTITIONED=on DUNNAGE_TRIGGER="${1#*-}")
+      arguments=("${1#*-}" "${EXCHANGES:-100000}")
+      binary=contracts_triggered contract=triggered_soak
       ;;
     *) settings=(DUNNAGE_COLLECTIVES=on) ;;
   esac

@@ -148,6 +148,13 @@ def test_ranks_that_share_a_gpu_by_mps_poll():
     right(run("mpich", 2, "kernels", DUNNAGE_TRIGGER="kernels", CONTRACT_SHARED_DEVICE="1", DUNNAGE_SIM_MPS="1"))
 
 
+@pytest.mark.parametrize("way, settings", [KERNELS, OPERATIONS])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_many_exchanges_with_random_delays(way, settings, seed):
+    """scripts/gpu/contracts.sh does a million on GPUs."""
+    right(run("mpich", 3, way, "600", str(seed), contract="triggered_soak", **settings))
+
+
 def test_blocking_launches_are_refused():
     right(run("mpich", 2, "mpi", CUDA_LAUNCH_BLOCKING="1"))
 
