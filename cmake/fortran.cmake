@@ -3,6 +3,7 @@
 #   DUNNAGE_<mpi>_FC             the wrapper
 #   DUNNAGE_<mpi>_FC_FLAGS       what the wrapper needs besides
 #   DUNNAGE_<mpi>_FC_INTERFACES  the interfaces; empty if there is no compiler that works
+#   DUNNAGE_<mpi>_FC_PARTITIONED whether the newest interface has MPI 4's partitioned messages
 #   DUNNAGE_<mpi>_FC_STATIC      options that link Fortran's own libraries into the program, if that works
 set(statement_mpif "include 'mpif.h'")
 set(statement_mpi_module "use mpi")
@@ -14,6 +15,7 @@ foreach(mpi IN LISTS DUNNAGE_MPIS)
   set(DUNNAGE_${mpi}_FC_FLAGS "")
   set(DUNNAGE_${mpi}_FC_INTERFACES "")
   set(DUNNAGE_${mpi}_FC_STATIC "")
+  set(DUNNAGE_${mpi}_FC_PARTITIONED OFF)
   if(NOT DUNNAGE_${mpi}_FC)
     message(STATUS "Fortran with ${mpi}: no compiler wrapper; its Fortran programs are left out")
     continue()
@@ -48,6 +50,21 @@ foreach(mpi IN LISTS DUNNAGE_MPIS)
       endif()
     endforeach()
   endforeach()
+  set(statement "use mpi\ninteger request")
+  if("f08" IN_LIST DUNNAGE_${mpi}_FC_INTERFACES)
+    set(statement "use mpi_f08\ntype(MPI_Request) request")
+  endif()
+  file(WRITE "${probe}/partitioned.F90" "${statement}
+integer buffer(2), ierror
+call MPI_Psend_init(buffer, 2, 1_MPI_COUNT_KIND, MPI_INTEGER, 0, 0, MPI_COMM_WORLD, MPI_INFO_NULL, request, ierror)
+end
+")
+  execute_process(
+    COMMAND "${DUNNAGE_${mpi}_FC}" ${DUNNAGE_${mpi}_FC_FLAGS} partitioned.F90 -o partitioned
+    WORKING_DIRECTORY "${probe}" OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE failed)
+  if(NOT failed)
+    set(DUNNAGE_${mpi}_FC_PARTITIONED ON)
+  endif()
   if(DUNNAGE_${mpi}_FC_INTERFACES)
     message(STATUS "Fortran with ${mpi}: ${DUNNAGE_${mpi}_FC}: ${DUNNAGE_${mpi}_FC_INTERFACES}")
   else()

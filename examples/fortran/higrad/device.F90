@@ -47,6 +47,29 @@ module device
       integer(c_size_t), value :: bytes
     end subroutine device_download
 
+    ! The stream in which all work begins.
+    type(c_ptr) function device_stream() bind(c, name='higrad_stream')
+      import :: c_ptr
+    end function device_stream
+
+    ! What begins between these two calls is not done, and is returned as a graph that can be
+    ! launched.
+    subroutine device_begin_capture() bind(c, name='higrad_begin_capture')
+    end subroutine device_begin_capture
+
+    type(c_ptr) function device_end_capture() bind(c, name='higrad_end_capture')
+      import :: c_ptr
+    end function device_end_capture
+
+    subroutine device_free_graph(graph) bind(c, name='higrad_free_graph')
+      import :: c_ptr
+      type(c_ptr), value :: graph
+    end subroutine device_free_graph
+
+    ! To be called before the first device_send, while no kernel waits for another rank.
+    subroutine device_prepare_send() bind(c, name='higrad_prepare_send')
+    end subroutine device_prepare_send
+
     ! The other functions begin their work, and device_wait waits for all that has begun.
     subroutine device_wait() bind(c, name='higrad_wait')
     end subroutine device_wait
@@ -85,5 +108,18 @@ module device
       type(box_t), intent(in) :: box
       type(c_ptr), value :: from, to
     end subroutine device_copy_in
+
+    subroutine device_launch_graph(graph) bind(c, name='higrad_begin_graph')
+      import :: c_ptr
+      type(c_ptr), value :: graph
+    end subroutine device_launch_graph
+
+    ! Sends all variables of both faces of an exchange (DNG_Exchange_device). higrad_triggered has
+    ! the kernel.
+    subroutine device_send(exchange, variables) bind(c, name='higrad_begin_send')
+      import :: c_int, c_ptr
+      type(c_ptr), value :: exchange
+      integer(c_int), value :: variables
+    end subroutine device_send
   end interface
 end module device

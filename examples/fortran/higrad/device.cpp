@@ -29,6 +29,12 @@ namespace {
   X(cuCtxSynchronize)         \
   X(cuStreamCreate)           \
   X(cuStreamSynchronize)      \
+  X(cuStreamBeginCapture)     \
+  X(cuStreamEndCapture)       \
+  X(cuGraphInstantiate)       \
+  X(cuGraphDestroy)           \
+  X(cuGraphLaunch)            \
+  X(cuGraphExecDestroy)       \
   X(cuMemAlloc)               \
   X(cuMemFree)                \
   X(cuMemHostRegister)        \
@@ -47,7 +53,8 @@ struct {
 } driver;
 
 CUstream stream;
-CUfunction advance, pack, unpack;
+CUmodule module;
+CUfunction advance, pack, unpack, send;
 constexpr unsigned threads = 128, most_blocks = 4096;
 
 [[noreturn]] void fail(const char* what, const char* why = "") {
@@ -122,7 +129,6 @@ void higrad_open(int rank) {
     fail("CUDA's driver libcuda.so.1 finds no GPU");
   CUdevice device;
   CUcontext context;
-  CUmodule module;
   CALL(cuDeviceGet, &device, rank % devices);
   CALL(cuDevicePrimaryCtxRetain, &context, device);
   CALL(cuCtxSetCurrent, context);
@@ -146,6 +152,7 @@ void higrad_free(void* memory) { CALL(cuMemFree, address(memory)); }
 void higrad_pin(void* memory, size_t bytes) { CALL(cuMemHostRegister, memory, bytes, 0); }
 void higrad_unpin(void* memory) { CALL(cuMemHostUnregister, memory); }
 void higrad_wait() { CALL(cuStreamSynchronize, stream); }
+void* higrad_stream() { return stream; }
 
 void higrad_upload(void* to, const void* from, size_t bytes) {
   CALL(cuMemcpyHtoD, address(to), from, bytes);
@@ -191,6 +198,35 @@ void higrad_begin_copy_in(const Shape* shape, const Box* box, const void* from, 
     copy.dstDevice = address(to);
     CALL(cuMemcpy3DAsync, &copy, stream);
   }
+}
+
+void higrad_begin_capture() { CALL(cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL); }
+
+void* higrad_end_capture() {
+  CUgraph graph;
+  CUgraphExec made;
+  CALL(cuStreamEndCapture, stream, &graph);
+  CALL(cuGraphInstantiate, &made, graph, 0);
+  CALL(cuGraphDestroy, graph);
+  return made;
+}
+
+void higrad_begin_graph(void* graph) { CALL(cuGraphLaunch, static_cast<CUgraphExec>(graph), stream); }
+void higrad_free_graph(void* graph) { CALL(cuGraphExecDestroy, static_cast<CUgraphExec>(graph)); }
+
+void higrad_begin_send(const void* exchange, int variables) {
+  constexpr unsigned ends = 2;
+  void* parameters[] = {&exchange, &variables};
+  CALL(cuLaunchKernel, send, ends * static_cast<unsigned>(variables), 1, 1, threads, 1, 1, 0, stream, parameters,
+       nullptr);
+}
+
+void higrad_prepare_send() {
+  CALL(cuModuleGetFunction, &send, module, "higrad_send");
+  // The first launch of a kernel may wait until all kernels that run have ended. So it is done
+  // here, without an exchange.
+  higrad_begin_send(nullptr, 1);
+  higrad_wait();
 }
 
 }  // extern "C"

@@ -1,20 +1,22 @@
-! The exchange of ghost cells: x, then y, then z, by one of Higrad's three options.
+! The exchange of ghost cells: x, then y, then z, by one of the options.
 #include "interface.inc"
 module exchange
   USE_MPI
   use, intrinsic :: iso_c_binding, only: c_loc
   use, intrinsic :: iso_fortran_env, only: real64
   use device, only: device_copy_in, device_copy_out, device_pack, device_pin, device_unpack, device_unpin, device_wait
-  use grid, only: grid_t
+  use grid, only: grid_t, tag
   use host, only: host_copy, host_pack, host_unpack
   use memory, only: new_cells, free_cells, bytes_of
   use mesh, only: mesh_t
+  use options, only: copied, derived, packed, by_stream, by_kernels
   use shape_of_mesh, only: box_t, ghost_face, inner_face, sides, low, high
+#ifdef TRIGGERED
+  use triggered, only: triggered_t, free_triggered, exchange_triggered
+#endif
   implicit none
   private
   public :: exchange_t, make_exchange, free_exchange, exchange_ghosts
-
-  integer, parameter :: copied = 0, derived = 1, packed = 2
 
   type exchange_t
     integer :: way
@@ -23,6 +25,9 @@ module exchange
     ! A mesh in host memory, of which the faces are used (option 0), or the packed faces of both
     ! ends (option 2).
     real(real64), pointer, contiguous :: mirror(:, :, :, :), out(:, :, :, :), in(:, :, :, :)
+#ifdef TRIGGERED
+    type(triggered_t) :: triggered             ! of options 3 to 5, for which the caller makes it
+#endif
   end type exchange_t
 
 contains
@@ -34,7 +39,8 @@ contains
     type(exchange_t) :: e
     integer :: d, end, most
     e%way = way
-    e%variables_each = merge(m%shape%variables, 1, joined)
+    ! A partition of option 5 has one variable, and the partitions begin one variable apart.
+    e%variables_each = merge(m%shape%variables, 1, joined .and. way /= by_kernels)
     most = 0
     do d = 1, 3
       do end = low, high
@@ -70,6 +76,9 @@ contains
     type(exchange_t), intent(inout) :: e
     type(mesh_t), intent(in) :: m
     integer :: d, end, ierror
+#ifdef TRIGGERED
+    if (e%way >= by_stream) call free_triggered(e%triggered)
+#endif
     do d = 1, 3
       do end = low, high
         call MPI_Type_free(e%inner(end, d), ierror)
@@ -90,6 +99,12 @@ contains
     type(mesh_t), intent(inout) :: m
     type(grid_t), intent(in) :: g
     integer :: d
+#ifdef TRIGGERED
+    if (e%way >= by_stream) then
+      call exchange_triggered(e%triggered, m)
+      return
+    end if
+#endif
     do d = 1, 3
       select case (e%way)
       case (copied)
@@ -142,13 +157,6 @@ contains
     end do
     call MPI_Waitall(4, requests, MPI_STATUSES_IGNORE, ierror)
   end subroutine swap_packed
-
-  ! The tag is the face as its sender sees it. A rank may be its own neighbour, or the neighbour of
-  ! another rank at both ends.
-  pure integer function tag(variable, end)
-    integer, intent(in) :: variable, end
-    tag = 2 * variable + end
-  end function tag
 
   ! Copies the inner faces of dimension d to the mirror, or the mirror's ghost cells back.
   subroutine copy_faces(e, m, d, out)

@@ -7,7 +7,7 @@ module grid
   use shape_of_mesh, only: shape_t, low, high
   implicit none
   private
-  public :: grid_t, make_grid, free_grid
+  public :: grid_t, make_grid, free_grid, tag
 
   type grid_t
     COMM :: comm
@@ -60,5 +60,12 @@ contains
     integer :: ierror
     call MPI_Comm_free(g%comm, ierror)
   end subroutine free_grid
+
+  ! Returns the tag of a message: the face as its sender sees it. A rank may be its own neighbour,
+  ! or the neighbour of another rank at both ends.
+  pure integer function tag(variable, end)
+    integer, intent(in) :: variable, end
+    tag = 2 * variable + end
+  end function tag
 
 end module grid

@@ -4,12 +4,25 @@ module options
   private
   public :: options_t, read_options, rank_before_init
 
-  integer, parameter :: copied = 0, derived = 1, packed = 2
-  character(*), parameter, public :: names(copied:packed) = [character(32) :: &
-    'copies through host memory', 'derived datatypes', 'packing kernels']
+  integer, parameter, public :: copied = 0, derived = 1, packed = 2, by_stream = 3, by_graph = 4, by_kernels = 5
+  character(*), parameter, public :: names(copied:by_kernels) = [character(32) :: &
+    'copies through host memory', 'derived datatypes', 'packing kernels', &
+    'a stream starts the messages', 'a graph', 'kernels send']
+
+  ! The options that --option knows, and the last one that can run.
+#ifdef TRIGGERED
+  integer, parameter :: last_known = by_kernels
+#else
+  integer, parameter :: last_known = packed
+#endif
+#if defined(TRIGGERED) && !defined(PARTITIONED)
+  integer, parameter :: last = by_graph
+#else
+  integer, parameter :: last = last_known
+#endif
 
   type options_t
-    integer, allocatable :: ways(:)   ! the options of Higrad that are run: 0, 1, 2
+    integer, allocatable :: ways(:)   ! the options of higrad.F90 that are run
     logical :: on_device = .false.
     integer :: mesh(3) = [60, 60, 75] ! cells of the whole mesh
     integer :: shape(3) = 0           ! ranks along each dimension; 0: the MPI chooses
@@ -27,12 +40,11 @@ contains
   function read_options() result(o)
     type(options_t) :: o
     integer :: i
-    o%ways = [copied, derived, packed]
     i = 1
     do while (i <= command_argument_count())
       select case (argument(i))
       case ('--option')
-        o%ways = numbers(i, 3, copied, packed)
+        o%ways = numbers(i, last_known + 1, copied, last_known)
       case ('--memory')
         o%on_device = chosen(i, 'host', 'device')
       case ('--mesh')
@@ -58,6 +70,9 @@ contains
       end select
       i = i + merge(1, 2, argument(i) == '--json')
     end do
+    if (.not. allocated(o%ways)) o%ways = [(i, i = copied, merge(last, packed, o%on_device))]
+    if (any(o%ways >= by_stream) .and. .not. o%on_device) call refuse('options 3, 4 and 5 need --memory device')
+    if (any(o%ways > last)) call refuse('option 5 needs an MPI whose Fortran interface has partitioned messages')
   end function read_options
 
   ! Returns the number of this process on its host, as its launcher tells it before MPI_Init, or 0.
@@ -81,6 +96,10 @@ contains
       'higrad: advection and diffusion on a periodic mesh; the faces are exchanged in three steps', &
       '  --option 0,1,2         how: 0 copies through host memory, 1 derived datatypes,', &
       '                         2 packing kernels (default: all, one after the other)', &
+#ifdef TRIGGERED
+      '         3,4,5           in device memory also: 3 a stream starts the messages, 4 a graph of', &
+      '                         such starts, 5 kernels send the variables of a face one by one', &
+#endif
       '  --memory host|device   where the mesh is (default: host)', &
       '  --mesh NX,NY,NZ        cells of the whole mesh (default: 60,60,75)', &
       '  --grid PX,PY,PZ        ranks along each dimension, 0: the MPI chooses (default: 0,0,0)', &

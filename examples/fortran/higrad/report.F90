@@ -4,7 +4,7 @@ module report
   USE_MPI
   use, intrinsic :: iso_fortran_env, only: int64, real64
   use grid, only: grid_t
-  use options, only: options_t, names
+  use options, only: options_t, names, by_stream
   implicit none
   private
   public :: write_head, write_result
@@ -27,17 +27,20 @@ contains
       joined(g%shape, 'x'), ')'
     print '(8a)', 'mesh of ', joined(o%mesh, 'x'), ' cells, ', text(o%variables), ' variables, ghost cells ', &
       text(o%ghost), ' deep, median of ', text(o%steps) // ' steps'
-    print '(a32,2a12,a10,2x,a)', [character(32) :: 'option'], 'compute', 'exchange', 'exchange', 'checksum'
+    print '(a32,2a12,a10,2x,a)', [character(32) :: 'option'], 'compute', 'exchange', 'exchange', &
+      trim(merge('checksum          way', 'checksum             ', any(o%ways >= by_stream)))
     print '(a32,2a12,a10)', '', 'ms', 'ms', '%'
   end subroutine write_head
 
-  ! The times are seconds of each step on the slowest rank.
-  subroutine write_result(o, g, way, compute, communicate, checksum)
+  ! The times are seconds of each step on the slowest rank. `ways` and `why` are empty if the host
+  ! starts the messages.
+  subroutine write_result(o, g, way, compute, communicate, checksum, ways, why)
     type(options_t), intent(in) :: o
     type(grid_t), intent(in) :: g
     integer, intent(in) :: way
     real(real64), intent(in) :: compute(:), communicate(:)
     integer(int64), intent(in) :: checksum
+    character(*), intent(in) :: ways, why
     real(real64) :: work, exchange
     work = median(compute)
     exchange = median(communicate)
@@ -46,12 +49,19 @@ contains
         memory(o), '","ranks":', text(g%ranks), ',"grid":[', joined(g%shape, ','), '],"mesh":[', joined(o%mesh, ','), &
         '],"variables":', text(o%variables), ',"ghost":', text(o%ghost), ',"messages":"', &
         trim(merge('face    ', 'variable', o%joined)), '","checksum":"', hexadecimal(checksum), &
-        '","compute":', series(compute), ',"communication":', series(communicate), '}'
+        '"', described(ways, why), ',"compute":', series(compute), ',"communication":', series(communicate), '}'
     else
       print '(i0,2x,a29,2f12.3,f10.1,2x,a)', way, names(way), 1e3 * work, 1e3 * exchange, &
-        100 * exchange / (work + exchange), hexadecimal(checksum)
+        100 * exchange / (work + exchange), trim(hexadecimal(checksum) // '  ' // ways)
     end if
   end subroutine write_result
+
+  pure function described(ways, why) result(json)
+    character(*), intent(in) :: ways, why
+    character(:), allocatable :: json
+    json = ''
+    if (ways /= '') json = ',"way":"' // ways // '","why":"' // first_line(why) // '"'
+  end function described
 
   pure function memory(o)
     type(options_t), intent(in) :: o
