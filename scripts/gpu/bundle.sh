@@ -46,7 +46,7 @@ for mpi in openmpi openmpi5 mpich5 impi; do
   [ "$mpi" != impi ] || programs=(bench_bcast)
   [ -d "$build/mpi/$mpi" ] || { [ "$mpi" = openmpi ] && continue; die "$build/mpi/$mpi is missing"; }
   mkdir -p "$tree/mpi/$mpi"
-  [ "$mpi" != openmpi ] || programs+=(higrad_mpi_module)
+  [ "$mpi" != openmpi ] || programs+=(higrad_mpi_module higrad_triggered)
   cp "${programs[@]/#/$build/mpi/$mpi/}" "$tree/mpi/$mpi/"
 done
 find "$tree/bin" "$tree/lib" "$tree/mpi" -type f ! -name '*.fatbin' -exec strip {} +

@@ -81,6 +81,14 @@ def test_the_table_shows_what_was_not_measured_and_what_is_wrong():
     assert lines[5].split()[-1] == "NO" and " - " in lines[5]
 
 
+def test_the_table_shows_the_way_of_what_a_stream_starts():
+    mpi, by_stream = record(3, "dunnage", 1e-3)
+    own = cases(canned((mpi, {**by_stream, "way": "kernels"}), (mpi, {**by_stream, "way": "kernels", "launch": 1})))
+    lines = tables(own).splitlines()
+    assert lines[6].split()[-2:] == ["kernels", "yes"] and "3 a stream starts the messages" in lines[6]
+    assert not wrong(canned(record(3, "dunnage", 1e-3))) and wrong(canned(record(3, "dunnage", 1e-3, "00AC")))
+
+
 def test_the_document_has_the_figures_of_its_summary():
     over = [machine.communication[1] / machine.communication[2] for machine in MACHINES]
     assert over == [pytest.approx(150, abs=0.5), pytest.approx(184, abs=0.5)]
@@ -137,8 +145,15 @@ def test_the_command_on_the_simulated_device(tmp_path, monkeypatch):
     document = results_of(tmp_path, mpis[0], "higrad_device", "--memory", "device", "--simulated")
     # The MPI by itself ends on device memory, so plain has the option that copies.
     assert "cannot send from device memory" in document["skipped"][0]["reason"]
-    assert {(one["option"], *sorted(one["exchange"])) for one in document["results"]} == {
-        (0, "dunnage", "plain"), (1, "dunnage"), (2, "dunnage")}
+    found = {(one["option"], *sorted(one["exchange"])) for one in document["results"]}
+    by_host = {(0, "dunnage", "plain"), (1, "dunnage"), (2, "dunnage")}
+    assert {one for one in found if one[0] < 3} == by_host
+    # What a stream starts is there if its program is. Where options 4 and 5 cannot run, it says so.
+    triggered = home.program(mpis[0], "higrad_triggered").exists()
+    left_out = {int(one["options"]) for one in document["skipped"] if "cannot run" in one["reason"] or
+                "option 5 needs" in one["reason"]}
+    assert found - by_host == {(option, "dunnage") for option in (3, 4, 5) if triggered and option not in left_out}
+    assert all(one["ways"] for one in document["results"] if one["option"] >= 3)
 
 
 @needs_program

@@ -1,1 +1,1 @@
-"""`dunnage bench higrad`: a program with the structure of Higrad, in its three options."""
+"""`dunnage bench higrad`: a program with the structure of Higrad, in its options."""

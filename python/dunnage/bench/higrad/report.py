@@ -13,9 +13,9 @@ from ..figure import figure_table, verdicts
 from ..output import write_json
 from ..results import Record
 from ..runner import Run
-from .document import OPTIONS, document_table
+from .document import document_table
 from .plot import plot_cases
-from .results import Case, cases, summarize_cases
+from .results import OPTIONS, Case, cases, summarize_cases
 
 
 def _milliseconds(times: Dict[str, List[float]], variant: str) -> str:
@@ -34,6 +34,7 @@ def tables(results: List[Case]) -> str:
     parts = []
     for mpi in dict.fromkeys(one.mpi for one in results):
         own = [one for one in results if one.mpi == mpi]
+        any_way = any(one.ways for one in own)
         rows = [
             {
                 "ranks": one.ranks, "deep": one.ghost, "option": OPTIONS[one.option],
@@ -43,6 +44,7 @@ def tables(results: List[Case]) -> str:
                 "Dunnage ": _milliseconds(one.exchange, "dunnage"),
                 "plain/Dunnage": f"{one.ratio:.3g}" if one.compared else "",
                 "exchange %, plain": _share(one, "plain"), "Dunnage  ": _share(one, "dunnage"),
+                **({"way": ", ".join(dict.fromkeys(one.ways))} if any_way else {}),
                 "right": "yes" if all(one.right.values()) else "NO",
             }
             for one in own

@@ -13,6 +13,9 @@ from ..figure import Figure
 from ..runner import Run
 
 COPIED, DERIVED, PACKED = 0, 1, 2
+TRIGGERED = (3, 4, 5)  # only with Dunnage, and in device memory
+OPTIONS = ["0 copies through host memory", "1 derived datatypes", "2 packing kernels",
+           "3 a stream starts the messages", "4 a graph", "5 kernels send"]
 Key = Tuple[str, int, int, int]
 
 
@@ -31,6 +34,7 @@ class Case:
     exchange: Dict[str, List[float]] = field(default_factory=dict)
     checksums: Dict[str, List[str]] = field(default_factory=dict)
     right: Dict[str, bool] = field(default_factory=dict)
+    ways: List[str] = field(default_factory=list)  # of exchanges that a stream starts, in each launch
 
     @property
     def name(self) -> str:
@@ -69,6 +73,8 @@ def cases(run: Run) -> List[Case]:
         one.compute.setdefault(variant, []).append(record["compute"]["median"])
         one.exchange.setdefault(variant, []).append(record["communication"]["median"])
         one.checksums.setdefault(variant, []).append(record["checksum"])
+        if "way" in record:
+            one.ways.append(record["way"])
     joined = [found[key] for key in sorted(found)]
     expected: Dict[int, Set[str]] = {}  # the result depends on how deep the ghost cells are
     for one in joined:
