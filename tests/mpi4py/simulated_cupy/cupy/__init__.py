@@ -1,7 +1,9 @@
-"""A stand-in for CuPy on the simulated device: as much of it as mpi4py's tests need.
+"""A stand-in for CuPy on the simulated device: as much of it as mpi4py's tests and our examples
+need.
 
 Device memory has a shadow in host memory. Arrays are views of the shadow: what reads them fetches
-the device's bytes first, and what writes them sends the bytes back.
+the device's bytes first, and what writes them sends the bytes back. All that comes after the work
+of the current stream, for which the host waits.
 """
 
 import ctypes
@@ -27,6 +29,7 @@ class _Allocation:
         cuda.call("cuMemFree_v2", self.address)
 
     def pull(self):
+        cuda.get_current_stream().synchronize()
         cuda.call("cuMemcpyDtoH_v2", self.shadow.ctypes, self.address, ctypes.c_size_t(self.shadow.size))
 
     def push(self):
@@ -73,8 +76,11 @@ class ndarray:
     size = property(lambda self: self._host.size)
     T = property(lambda self: self._view(self._host.T))
 
+    def reshape(self, *shape):
+        return self._view(self._host.reshape(*shape))
+
     def ravel(self):
-        return self._view(self._host.reshape(-1))
+        return self.reshape(-1)
 
     @property
     def flat(self):
@@ -104,6 +110,12 @@ class ndarray:
 
     __hash__ = None
 
+    def __add__(self, other):
+        return array(self.get() + _value(other))
+
+    def __truediv__(self, other):
+        return array(self.get() / _value(other))
+
 
 def zeros(shape, dtype="d"):
     return ndarray(shape, dtype)
@@ -120,6 +132,10 @@ def array(values, dtype=None):
     made = ndarray(values.shape, values.dtype)
     made[...] = values
     return made
+
+
+def asnumpy(values):
+    return values.get()
 
 
 def asarray(values, dtype=None):

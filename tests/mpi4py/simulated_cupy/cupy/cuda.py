@@ -22,13 +22,29 @@ class Device:
         Cuda(self.number)
 
 
-class _DefaultStream:
+class Stream:
+    def __init__(self, null=False, non_blocking=False):
+        handle = ctypes.c_void_p()
+        if not null:
+            call("cuStreamCreate", ctypes.byref(handle), int(non_blocking))
+        self.ptr = handle.value or 0
+
     def synchronize(self):
-        call("cuStreamSynchronize", None)
+        call("cuStreamSynchronize", ctypes.c_void_p(self.ptr))
+
+    def __enter__(self):
+        _current.append(self)
+        return self
+
+    def __exit__(self, *_):
+        _current.pop()
+
+
+_current = [Stream(null=True)]
 
 
 def get_current_stream():
-    return _DefaultStream()
+    return _current[-1]
 
 
 runtime = types.SimpleNamespace(is_hip=False, getDeviceCount=_device_count)
