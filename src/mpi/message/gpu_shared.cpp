@@ -60,14 +60,17 @@ constexpr std::int64_t sector = 32, short_block = sector / 4, much = 4 << 20;
 
 }  // namespace
 
-bool better_packed_for(std::uint32_t receiver, const pack::gpu::Described& data) {
+bool short_blocks(const pack::gpu::Described& data) {
   const auto& recipe = data.recipe->recipe;
   const auto wastes_the_link = [](const pack::cuda::Part& part) {
     const auto& g = part.geometry;
     return part.nest && g.block <= short_block && !g.levels.empty() && std::abs(g.levels.front().stride) >= sector;
   };
-  return recipe.size() >= much && process->world->gpu_proofs.read_from_another_gpu(receiver) &&
-         std::all_of(recipe.parts().begin(), recipe.parts().end(), wastes_the_link);
+  return recipe.size() >= much && std::all_of(recipe.parts().begin(), recipe.parts().end(), wastes_the_link);
+}
+
+bool better_packed_for(std::uint32_t receiver, const pack::gpu::Described& data) {
+  return short_blocks(data) && process->world->gpu_proofs.read_from_another_gpu(receiver);
 }
 
 bool read_in_place_by_this(const pack::gpu::Described& data) {

@@ -8,21 +8,28 @@ namespace {
 
 using transport::gpu::GpuSource;
 
+/// Memory for a packed copy of a send. Nothing if there is none.
+std::optional<PackedCopy> copy_of(const device::Driver& driver, const PersistentMessage& message) {
+  const auto size = message.buffer.size();
+  auto block = take_block(driver, size);
+  if (!block) return std::nullopt;
+  const auto place = device::known_place(driver, reinterpret_cast<const void*>(block->address));
+  const auto to = transport::gpu::contiguous_at(static_cast<std::uintptr_t>(block->address), size, place);
+  return PackedCopy{{*message.buffer.device(), to, size}, std::move(block)};
+}
+GpuSource source_of(const PackedCopy& copy) { return transport::gpu::describe(copy.block->exported, copy.pack.size); }
+
 /// Where the data of a send are, which are packed first if others cannot read them in place.
 std::optional<GpuSource> source_of(const device::Driver& driver, Draft& draft, MatchSide& side,
                                    const PersistentMessage& message) {
   const auto& data = *message.buffer.device();
   if (const auto exported = device::export_of(driver, data.place, process->rank); exported && in_one_piece(data))
     if (const auto there = transport::gpu::describe(data, *exported)) return there;
-  const auto size = message.buffer.size();
-  auto copy = take_block(driver, size);
+  const auto copy = copy_of(driver, message);
   if (!copy) return std::nullopt;
-  const auto place = device::known_place(driver, reinterpret_cast<const void*>(copy->address));
-  side.packs.push_back(
-      {data, transport::gpu::contiguous_at(static_cast<std::uintptr_t>(copy->address), size, place), size});
-  auto there = transport::gpu::describe(copy->exported, size);
-  draft.made->room.push_back(std::move(copy));
-  return there;
+  side.packs.push_back(copy->pack);
+  draft.made->room.push_back(copy->block);
+  return source_of(*copy);
 }
 
 /// The sender writes partitions into the receiver's buffer.
@@ -86,9 +93,15 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
     if (told.partitions >= 0) {
       told.possible = told.possible && (send.what.nothing || nest_of(*send.what.buffer.device()));
     } else if (told.possible && !send.what.nothing && side.objection.empty()) {
+      const auto packed = side.packs.size();
       const auto source = source_of(driver, draft, side, send.what);
       told.possible = source.has_value();
       if (source) told.source = *source;
+      if (source && side.packs.size() == packed && short_blocks(*send.what.buffer.device()))
+        if (auto copy = copy_of(driver, send.what)) {
+          told.packed = source_of(*copy);
+          side.copies.push_back(std::move(*copy));
+        }
     }
     side.sends_out.push_back(told);
   }

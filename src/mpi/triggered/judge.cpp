@@ -55,7 +55,11 @@ void match_sends(const device::Driver& driver, MatchSide& side) {
     flag += send.what.partitions;
   }
 }
-void match_receives(const device::Driver& driver, MatchSide& side) {
+
+/// Whether the peer uses another GPU than this rank.
+bool far(const Draft& draft, const MatchSide& side) { return side.opening.device != draft.means.identity; }
+
+void match_receives(const device::Driver& driver, const Draft& draft, MatchSide& side) {
   const auto counterpart = counterparts(side.receives, side.told_sends);
   std::vector<std::int64_t> flags;
   std::int64_t flag = 0;
@@ -74,7 +78,7 @@ void match_receives(const device::Driver& driver, MatchSide& side) {
       continue;
     }
     if (told.source.size == 0) continue;
-    const transport::gpu::Remote remote(driver, told.source);
+    const transport::gpu::Remote remote(driver, far(draft, side) && told.packed.size > 0 ? told.packed : told.source);
     side.sources.emplace_back(remote.described(), &receive);
     side.sizes.push_back(told.source.size);
     side.mappings.push_back(remote.mapping());
@@ -114,8 +118,13 @@ void judge(Draft& draft, int rank, MatchSide& side) {
   there.pack(&nonce, device::Place(), process->settings.device_piece, 0, sizeof nonce);
   if (nonce != side.opening.nonce) return void(side.objection = "has memory that this rank's GPU cannot read");
   match_sends(driver, side);
-  if (side.objection.empty()) match_receives(driver, side);
+  if (side.objection.empty()) match_receives(driver, draft, side);
   if (!side.objection.empty()) return;
+  for (auto& copy : std::exchange(side.copies, {})) {
+    if (!far(draft, side)) break;
+    side.packs.push_back(std::move(copy.pack));
+    draft.made->room.push_back(std::move(copy.block));
+  }
   match_stamped(draft.slots, side);
   match_stamped_partitions(side);
 }

@@ -250,6 +250,8 @@ int match(int count, MPI_Request* requests, bool stamps, std::unique_ptr<Exchang
   auto& made = *draft.made;
   if (made.stamped_out.entries + made.stamped_in.entries > 0)
     draft.waiting_reason += "; short messages go by stamped words";
+  if (std::any_of(draft.peers.begin(), draft.peers.end(), [](const auto* side) { return !side->packs.empty(); }))
+    draft.waiting_reason += "; some data are packed before others read them";
   if (!made.table.stamps.empty()) draft.waiting_reason += "; short partitions go by stamped words";
   made.reason = !draft.reason.empty()           ? draft.reason
                 : !draft.proxied_reason.empty() ? draft.proxied_reason + "; " + draft.waiting_reason

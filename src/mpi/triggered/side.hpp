@@ -37,6 +37,12 @@ struct PlannedMove {
   std::int64_t size;
 };
 
+/// A copy that is packed before others are told of it, and its memory.
+struct PackedCopy {
+  PlannedMove pack;
+  std::shared_ptr<const device::Arena::Block> block;
+};
+
 /// One partitioned message, as one of its ranks knows it.
 struct MatchPartitions {
   const MatchMessage* message = nullptr;
@@ -74,7 +80,8 @@ struct MatchSide {
   std::vector<std::pair<pack::gpu::Described, const MatchMessage*>> sources;  // of receives, in the peer's memory
   std::vector<std::int64_t> sizes;
   std::vector<std::shared_ptr<const device::Import>> mappings;
-  std::vector<PlannedMove> packs;  // of what the peer cannot read in place
+  std::vector<PlannedMove> packs;  // of what the peer cannot read in place, or had better not
+  std::vector<PackedCopy> copies;  // that the peer reads if it uses another GPU
   bool shares_gpu = false;         // with this rank, without MPS
   std::string objection;           // to messages that go directly
   MatchAnswer answer, answered;    // about these

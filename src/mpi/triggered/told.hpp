@@ -13,7 +13,7 @@ namespace dunnage::mpi {
 
 /// The beginning of what a rank tells a peer.
 struct MatchOpening {
-  std::uint64_t version = 3;
+  std::uint64_t version = 4;
   std::uint64_t usable = 0;           // whether this rank can have direct messages at all
   std::uint64_t proxy = 0;            // whether a thread of this rank can do messages for its streams
   std::int64_t farewell_tag = -1;     // on the private world
@@ -32,6 +32,7 @@ struct MatchSend {
   std::int64_t proxy_tag = -1;         // on the private world; -1 if the proxy cannot send the message
   std::int64_t stamped_words = 0;      // pack::cuda::StampedSide::words; of partitions likewise
   transport::gpu::GpuSource source{};  // if not partitioned
+  transport::gpu::GpuSource packed{};  // a copy, which a receiver on another GPU reads; empty if there is none
 };
 struct MatchReceive {
   Lineage comm{};

@@ -651,6 +651,47 @@ void one_tag() {
   check_ok(DNG_Exchange_free(&exchange), "free");
 }
 
+/// Another GPU reads a packed copy of such data, which each start packs.
+void much_data_in_short_blocks() {
+  if (!without_host() || contract().ranks < 2) return;
+  contract().section("much data in short blocks");
+  const int ranks = contract().ranks, me = contract().rank, n = 530000, stride = 4;
+  std::vector<double> data(static_cast<std::size_t>(n) * stride, -1);
+  CudaMemory out(Kind::device, data.size() * sizeof(double)), in(Kind::device, data.size() * sizeof(double));
+  in.write(data.data());
+  MPI_Datatype column;
+  MPI_Type_vector(n, 1, stride, MPI_DOUBLE, &column);
+  MPI_Type_commit(&column);
+  MPI_Request requests[2];
+  MPI_Recv_init(in.data(), 1, column, (me + 1) % ranks, 7, MPI_COMM_WORLD, &requests[0]);
+  MPI_Send_init(out.data(), 1, column, (me + ranks - 1) % ranks, 7, MPI_COMM_WORLD, &requests[1]);
+  Stream stream;
+  DNG_Exchange exchange = DNG_EXCHANGE_NULL;
+  check_ok(DNG_Match(2, requests, &exchange), "DNG_Match");
+  const char* why = "";
+  check_ok(DNG_Exchange_query(exchange, nullptr, &why), "DNG_Exchange_query");
+  int devices = 0;
+  cuda(cuDeviceGetCount(&devices), "cuDeviceGetCount");
+  const bool far = !std::getenv("CONTRACT_SHARED_DEVICE") && me % devices != (me + ranks - 1) % ranks % devices;
+  if (proxied == Proxied::none) check((std::strstr(why, "packed") != nullptr) == far, "who reads a packed copy", why);
+  for (int round = 0; round < 2; ++round) {
+    for (std::size_t i = 0; i < n; ++i) data[i * stride] = static_cast<double>(i) + me + 10 * round;
+    out.write(data.data());
+    check_ok(DNG_Start_enqueue(exchange, stream.queue), "start");
+    check_ok(DNG_Wait_enqueue(exchange, stream.queue), "wait");
+    stream.synchronize();
+    std::vector<double> got(data.size());
+    std::memcpy(got.data(), in.read().data(), got.size() * sizeof(double));
+    for (std::size_t i = 0; i < got.size(); ++i)
+      data[i] = i % stride ? -1 : static_cast<double>(i / stride) + (me + 1) % ranks + 10 * round;
+    check(got == data, "the bytes of short blocks", std::to_string(round));
+    std::fill(data.begin(), data.end(), -1);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  check_ok(DNG_Exchange_free(&exchange), "free");
+  MPI_Type_free(&column);
+}
+
 /// A synchronous send is complete when the receiver has begun, however few bytes it has.
 void synchronous_send() {
   if (!without_host() || contract().ranks < 2) return;
@@ -807,6 +848,7 @@ CONTRACT_PROGRAM(gpu_triggered) {
   sends_wait_for_nobody_else();
   receives_wait_for_no_send();
   one_tag();
+  much_data_in_short_blocks();
   graphs(200 * times);
   for (unsigned i = 0; i < 3 * static_cast<unsigned>(times); ++i) captured_in_the_middle(first + 300 + i, 60);
   captured_wait();
