@@ -41,6 +41,18 @@ def test_exchanges_without_messages(passes, flavour, ranks, variant, tmp_path):
         assert without > (60 if name.endswith("_init") else 120) * ranks, ways
 
 
+@pytest.mark.parametrize("each", [True, False])
+def test_collectives_pack_short_blocks_for_another_gpu(passes, each, tmp_path):
+    report = tmp_path / "report.json"
+    gpus = {"CONTRACT_GPU_EACH": "1"} if each else {}
+    settings = {"DUNNAGE_NEIGHBOURS": "on", "DUNNAGE_REPORT": str(report), "CONTRACT_SHORT_BLOCKS": "1", **gpus}
+    passes("mpich", "contract_gpu_lines", ranks=2, mode="always", limit=200, **settings)
+    ways = json.loads(report.read_text())["calls"]["MPI_Neighbor_alltoallw"]["device memory"]
+    packed = sum(n for way, n in ways.items() if way.startswith("direct, from a packed copy"))
+    # All rounds but the first ones.
+    assert packed >= 3 if each else packed == 0, ways
+
+
 CHANNELS = {"": {}, "slow device": {"DUNNAGE_SIM_DELAY": "200"}, "small arena": {"DUNNAGE_DEVICE_ARENA": "2M"}}
 
 

@@ -26,9 +26,15 @@ std::chrono::nanoseconds patience(std::int64_t bytes) {
 
 void OutLine::took(bool changed) {
   if (!changed) return;
-  described_ = false;
-  const auto* data = buffers_.count() == 1 ? buffers_[0].device() : nullptr;
-  packs_ = data && better_packed_for(receiver_, *data);
+  described_ = packs_ = false;
+  bool on_device = true;
+  for (std::size_t i = 0; i < buffers_.count(); ++i) {
+    if (buffers_.bytes(i) == 0) continue;
+    const auto* data = buffers_[i].device();
+    on_device = on_device && data;
+    packs_ = packs_ || (data && better_packed_for(receiver_, *data));
+  }
+  packs_ = packs_ && on_device;
 }
 
 int OutLine::take(std::span<const EdgeData> sends) {
@@ -82,6 +88,7 @@ bool OutLine::prepare(std::uint64_t exchange, bool there) {
 }
 
 bool OutLine::begin(std::uint64_t exchange) {
+  if (packs_ && line_.free() && line_.watched(exchange) && buffers_.there() && announce_packed(exchange)) return true;
   announced_ = prepare(exchange, buffers_.there()) && line_.watched(exchange);
   if (announced_) {
     way_ = plan::GpuWay::direct_line;

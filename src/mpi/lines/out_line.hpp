@@ -75,7 +75,8 @@ class OutLine {
   bool describe(std::uint64_t exchange);
   std::optional<std::vector<transport::gpu::GpuSource>> sources() const;
   void took(bool changed);
-  /// Announces a copy in device memory. If there is no memory, returns false and announces nothing.
+  /// Announces a copy in device memory, by a line that is free. If there is no memory, returns false
+  /// and announces nothing.
   bool announce_packed(std::uint64_t exchange);
   /// Tells the bytes of the data, of which a copy is about to be announced.
   void describe_copy(std::uint64_t exchange);
@@ -92,7 +93,7 @@ class OutLine {
   EdgeBuffers buffers_;
   std::uint64_t exchange_ = 0;
   bool described_ = false;  // the line tells of buffers_
-  bool packs_ = false;      // the receiver's GPU had better read a packed copy of buffers_
+  bool packs_ = false;      // the receiver's GPU had better read packed copies of buffers_
   bool announced_ = false;
   plan::GpuWay way_ = plan::GpuWay::none;  // of what was announced last
   /// From then on the receiver is late. Nothing until this rank waits for it.

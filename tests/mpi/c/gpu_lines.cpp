@@ -1,6 +1,7 @@
 // Neighbour collectives that come again and again with data in device memory, so that ranks of one
 // host announce them without messages. Ranks are late, and what they use changes: buffers, layouts,
-// allocations, kinds of memory. On a periodic ring of ranks, and along a line of them.
+// allocations, kinds of memory. On a periodic ring of ranks, and along a line of them. With
+// CONTRACT_SHORT_BLOCKS=1 the program only does messages of short blocks.
 #include <unistd.h>
 
 #include <memory>
@@ -125,6 +126,37 @@ void everything_changes(unsigned seed) {
     look(ring, *own.halo, shapes[own.in_shape], shapes[ranks[std::size_t(ring.below())].out_shape],
          shapes[ranks[std::size_t(ring.above())].out_shape], round, "everything changes");
   }
+}
+
+/// Another GPU reads packed copies of such data. Each rank has two messages for each neighbour's
+/// rank if there are two ranks.
+void short_blocks() {
+  contract().section("much data in short blocks");
+  Ring ring;
+  constexpr int count = 530000, stride = 4;
+  Doubles out(Kind::device, count * stride), in(Kind::device, count * stride);
+  MPI_Datatype column;
+  MPI_Type_vector(count, 1, stride, MPI_DOUBLE, &column);
+  MPI_Type_commit(&column);
+  const MPI_Datatype types[] = {column, column};
+  const MPI_Aint first[] = {0, sizeof(double)};
+  for (int round = 0; round < 5; ++round) {
+    out.count_from(number_of(contract().rank, round));
+    in.fill(-1);
+    check_ok(MPI_Neighbor_alltoallw(out.data(), ones, first, types, in.data(), ones, first, types, ring.comm),
+             "short blocks");
+    const auto& got = in.read();
+    bool right = true;
+    for (int i = 0; i < count * stride; ++i) {
+      const auto value = [&](int rank, int place) {
+        return number_of(rank, round) + double(i / stride * stride + place) / 8192;
+      };
+      const double expected = i % stride == 0 ? value(ring.below(), 1) : i % stride == 1 ? value(ring.above(), 0) : -1;
+      right = right && got[std::size_t(i)] == expected;
+    }
+    check(right, "short blocks, round " + std::to_string(round));
+  }
+  MPI_Type_free(&column);
 }
 
 /// Data go up only. The ranks below do not wait for those above, which are late. So the senders
@@ -266,7 +298,12 @@ void persistent() {
 
 CONTRACT_PROGRAM(lines) {
   Contract contract("lines", &argc, &argv);
+  if (std::getenv("CONTRACT_SHORT_BLOCKS")) {
+    short_blocks();
+    return contract.finish();
+  }
   for (const unsigned seed : {1u, 2u, 3u}) everything_changes(seed);
+  short_blocks();
   late_receivers(1);
   late_receivers(300);
   if (!errors_are_fatal()) too_long();
