@@ -26,16 +26,19 @@ std::chrono::nanoseconds patience(std::int64_t bytes) {
 
 void OutLine::took(bool changed) {
   if (!changed) return;
-  described_ = packs_ = false;
+  described_ = false;
   bool on_device = true;
+  short_blocks_ = 0;
   for (std::size_t i = 0; i < buffers_.count(); ++i) {
     if (buffers_.bytes(i) == 0) continue;
     const auto* data = buffers_[i].device();
     on_device = on_device && data;
-    packs_ = packs_ || (data && better_packed_for(receiver_, *data));
+    if (data) short_blocks_ += short_block_bytes(*data);
   }
-  packs_ = packs_ && on_device;
+  if (!on_device) short_blocks_ = 0;
 }
+
+bool OutLine::packs() const { return short_blocks_ > 0 && better_packed_for(receiver_, short_blocks_); }
 
 int OutLine::take(std::span<const EdgeData> sends) {
   bool changed = true;  // also after an error
@@ -88,7 +91,7 @@ bool OutLine::prepare(std::uint64_t exchange, bool there) {
 }
 
 bool OutLine::begin(std::uint64_t exchange) {
-  if (packs_ && line_.free() && line_.watched(exchange) && buffers_.there() && announce_packed(exchange)) return true;
+  if (packs() && line_.free() && line_.watched(exchange) && buffers_.there() && announce_packed(exchange)) return true;
   announced_ = prepare(exchange, buffers_.there()) && line_.watched(exchange);
   if (announced_) {
     way_ = plan::GpuWay::direct_line;
@@ -101,7 +104,7 @@ bool OutLine::begin(std::uint64_t exchange) {
 }
 
 int OutLine::announce(std::uint64_t exchange) {
-  if (packs_ && announce_packed(exchange)) return MPI_SUCCESS;
+  if (packs() && announce_packed(exchange)) return MPI_SUCCESS;
   announced_ = prepare(exchange, true);
   if (!announced_) return announce_copy(exchange);
   way_ = plan::GpuWay::direct_line;

@@ -42,7 +42,7 @@ class OutLine {
   void watch_always() { line_.use_messages(0, true); }
   /// Whether the receiver's GPU can read the buffers, and the line tells where they are. To be
   /// called right after take(). False if announce() makes a copy.
-  bool ready(std::uint64_t exchange) { return !packs_ && prepare(exchange, true); }
+  bool ready(std::uint64_t exchange) { return !packs() && prepare(exchange, true); }
   /// The exchange that is ready() has been announced by other means.
   void rung() {
     announced_ = true;
@@ -75,8 +75,10 @@ class OutLine {
   bool describe(std::uint64_t exchange);
   std::optional<std::vector<transport::gpu::GpuSource>> sources() const;
   void took(bool changed);
-  /// Announces a copy in device memory, by a line that is free. If there is no memory, returns false
-  /// and announces nothing.
+  /// Whether the receiver's GPU had better read packed copies of the buffers.
+  bool packs() const;
+  /// Announces a copy in device memory, by a line that is free. If there is no memory, returns
+  /// false and announces nothing.
   bool announce_packed(std::uint64_t exchange);
   /// Tells the bytes of the data, of which a copy is about to be announced.
   void describe_copy(std::uint64_t exchange);
@@ -93,8 +95,8 @@ class OutLine {
   EdgeBuffers buffers_;
   std::uint64_t exchange_ = 0;
   bool described_ = false;  // the line tells of buffers_
-  bool packs_ = false;      // the receiver's GPU had better read packed copies of buffers_
   bool announced_ = false;
+  std::int64_t short_blocks_ = 0;  // bytes of which packed copies may be better; 0: there can be none
   plan::GpuWay way_ = plan::GpuWay::none;  // of what was announced last
   /// From then on the receiver is late. Nothing until this rank waits for it.
   std::optional<std::chrono::steady_clock::time_point> late_;

@@ -40,11 +40,14 @@ plan::GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver);
 /// Whether the GPU of a rank of MPI_COMM_WORLD reads such device memory of this process, and the
 /// plan wants that of `bytes` bytes; goes a step towards it.
 bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, std::int64_t bytes);
-/// Whether these are much data in short blocks that are far apart. Another GPU had better read a
-/// packed copy of them.
-bool short_blocks(const pack::gpu::Described& data);
-/// Whether a rank of MPI_COMM_WORLD, whose GPU reads such data, had better read a packed copy of
-/// them. So it is for short_blocks(), if that GPU is known to be another one.
+/// The bytes of data in short blocks that are far apart; 0 if the data are not like that.
+std::int64_t short_block_bytes(const pack::gpu::Described& data);
+/// From so many of these bytes on another GPU had better read packed copies.
+inline constexpr std::int64_t much_in_short_blocks = 4 << 20;
+/// Whether that rank of MPI_COMM_WORLD, which reads so many bytes in short blocks together, had
+/// better read packed copies: if it is known to use another GPU.
+bool better_packed_for(std::uint32_t receiver, std::int64_t short_blocks);
+/// Likewise, for a message.
 bool better_packed_for(std::uint32_t receiver, const pack::gpu::Described& data);
 /// As read_in_place_by() for messages of this rank to itself, whatever the plan wants.
 bool read_in_place_by_this(const pack::gpu::Described& data);

@@ -32,6 +32,15 @@ std::optional<GpuSource> source_of(const device::Driver& driver, Draft& draft, M
   return source_of(*copy);
 }
 
+/// The bytes of this rank's messages to a peer that are in short blocks.
+std::int64_t sent_in_short_blocks(const MatchSide& side) {
+  std::int64_t bytes = 0;
+  for (const auto& send : side.sends)
+    if (send.what.partitions < 0 && send.what.on_device && !send.what.nothing)
+      bytes += short_block_bytes(*send.what.buffer.device());
+  return bytes;
+}
+
 /// The sender writes partitions into the receiver's buffer.
 MatchReceive told_of(const device::Driver& driver, const PersistentMessage& receive) {
   MatchReceive told;
@@ -80,6 +89,7 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
   side.opening_out.open = SlotBlock::offset(side.open);
   side.opening_out.board = side.peer.own_board.begin;
   side.opening_out.board_serial = side.peer.own_board.serial;
+  const bool copies = sent_in_short_blocks(side) >= much_in_short_blocks;
   for (const auto& send : side.sends) {
     MatchSend told;
     told.comm = send.what.comm;
@@ -97,7 +107,7 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
       const auto source = source_of(driver, draft, side, send.what);
       told.possible = source.has_value();
       if (source) told.source = *source;
-      if (source && side.packs.size() == packed && short_blocks(*send.what.buffer.device()))
+      if (source && side.packs.size() == packed && copies && short_block_bytes(*send.what.buffer.device()) > 0)
         if (auto copy = copy_of(driver, send.what)) {
           told.packed = source_of(*copy);
           side.copies.push_back(std::move(*copy));
