@@ -30,7 +30,7 @@ void dunnageSimRegisterKernel(const char* name, void (*run)(const struct dunnage
    element. */
 void* dunnageSimTranslate(const void* address);
 
-/* All blocks but so many have ended, of the kernel that the calling thread runs. */
+/* Only `blocks` blocks still run of the kernel that the calling thread runs. */
 void dunnageSimBlocksLeft(unsigned blocks);
 
 /* Lets the next `after` calls of a function succeed, and makes the call after them return `code`.

@@ -42,7 +42,7 @@ class Resident {
   Resident& operator=(const Resident&) = delete;
 
   std::uint64_t blocks() const { return std::max<std::uint64_t>(taken_, 1); }
-  /// All blocks but so many have ended.
+  /// Only so many blocks still run.
   void keep(std::uint64_t blocks) {
     const std::lock_guard lock(driver().lock);
     const auto left = std::min(taken_, blocks);

@@ -168,8 +168,7 @@ def test_a_late_rank_holds_up_one_stream_alone(way, settings, blocks):
 
 
 def test_moves_that_wait_leave_room_for_others():
-    """All blocks of a move may wait, but not if they would take more than an eighth of the
-    device."""
+    """All blocks of a move may wait, but not if the device has too few multiprocessors."""
     for blocks in (4, 1024):
         right(run("mpich", 2, KERNELS[0], "late", "12000", **KERNELS[1], DUNNAGE_SIM_BLOCKS=str(blocks)))
 

@@ -20,7 +20,7 @@
 ! The options are run one after the other from the same beginning. Their checksums must agree, and
 ! are those of one rank too. Exit status 0: done; 1: the checksums differ; 2: a wrong option; 3:
 ! device memory was asked for and there is no GPU; 4: option 4 or 5 cannot run here, and was left
-! out.
+! out; 5: a call of Dunnage's failed.
 #include "interface.inc"
 program higrad
   USE_MPI

@@ -35,10 +35,21 @@ void OutLine::took(bool changed) {
     on_device = on_device && data;
     if (data) short_blocks_ += short_block_bytes(*data);
   }
-  if (!on_device) short_blocks_ = 0;
+  // Copies are made of all buffers.
+  if (!on_device || short_blocks_ < buffers_.bytes() / 2) short_blocks_ = 0;
 }
 
-bool OutLine::packs() const { return short_blocks_ > 0 && better_packed_for(receiver_, short_blocks_); }
+bool OutLine::read_by_receiver() const {
+  for (std::size_t i = 0; i < buffers_.count(); ++i) {
+    const auto* data = buffers_[i].device();
+    if (buffers_.bytes(i) > 0 && !(data && read_in_place_by(receiver_, *data, buffers_.bytes()))) return false;
+  }
+  return buffers_.bytes() > 0;
+}
+
+bool OutLine::packs() const {
+  return short_blocks_ > 0 && better_packed_for(receiver_, short_blocks_) && read_by_receiver();
+}
 
 int OutLine::take(std::span<const EdgeData> sends) {
   bool changed = true;  // also after an error
@@ -133,14 +144,7 @@ bool OutLine::announce_packed(std::uint64_t exchange) {
 int OutLine::announce_copy(std::uint64_t exchange) {
   describe_copy(exchange);
   bool done = false;
-  const auto device_copy_is_read = [&] {
-    for (std::size_t i = 0; i < buffers_.count(); ++i) {
-      const auto* data = buffers_[i].device();
-      if (buffers_.bytes(i) > 0 && !(data && read_in_place_by(receiver_, *data, buffers_.bytes()))) return false;
-    }
-    return buffers_.bytes() > 0;
-  };
-  guarded([&] { done = device_copy_is_read() && copy_to_device(); });
+  guarded([&] { done = read_by_receiver() && copy_to_device(); });
   way_ = done ? plan::GpuWay::direct_packed : plan::GpuWay::staged_unread;
   int code = MPI_SUCCESS;
   if (!done) code = guarded([&] { done = buffers_.count() == edges_.size() && copy_to_host(); });

@@ -75,7 +75,9 @@ class OutLine {
   bool describe(std::uint64_t exchange);
   std::optional<std::vector<transport::gpu::GpuSource>> sources() const;
   void took(bool changed);
-  /// Whether the receiver's GPU had better read packed copies of the buffers.
+  /// Whether the receiver's GPU reads memory of this kind, wherever the buffers are.
+  bool read_by_receiver() const;
+  /// Whether the receiver's GPU reads packed copies of the buffers faster than the buffers.
   bool packs() const;
   /// Announces a copy in device memory, by a line that is free. If there is no memory, returns
   /// false and announces nothing.
@@ -96,7 +98,7 @@ class OutLine {
   std::uint64_t exchange_ = 0;
   bool described_ = false;  // the line tells of buffers_
   bool announced_ = false;
-  std::int64_t short_blocks_ = 0;  // bytes of which packed copies may be better; 0: there can be none
+  std::int64_t short_blocks_ = 0;          // bytes of buffers_ in short blocks; 0: packed copies are no better
   plan::GpuWay way_ = plan::GpuWay::none;  // of what was announced last
   /// From then on the receiver is late. Nothing until this rank waits for it.
   std::optional<std::chrono::steady_clock::time_point> late_;

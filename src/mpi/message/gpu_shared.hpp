@@ -42,10 +42,10 @@ plan::GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver);
 bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, std::int64_t bytes);
 /// The bytes of data in short blocks that are far apart; 0 if the data are not like that.
 std::int64_t short_block_bytes(const pack::gpu::Described& data);
-/// From so many of these bytes on another GPU had better read packed copies.
+/// If there are at least so many of these bytes, another GPU reads packed copies of them faster.
 inline constexpr std::int64_t much_in_short_blocks = 4 << 20;
-/// Whether that rank of MPI_COMM_WORLD, which reads so many bytes in short blocks together, had
-/// better read packed copies: if it is known to use another GPU.
+/// Whether a rank of MPI_COMM_WORLD reads packed copies faster than so many bytes in short blocks:
+/// if there are many, and the rank is known to use another GPU.
 bool better_packed_for(std::uint32_t receiver, std::int64_t short_blocks);
 /// Likewise, for a message.
 bool better_packed_for(std::uint32_t receiver, const pack::gpu::Described& data);

@@ -186,13 +186,14 @@ void assemble(Draft& draft) {
   e.packs = prepared(packs);
   e.moves = prepared(moves);
   e.unpacks = prepared(unpacks);
-  e.waiting_blocks = take_waiting_blocks(driver, e.moves, draft.means);
   e.lane = std::make_unique<device::Borrowed>(gpu);
   e.block = draft.slots.block;
   e.context = draft.context;
   if (!draft.proxied.empty()) e.proxied = proxied_exchange(gpu, draft);
   assemble_stamped(draft);
   make_signals(driver, gpu, draft);
+  if (e.wait_ready.waits > 0 && !e.moves.small(e.wait_ready, e.tell_done))
+    e.waiting_blocks = take_waiting_blocks(driver, e.moves, draft.means);
   e.gpu = &gpu;
   for (auto* side : draft.peers) e.peers.push_back(std::move(side->peer));
   for (const auto* side : draft.proxied)

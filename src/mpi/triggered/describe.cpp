@@ -89,7 +89,10 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
   side.opening_out.open = SlotBlock::offset(side.open);
   side.opening_out.board = side.peer.own_board.begin;
   side.opening_out.board_serial = side.peer.own_board.serial;
-  const bool copies = sent_in_short_blocks(side) >= much_in_short_blocks;
+  // Scratch memory and tables come from the arena later, and must find room.
+  const auto in_short_blocks = sent_in_short_blocks(side);
+  const bool copies = in_short_blocks >= much_in_short_blocks &&
+                      static_cast<std::uint64_t>(in_short_blocks) <= process->settings.device_arena / 4;
   for (const auto& send : side.sends) {
     MatchSend told;
     told.comm = send.what.comm;

@@ -80,7 +80,7 @@ struct MatchSide {
   std::vector<std::pair<pack::gpu::Described, const MatchMessage*>> sources;  // of receives, in the peer's memory
   std::vector<std::int64_t> sizes;
   std::vector<std::shared_ptr<const device::Import>> mappings;
-  std::vector<PlannedMove> packs;  // of what the peer cannot read in place, or had better not
+  std::vector<PlannedMove> packs;  // of what the peer cannot read in place, or reads slowly there
   std::vector<PackedCopy> copies;  // that the peer reads if it uses another GPU
   bool shares_gpu = false;         // with this rank, without MPS
   std::string objection;           // to messages that go directly

@@ -7,8 +7,8 @@
 
 namespace dunnage::mpi {
 
-/// The blocks of `moves`, if all of them may wait at a time, with those of other exchanges. Else
-/// nothing: then one block waits in front of them. The context must be current.
+/// The blocks of `moves`, if all of them may wait at a time, with those of other exchanges of this
+/// process. Else nothing: then one block waits in front of them. The context must be current.
 memory::Budget::Part take_waiting_blocks(const device::Driver& driver, const pack::gpu::Prepared& moves,
                                          const TriggerMeans& means);
 

@@ -19,8 +19,8 @@ struct EmulatedKernel {
   void (*run)(const void* parameter, std::uint64_t blocks, std::uint32_t shared, Translate translate);
 };
 
-/// Hears how many blocks of the kernel that the calling thread runs have not ended, when most have.
-/// Null if nobody wants to know.
+/// Is called when most blocks of a kernel have ended, with the number of those that still run. The
+/// kernel is that of the calling thread. Null if nobody wants to know.
 inline void (*blocks_left)(unsigned) = nullptr;
 
 /// All emulated kernels.

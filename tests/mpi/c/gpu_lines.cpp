@@ -128,12 +128,12 @@ void everything_changes(unsigned seed) {
   }
 }
 
-/// Another GPU reads packed copies of such data. Each rank has two messages for each neighbour's
-/// rank if there are two ranks.
+/// Another GPU reads packed copies of such data. Two ranks have two messages for each other, which
+/// are not much alone.
 void short_blocks() {
   contract().section("much data in short blocks");
   Ring ring;
-  constexpr int count = 530000, stride = 4;
+  constexpr int count = 300000, stride = 4;
   Doubles out(Kind::device, count * stride), in(Kind::device, count * stride);
   MPI_Datatype column;
   MPI_Type_vector(count, 1, stride, MPI_DOUBLE, &column);

@@ -240,7 +240,7 @@ contains
     if (code == MPI_SUCCESS) return
     call MPI_Error_string(code, why, length, ierror)
     write (error_unit, '(4a)') 'higrad: ', call_name, ': ', why(:length)
-    call MPI_Abort(MPI_COMM_WORLD, 4, ierror)
+    call MPI_Abort(MPI_COMM_WORLD, 5, ierror)
   end subroutine check
 
 end module triggered
