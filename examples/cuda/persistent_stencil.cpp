@@ -20,15 +20,9 @@
 #include <cstring>
 #include <vector>
 
-#include "device/cuda_driver_api.h"
 #include "stencil.hpp"
 
 #if MPI_VERSION >= 4
-
-/// The compiled kernels.cu (image.S).
-extern "C" const char persistent_stencil_image[];
-
-namespace {
 
 #define DRIVER_FUNCTIONS(X)                      \
   X(cuInit)                                      \
@@ -47,24 +41,17 @@ namespace {
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   X(cuLaunchKernel)
 
-struct {
-#define MEMBER(name) decltype(&::name) name;
-  DRIVER_FUNCTIONS(MEMBER)
-#undef MEMBER
-} driver;
+#include "../common/driver_table.hpp"
 
-// The header renames functions to their current versions (cuMemAlloc is cuMemAlloc_v2).
-#define TEXT(name) #name
-#define SYMBOL(name) TEXT(name)
+/// The compiled kernels.cu (image.S).
+extern "C" const char persistent_stencil_image[];
+
+namespace {
 
 /// Returns the number of GPUs. 0: there is no driver, or it finds none.
 int open_driver() {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-  if (!library) return 0;
-#define LOOK_UP(name) \
-  if (!(driver.name = reinterpret_cast<decltype(&::name)>(dlsym(library, SYMBOL(name))))) return 0;
-  DRIVER_FUNCTIONS(LOOK_UP)
-#undef LOOK_UP
+  if (!library || fill_driver_table(library)) return 0;
   int devices = 0;
   return driver.cuInit(0) == CUDA_SUCCESS && driver.cuDeviceGetCount(&devices) == CUDA_SUCCESS ? devices : 0;
 }

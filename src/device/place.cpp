@@ -156,6 +156,13 @@ std::uint64_t identity_of(const Driver& driver, int device) {
   return base::hash({uuid.bytes, sizeof uuid.bytes});
 }
 
+int multiprocessors(const Driver& driver, int device) {
+  int number = 0;
+  const auto attribute = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+  if (!driver.cuDeviceGetAttribute || driver.cuDeviceGetAttribute(&number, attribute, device) != CUDA_SUCCESS) return 0;
+  return number;
+}
+
 CUcontext context_for(const Driver& driver, const Place& place) {
   if (place.context) return place.context;
   CUcontext current = nullptr;

@@ -56,6 +56,9 @@ unsigned long long id_of(const Driver& driver, CUcontext context);
 /// process. 0 if the driver does not tell.
 std::uint64_t identity_of(const Driver& driver, int device);
 
+/// The multiprocessors of a device. 0 if the driver does not tell.
+int multiprocessors(const Driver& driver, int device);
+
 /// The context for work on a place: the place's own context, else the current context if it is on
 /// that device, else the device's primary context if that is active. Throws Error if there is none.
 CUcontext context_for(const Driver& driver, const Place& place);

@@ -8,16 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "device/cuda_driver_api.h"
 #include "shape.hpp"
-
-/// The compiled kernels.cu (image.S).
-extern "C" const char higrad_image[];
-
-using higrad::Box;
-using higrad::Shape;
-
-namespace {
 
 #define DRIVER_FUNCTIONS(X)   \
   X(cuInit)                   \
@@ -46,11 +37,15 @@ namespace {
   X(cuModuleGetFunction)      \
   X(cuLaunchKernel)
 
-struct {
-#define MEMBER(name) decltype(&::name) name;
-  DRIVER_FUNCTIONS(MEMBER)
-#undef MEMBER
-} driver;
+#include "../../common/driver_table.hpp"
+
+/// The compiled kernels.cu (image.S).
+extern "C" const char higrad_image[];
+
+using higrad::Box;
+using higrad::Shape;
+
+namespace {
 
 CUstream stream;
 CUmodule module;
@@ -72,19 +67,11 @@ void check(CUresult result, const char* function) {
 
 #define CALL(name, ...) check(driver.name(__VA_ARGS__), #name)
 
-// The header renames functions to their current versions (cuMemAlloc is cuMemAlloc_v2). The new
-// name is that of the symbol.
-#define TEXT(name) #name
-#define SYMBOL(name) TEXT(name)
-
 void open_driver() {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library) fail("cannot open CUDA's driver library libcuda.so.1");
-#define LOOK_UP(name)                                                              \
-  driver.name = reinterpret_cast<decltype(&::name)>(dlsym(library, SYMBOL(name))); \
-  if (!driver.name) fail("libcuda.so.1 is too old for the GPU functions: it has no ", SYMBOL(name));
-  DRIVER_FUNCTIONS(LOOK_UP)
-#undef LOOK_UP
+  if (const char* const missing = fill_driver_table(library))
+    fail("libcuda.so.1 is too old for the GPU functions: it has no ", missing);
 }
 
 CUdeviceptr address(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }

@@ -27,8 +27,9 @@ std::chrono::nanoseconds patience(std::int64_t bytes) {
 void OutLine::took(bool changed) {
   if (!changed) return;
   described_ = false;
-  bool on_device = true;
   short_blocks_ = 0;
+  if (buffers_.bytes() < much_in_short_blocks) return;
+  bool on_device = true;
   for (std::size_t i = 0; i < buffers_.count(); ++i) {
     if (buffers_.bytes(i) == 0) continue;
     const auto* data = buffers_[i].device();

@@ -171,11 +171,8 @@ class Together {
   /// Blocks of a reduction that surely run at once: a kernel's registers are enough for two of them
   /// on a multiprocessor.
   static std::uint64_t blocks_at_once(const device::Driver& driver, int gpu) {
-    int processors = 0;
-    if (!driver.cuDeviceGetAttribute ||
-        driver.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu) != CUDA_SUCCESS)
-      return 0;
-    return std::min<std::uint64_t>(Handshake::most_blocks, 2 * static_cast<std::uint64_t>(processors));
+    const auto processors = static_cast<std::uint64_t>(device::multiprocessors(driver, gpu));
+    return std::min<std::uint64_t>(Handshake::most_blocks, 2 * processors);
   }
   using Room = std::shared_ptr<const device::Arena::Block>;
   bool make_room(std::int64_t count, Room& room) {

@@ -10,11 +10,8 @@ constexpr std::uint64_t most_of_an_exchange = 64;
 /// multiprocessor. So the others are free for blocks that need a whole one.
 std::uint64_t most_of_a_gpu(const device::Driver& driver) {
   CUdevice gpu = 0;
-  int processors = 0;
-  if (!driver.cuDeviceGetAttribute || driver.cuCtxGetDevice(&gpu) != CUDA_SUCCESS ||
-      driver.cuDeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, gpu) != CUDA_SUCCESS)
-    return 0;
-  return static_cast<std::uint64_t>(processors) / 2;
+  if (driver.cuCtxGetDevice(&gpu) != CUDA_SUCCESS) return 0;
+  return static_cast<std::uint64_t>(device::multiprocessors(driver, gpu)) / 2;
 }
 
 }  // namespace

@@ -86,13 +86,8 @@ class CompatRing {
 
 /// Each rank its own device, as far as there are some. Returns a new stream.
 inline CUstream own_stream() {
-  int count = 0;
-  CUcontext context{};
   CUstream stream{};
-  devices();
-  cuda(cuDeviceGetCount(&count), "cuDeviceGetCount");
-  cuda(cuDevicePrimaryCtxRetain(&context, contract().rank % count), "cuDevicePrimaryCtxRetain");
-  cuda(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  use_own_device();
   cuda(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
   return stream;
 }

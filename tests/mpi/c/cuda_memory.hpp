@@ -54,6 +54,16 @@ inline Devices& devices() {
   return all;
 }
 
+// Makes the primary context of a device current: another one on each rank, if there are enough.
+inline void use_own_device() {
+  int count = 0;
+  CUcontext context{};
+  devices();
+  cuda(cuDeviceGetCount(&count), "cuDeviceGetCount");
+  cuda(cuDevicePrimaryCtxRetain(&context, contract().rank % count), "cuDevicePrimaryCtxRetain");
+  cuda(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+}
+
 // The same for functions that are made to fail once: that is not for the program.
 template <class Call>
 void cuda_in_the_end(Call&& call, const char* what) {

@@ -575,12 +575,7 @@ CONTRACT_PROGRAM(gpu_kernels) {
                  : way == "memory-operations" ? DNG_WAY_MEMORY_OPERATIONS
                                               : DNG_WAY_MPI;
   automatic = way == "auto";
-  int count = 0;
-  CUcontext context{};
-  devices();
-  cuda(cuDeviceGetCount(&count), "cuDeviceGetCount");
-  cuda(cuDevicePrimaryCtxRetain(&context, c.rank % count), "cuDevicePrimaryCtxRetain");
-  cuda(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  use_own_device();
   const Kernels kernels;
   const std::string what = argc > 2 ? argv[2] : "";
   if (what == "fenced" || what == "unfenced") {

@@ -670,14 +670,14 @@ void much_data_in_short_blocks() {
     MPI_Send_init(reinterpret_cast<double*>(out.data()) + i, 1, column, (me + ranks - 1) % ranks, i, MPI_COMM_WORLD,
                   &requests[2 + i]);
   }
+  MPI_Type_free(&column);  // the requests keep what they need
   Stream stream;
   DNG_Exchange exchange = DNG_EXCHANGE_NULL;
   check_ok(DNG_Match(4, requests, &exchange), "DNG_Match");
   const char* why = "";
   check_ok(DNG_Exchange_query(exchange, nullptr, &why), "DNG_Exchange_query");
-  int devices = 0;
-  cuda(cuDeviceGetCount(&devices), "cuDeviceGetCount");
-  const bool far = !std::getenv("CONTRACT_SHARED_DEVICE") && me % devices != (me + ranks - 1) % ranks % devices;
+  const int count = devices().count;
+  const bool far = !std::getenv("CONTRACT_SHARED_DEVICE") && me % count != (me + ranks - 1) % ranks % count;
   if (proxied == Proxied::none) check((std::strstr(why, "packed") != nullptr) == far, "who reads a packed copy", why);
   for (int round = 0; round < 2; ++round) {
     for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<double>(i) + me + 10 * round;
@@ -694,7 +694,6 @@ void much_data_in_short_blocks() {
     MPI_Barrier(MPI_COMM_WORLD);
   }
   check_ok(DNG_Exchange_free(&exchange), "free");
-  MPI_Type_free(&column);
 }
 
 /// A synchronous send is complete when the receiver has begun, however few bytes it has.
@@ -818,16 +817,7 @@ CONTRACT_PROGRAM(gpu_triggered) {
                  : way == "mpi"               ? DNG_WAY_MPI
                                               : -1;
   automatic = way == "auto" || way == "proxy" || way == "mixed";
-  // Each rank its own device, as far as there are some.
-  int count = 0;
-  cuda(cuInit(0), "cuInit");
-  cuda(cuDeviceGetCount(&count), "cuDeviceGetCount");
-  if (!std::getenv("CONTRACT_SHARED_DEVICE")) {
-    CUcontext context{};
-    devices();
-    cuda(cuDevicePrimaryCtxRetain(&context, c.rank % count), "cuDevicePrimaryCtxRetain");
-    cuda(cuCtxSetCurrent(context), "cuCtxSetCurrent");
-  }
+  if (!std::getenv("CONTRACT_SHARED_DEVICE")) use_own_device();
   check_equal(DNG_api_version(), DNG_API_VERSION, "the version");
   if (argc > 2 && std::string(argv[2]) == "dies") return somebody_dies();
   if (argc > 2 && std::string(argv[2]) == "late") {

@@ -127,14 +127,7 @@ CONTRACT_PROGRAM(triggered_soak) {
   const unsigned seed = argc > 3 ? static_cast<unsigned>(std::atoi(argv[3])) : 1;
   Contract c("triggered_soak", &argc, &argv, MPI_THREAD_SINGLE);
   const bool by_kernels = way == "kernels";
-  // Each rank its own device, as far as there are some.
-  int count = 0;
-  cuda(cuInit(0), "cuInit");
-  cuda(cuDeviceGetCount(&count), "cuDeviceGetCount");
-  CUcontext context{};
-  devices();
-  cuda(cuDevicePrimaryCtxRetain(&context, c.rank % count), "cuDevicePrimaryCtxRetain");
-  cuda(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  use_own_device();
   Random together(seed), alone(seed + 1000 + static_cast<unsigned>(c.rank));
   {
     Stream stream;
