@@ -140,10 +140,13 @@ void short_blocks() {
   MPI_Type_commit(&column);
   const MPI_Datatype types[] = {column, column};
   const MPI_Aint first[] = {0, sizeof(double)};
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 8; ++round) {
     out.count_from(number_of(contract().rank, round));
     in.fill(-1);
-    check_ok(MPI_Neighbor_alltoallw(out.data(), ones, first, types, in.data(), ones, first, types, ring.comm),
+    // In one round nothing goes up. Then a line that was packed has too few data for that.
+    const bool up = round != 5;
+    const int to[] = {1, up}, from[] = {up, 1};
+    check_ok(MPI_Neighbor_alltoallw(out.data(), to, first, types, in.data(), from, first, types, ring.comm),
              "short blocks");
     const auto& got = in.read();
     bool right = true;
@@ -151,7 +154,9 @@ void short_blocks() {
       const auto value = [&](int rank, int place) {
         return number_of(rank, round) + double(i / stride * stride + place) / 8192;
       };
-      const double expected = i % stride == 0 ? value(ring.below(), 1) : i % stride == 1 ? value(ring.above(), 0) : -1;
+      const double expected = i % stride == 0 && up ? value(ring.below(), 1)
+                              : i % stride == 1     ? value(ring.above(), 0)
+                                                    : -1;
       right = right && got[std::size_t(i)] == expected;
     }
     check(right, "short blocks, round " + std::to_string(round));
