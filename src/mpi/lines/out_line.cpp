@@ -27,17 +27,16 @@ std::chrono::nanoseconds patience(std::int64_t bytes) {
 void OutLine::took(bool changed) {
   if (!changed) return;
   described_ = false;
-  short_blocks_ = 0;
-  if (buffers_.bytes() < much_in_short_blocks) return;
+  short_blocks_ = {};
   bool on_device = true;
   for (std::size_t i = 0; i < buffers_.count(); ++i) {
     if (buffers_.bytes(i) == 0) continue;
     const auto* data = buffers_[i].device();
     on_device = on_device && data;
-    if (data) short_blocks_ += short_block_bytes(*data);
+    if (data) short_blocks_ += pack::gpu::short_blocks_of(*data);
   }
   // Copies are made of all buffers.
-  if (!on_device || short_blocks_ < buffers_.bytes() / 2) short_blocks_ = 0;
+  if (!on_device || short_blocks_.bytes < buffers_.bytes() / 2) short_blocks_ = {};
 }
 
 bool OutLine::read_by_receiver() const {
@@ -48,9 +47,7 @@ bool OutLine::read_by_receiver() const {
   return buffers_.bytes() > 0;
 }
 
-bool OutLine::packs() const {
-  return short_blocks_ > 0 && better_packed_for(receiver_, short_blocks_) && read_by_receiver();
-}
+bool OutLine::packs() const { return better_packed_for(receiver_, short_blocks_) && read_by_receiver(); }
 
 int OutLine::take(std::span<const EdgeData> sends) {
   bool changed = true;  // also after an error

@@ -6,6 +6,7 @@
 
 #include "mpi/lines/edge_buffers.hpp"
 #include "mpi/process/hook.hpp"
+#include "pack/gpu/short_blocks.hpp"
 #include "plan/gpu_way.hpp"
 #include "transport/gpu/line.hpp"
 #include "transport/shm/publications.hpp"
@@ -98,7 +99,7 @@ class OutLine {
   std::uint64_t exchange_ = 0;
   bool described_ = false;  // the line tells of buffers_
   bool announced_ = false;
-  std::int64_t short_blocks_ = 0;          // bytes of buffers_ in short blocks; 0: packed copies are no better
+  pack::gpu::ShortBlocks short_blocks_;    // of buffers_; nothing if packed copies are no better
   plan::GpuWay way_ = plan::GpuWay::none;  // of what was announced last
   /// From then on the receiver is late. Nothing until this rank waits for it.
   std::optional<std::chrono::steady_clock::time_point> late_;

@@ -1,8 +1,5 @@
 #include "mpi/message/gpu_shared.hpp"
 
-#include <algorithm>
-#include <cstdlib>
-
 #include "mpi/process/failure.hpp"
 
 namespace dunnage::mpi {
@@ -50,31 +47,12 @@ bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, 
   return plan::gpu_way(process->model.gpu, bytes, true, 0, reads) == GpuWay::direct;
 }
 
-namespace {
-
-/// A link between GPUs carries sectors of 32 bytes. So of short blocks in sectors of their own it
-/// carries a quarter or less of use. And a GPU may wait for the translations of many pages: 4.5 MB
-/// in blocks of 8 bytes, 2.4 KB apart, took up to 520 us
-/// (docs/decisions/0036-packed-for-another-gpu.md).
-constexpr std::int64_t sector = 32, short_block = sector / 4;
-
-}  // namespace
-
-std::int64_t short_block_bytes(const pack::gpu::Described& data) {
-  const auto& recipe = data.recipe->recipe;
-  const auto wastes_the_link = [](const pack::cuda::Part& part) {
-    const auto& g = part.geometry;
-    return part.nest && g.block <= short_block && !g.levels.empty() && std::abs(g.levels.front().stride) >= sector;
-  };
-  return std::all_of(recipe.parts().begin(), recipe.parts().end(), wastes_the_link) ? recipe.size() : 0;
-}
-
-bool better_packed_for(std::uint32_t receiver, std::int64_t short_blocks) {
-  return short_blocks >= much_in_short_blocks && process->world->gpu_proofs.read_from_another_gpu(receiver);
+bool better_packed_for(std::uint32_t receiver, const pack::gpu::ShortBlocks& blocks) {
+  return blocks.much() && process->world->gpu_proofs.read_from_another_gpu(receiver);
 }
 
 bool better_packed_for(std::uint32_t receiver, const pack::gpu::Described& data) {
-  return data.recipe->recipe.size() >= much_in_short_blocks && better_packed_for(receiver, short_block_bytes(data));
+  return better_packed_for(receiver, pack::gpu::short_blocks_of(data));
 }
 
 bool read_in_place_by_this(const pack::gpu::Described& data) {

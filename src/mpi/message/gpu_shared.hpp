@@ -4,6 +4,7 @@
 #include "device/pins.hpp"
 #include "mpi/message/buffer.hpp"
 #include "mpi/process/gpu_use.hpp"
+#include "pack/gpu/short_blocks.hpp"
 #include "transport/gpu/pipe.hpp"
 #include "transport/way.hpp"
 
@@ -40,13 +41,9 @@ plan::GpuWay gpu_way_to(const memory::Buffer& buffer, std::uint32_t receiver);
 /// Whether the GPU of a rank of MPI_COMM_WORLD reads such device memory of this process, and the
 /// plan wants that of `bytes` bytes; goes a step towards it.
 bool read_in_place_by(std::uint32_t receiver, const pack::gpu::Described& data, std::int64_t bytes);
-/// The bytes of data in short blocks that are far apart; 0 if the data are not like that.
-std::int64_t short_block_bytes(const pack::gpu::Described& data);
-/// If there are at least so many of these bytes, another GPU reads packed copies of them faster.
-inline constexpr std::int64_t much_in_short_blocks = 4 << 20;
-/// Whether a rank of MPI_COMM_WORLD reads packed copies faster than so many bytes in short blocks:
-/// if there are many, and the rank is known to use another GPU.
-bool better_packed_for(std::uint32_t receiver, std::int64_t short_blocks);
+/// Whether a rank of MPI_COMM_WORLD reads packed copies of short blocks faster: if there are much
+/// data in them, and the rank is known to use another GPU.
+bool better_packed_for(std::uint32_t receiver, const pack::gpu::ShortBlocks& blocks);
 /// Likewise, for a message.
 bool better_packed_for(std::uint32_t receiver, const pack::gpu::Described& data);
 /// As read_in_place_by() for messages of this rank to itself, whatever the plan wants.

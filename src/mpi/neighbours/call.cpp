@@ -1,5 +1,6 @@
 #include "mpi/neighbours/call.hpp"
 
+#include "device/looks.hpp"
 #include "mpi/message/attach.hpp"
 #include "mpi/message/handle.hpp"
 #include "mpi/neighbours/messages.hpp"
@@ -26,6 +27,7 @@ void ExchangeCall::exchange(const Edges& edges) {
     if (hood_->lines) hood_->lines->skip();
     return;
   }
+  const device::Looks looks;
   Messages messages(hook_, *hood_);
   int code = messages.begin(*hood_, edges, true);
   if (code == MPI_SUCCESS) code = messages.wait();

@@ -103,30 +103,39 @@ std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messag
   return lines->in_.empty() && lines->out_.empty() ? nullptr : lines;
 }
 
-int Lines::take(const Edges& edges) {
-  for (auto& line : out_) line->take(edges.sends);
-  return guarded([&] {
-    for (auto& line : in_)
-      if (line->take(edges.receives)) plan_.reset();
-  });
-}
-
-void Lines::begin(Hook hook) {
+int Lines::begin(Hook hook, const Edges* edges) {
   ++exchange_;
   in_use_ = fetching_ = false;
+  // While the neighbours hear of the data, this rank gets ready for theirs.
+  begin_sends(hook, edges);
   begun_ = std::chrono::steady_clock::now();
+  return begin_receives(edges);
+}
+
+void Lines::begin_sends(Hook hook, const Edges* edges) {
   for (auto& line : out_) {
+    if (edges) line->take(edges->sends);
     const bool announced = line->begin(exchange_);
     for (const auto edge : line->edges()) announced_[edge] = announced;
     in_use_ |= announced;
     if (announced && process->reporting) line->count(hook);
   }
+}
+
+int Lines::begin_receives(const Edges* edges) {
+  int code = MPI_SUCCESS;
+  if (edges)
+    code = guarded([&] {
+      for (auto& line : in_)
+        if (line->take(edges->receives)) plan_.reset();
+    });
   for (auto& line : in_) {
     line->begin(exchange_);
     const bool watched = line->news() != InLine::News::messages;
     for (const auto edge : line->edges()) watched_[edge] = watched;
     in_use_ |= watched;
   }
+  return code;
 }
 
 bool Lines::all_rung() const {

@@ -43,12 +43,11 @@ class Lines {
   /// of all exchanges; null if each exchange brings its own. Returns null if there are no lines.
   static std::shared_ptr<Lines> connect(const Neighbourhood& hood, MPI_Comm messages, const Edges* persistent);
 
-  /// Takes the buffers of the next exchange. Returns an MPI error code.
-  int take(const Edges& edges);
   /// This rank cannot take part in the next exchange.
   void skip() { ++exchange_; }
-  /// Begins an exchange, which is counted as a call of `hook`.
-  void begin(Hook hook);
+  /// Begins an exchange, which is counted as a call of `hook`. `edges`: its buffers; null if they
+  /// are persistent. Returns an MPI error code. After an error the exchange must be given up.
+  int begin(Hook hook, const Edges* edges);
   /// Whether this exchange needs no message for a target, and none for a source. Of a source it
   /// may turn out later that it needs one.
   bool announced(std::size_t target) const { return announced_[target]; }
@@ -102,6 +101,10 @@ class Lines {
   /// For that long an exchange waits for all its neighbours, so that their data share a launch.
   static constexpr std::chrono::microseconds moment{10};
 
+  /// Announces this rank's data to its neighbours.
+  void begin_sends(Hook hook, const Edges* edges);
+  /// Gets ready for the neighbours' data. Returns an MPI error code.
+  int begin_receives(const Edges* edges);
   Moves bring(const std::shared_ptr<LocalMoves>& moves, bool all_told, const std::function<void(int)>& note);
   bool all_rung() const;
   bool plan_fits(const std::shared_ptr<LocalMoves>& moves) const;

@@ -58,7 +58,10 @@ void Messages::lay_out(const Neighbourhood& hood) {
   requests_.assign(sources_ + hood.targets.size(), MPI_REQUEST_NULL);
   loops_.assign(requests_.size(), false);
   for (const auto& loop : hood.loops) loops_[loop.source] = loops_[sources_ + loop.target] = true;
-  alone_ = std::all_of(loops_.begin(), loops_.end(), [](bool loop) { return loop; });
+  const auto all_loops = [](auto begin, auto end) { return std::all_of(begin, end, [](bool loop) { return loop; }); };
+  const auto targets = loops_.begin() + static_cast<std::ptrdiff_t>(sources_);
+  receives_ = !all_loops(loops_.begin(), targets);
+  alone_ = !receives_ && all_loops(targets, loops_.end());
 }
 
 int Messages::begin_receive(std::size_t source) {
@@ -77,37 +80,34 @@ int Messages::begin_send(std::size_t target) {
                         &request);
 }
 
-int Messages::begin_all() {
+int Messages::begin_all(const Edges* edges) {
   ended_.assign(requests_.size(), true);
-  if (lines_) lines_->begin(hook_);
+  int code = lines_ ? lines_->begin(hook_, edges) : MPI_SUCCESS;
+  if (code == MPI_SUCCESS && edges) code = find_moves(*edges);
   const auto by_message = [&](std::size_t i) {
     return !loops_[i] && !(lines_ && (i < sources_ ? lines_->watched(i) : lines_->announced(i - sources_)));
   };
-  int code = MPI_SUCCESS;
   for (std::size_t i = 0; i < requests_.size() && code == MPI_SUCCESS; ++i)
     if (by_message(i)) code = i < sources_ ? begin_receive(i) : begin_send(i - sources_);
   return code == MPI_SUCCESS ? code : take_back(code);
 }
 
-int Messages::begin(Neighbourhood& hood, const Edges& edges, bool waits) {
-  auto lines = waits ? hood.lines : nullptr;
+int Messages::find_moves(const Edges& edges) {
+  if (hood_->loops.empty()) return MPI_SUCCESS;
+  auto& last = hood_->last_moves;
   int code = MPI_SUCCESS;
-  if (!hood.loops.empty()) {
-    if (!hood.last_moves || !hood.last_moves->fits(hood, edges))
-      code = guarded([&] { hood.last_moves = std::make_shared<LocalMoves>(hood, edges); });
-    moves_ = hood.last_moves;
-  }
+  if (!last || !last->fits(*hood_, edges)) code = guarded([&] { last = std::make_shared<LocalMoves>(*hood_, edges); });
+  moves_ = last;
+  return code;
+}
+
+int Messages::begin(Neighbourhood& hood, const Edges& edges, bool waits) {
   lay_out(hood);
   waits_ = waits;
   hood_ = &hood;
   edges_ = &edges;
-  if (code == MPI_SUCCESS && lines) code = lines->take(edges);
-  if (code != MPI_SUCCESS) {
-    if (lines) lines->skip();
-    return code;
-  }
-  lines_ = std::move(lines);
-  return begin_all();
+  if (waits) lines_ = hood.lines;
+  return begin_all(&edges);
 }
 
 int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
@@ -134,14 +134,14 @@ int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
 int Messages::start() {
   moved_ = false;
   code_ = MPI_SUCCESS;
-  return begin_all();
+  return begin_all(nullptr);
 }
 
 void Messages::begin_moves() {
   if (!moves_ || std::exchange(moved_, true)) return;
   std::optional<Accelerated> counted;
   if (const auto bytes = moves_->bytes()) counted.emplace(hook_, bytes);
-  const auto done = alone_ ? moves_->run() : std::nullopt;
+  const auto done = receives_ ? std::nullopt : moves_->run();  // they go with what comes from others
   note(done ? *done : moves_->begin());
 }
 
@@ -155,7 +155,8 @@ void Messages::go_on_by_lines() {
 }
 
 int Messages::wait_with_lines() {
-  constexpr int spins = 100;  // a look at lines and messages takes a microsecond
+  const WorldReturnsErrors guard;  // so that each look need not set it
+  constexpr int spins = 100;       // a look at lines and messages takes a microsecond
   transport::shm::Patience patience(spins);
   for (int round = 1; !test(); ++round, patience.wait()) {
     if (round % polls_between == 0) {

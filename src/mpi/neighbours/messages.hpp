@@ -37,8 +37,10 @@ class Messages final : public ExchangeWay {
   void lay_out(const Neighbourhood& hood);
   int begin_receive(std::size_t source);
   int begin_send(std::size_t target);
-  /// Begins what needs messages now.
-  int begin_all();
+  /// Begins the exchange. `edges`: its buffers; null if they are persistent.
+  int begin_all(const Edges* edges);
+  /// What this rank brings to itself, of the last collective or anew.
+  int find_moves(const Edges& edges);
   /// This rank could not begin all messages: takes back what can be taken back, and waits for the
   /// rest. Returns the code.
   int take_back(int code);
@@ -62,7 +64,7 @@ class Messages final : public ExchangeWay {
   std::shared_ptr<const std::atomic<bool>> orphaned_;
   std::shared_ptr<Lines> lines_;  // null if there are none
   // Of begin(), until wait() has ended:
-  const Neighbourhood* hood_ = nullptr;
+  Neighbourhood* hood_ = nullptr;
   const Edges* edges_ = nullptr;
   bool waits_ = false;  // else its messages may go by channels: there are no lines
   bool persistent_ = false;
@@ -70,6 +72,7 @@ class Messages final : public ExchangeWay {
   std::vector<bool> loops_;            // by request: an edge from this rank to itself
   std::vector<bool> ended_;            // by request, since the start
   std::size_t sources_ = 0;
+  bool receives_ = false;              // an edge comes from another rank
   bool alone_ = false;                 // all edges are from this rank to itself
   std::shared_ptr<LocalMoves> moves_;  // null if there are none
   bool moved_ = false;                 // since the start

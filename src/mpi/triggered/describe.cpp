@@ -32,13 +32,13 @@ std::optional<GpuSource> source_of(const device::Driver& driver, Draft& draft, M
   return source_of(*copy);
 }
 
-/// The bytes of this rank's messages to a peer that are in short blocks.
-std::int64_t sent_in_short_blocks(const MatchSide& side) {
-  std::int64_t bytes = 0;
+/// What this rank's messages to a peer have in short blocks.
+pack::gpu::ShortBlocks sent_in_short_blocks(const MatchSide& side) {
+  pack::gpu::ShortBlocks all;
   for (const auto& send : side.sends)
     if (send.what.partitions < 0 && send.what.on_device && !send.what.nothing)
-      bytes += short_block_bytes(*send.what.buffer.device());
-  return bytes;
+      all += pack::gpu::short_blocks_of(*send.what.buffer.device());
+  return all;
 }
 
 /// The sender writes partitions into the receiver's buffer.
@@ -91,8 +91,8 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
   side.opening_out.board_serial = side.peer.own_board.serial;
   // Scratch memory and tables come from the arena later, and must find room.
   const auto in_short_blocks = sent_in_short_blocks(side);
-  const bool copies = in_short_blocks >= much_in_short_blocks &&
-                      static_cast<std::uint64_t>(in_short_blocks) <= process->settings.device_arena / 4;
+  const bool copies =
+      in_short_blocks.much() && static_cast<std::uint64_t>(in_short_blocks.bytes) <= process->settings.device_arena / 4;
   for (const auto& send : side.sends) {
     MatchSend told;
     told.comm = send.what.comm;
@@ -110,7 +110,8 @@ void describe_to(const device::Driver& driver, Draft& draft, int rank, MatchSide
       const auto source = source_of(driver, draft, side, send.what);
       told.possible = source.has_value();
       if (source) told.source = *source;
-      if (source && side.packs.size() == packed && copies && short_block_bytes(*send.what.buffer.device()) > 0)
+      if (source && side.packs.size() == packed && copies &&
+          pack::gpu::short_blocks_of(*send.what.buffer.device()).bytes > 0)
         if (auto copy = copy_of(driver, send.what)) {
           told.packed = source_of(*copy);
           side.copies.push_back(std::move(*copy));
