@@ -14,6 +14,14 @@ namespace dunnage::mpi {
 
 using collective::AskedTrial;
 
+/// Collectives that the ranks decide about together. All ranks have the same trial.
+struct DecidedKind {
+  AskedTrial trial;
+  // If only this rank knows the size of its data:
+  std::uint64_t width = 0;  // of the bytes of the call with the last question
+  bool steady = false;      // so were those of the calls since then that were looked at
+};
+
 /// What is kept with a communicator for these collectives. All ranks have the same, but for the
 /// neighbourhoods.
 struct AllRanks {
@@ -21,7 +29,7 @@ struct AllRanks {
   std::map<int, Neighbourhood> to_root, from_root;  // by the root, and sharing the messages of `hood`
   unsigned calls = 0;                               // before `gpus`
   bool gpus = false;                                // a rank has loaded the driver
-  std::map<std::uint64_t, AskedTrial> kinds;
+  std::map<std::uint64_t, DecidedKind> kinds;
 };
 
 namespace {
@@ -57,6 +65,10 @@ float bytes_of(const Edges& edges) {
     most = std::max(most, bytes);
   }
   return most;
+}
+
+std::uint64_t width_of_bytes(const Edges& edges) {
+  return static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(bytes_of(edges))));
 }
 
 /// The MPI gets copies in host memory. A copy takes at least so long, in seconds, and so many bytes
@@ -101,7 +113,7 @@ AllCall::AllCall(Hook hook, MPI_Comm comm, const AllKind& kind, AllRanks* all)
 Turn AllCall::next_turn(bool waits) {
   if (!hood()) return Turn::theirs;
   if (!all_->gpus) return std::has_single_bit(++all_->calls) ? Turn::asked : Turn::theirs;
-  auto& trial = all_->kinds[kind_];
+  auto& trial = all_->kinds[kind_].trial;
   const auto turn = trial.next(waits);
   if (turn.measured) {
     measured_ = &trial;
@@ -116,10 +128,18 @@ void AllCall::end_turn() {
   if (measured_) measured_->took(measured_who_, std::chrono::duration<float>(Clock::now() - begin_).count());
 }
 
+void AllCall::look_at(const Edges& edges) {
+  auto& kind = all_->kinds[kind_];
+  if (!AllKind::has_width(kind_) && kind.width != width_of_bytes(edges)) kind.steady = false;
+}
+
 bool AllCall::asked(const Edges& edges) {
-  auto& trial = all_->kinds[kind_];
+  auto& kind = all_->kinds[kind_];
+  auto& trial = kind.trial;
   const auto bytes = bytes_of(edges);
-  const bool refuses = !process->settings.trials || bytes > most_tried || !AllKind::has_width(kind_);
+  const auto before = std::exchange(kind.width, width_of_bytes(edges));
+  const bool steady = std::exchange(kind.steady, true) && before == kind.width;
+  const bool refuses = !process->settings.trials || bytes > most_tried || !(AllKind::has_width(kind_) || steady);
   const auto note = trial.note(copy_latency + bytes / copy_bandwidth, refuses);
   const int here[] = {
       device::driver() != nullptr, in_device_memory(edges), note.ours, note.theirs, note.least, note.refuses};
@@ -131,7 +151,8 @@ bool AllCall::asked(const Edges& edges) {
   trial.learn(possible, {somewhere[2], somewhere[3], somewhere[4], somewhere[5]});
   if (trial.compared())
     process->collective_trials.tell(
-        {hook(), AllKind::width_of_number(kind_), static_cast<int>(all_->hood.targets.size())},
+        {hook(), AllKind::has_width(kind_), AllKind::has_width(kind_) ? AllKind::width_of_number(kind_) : kind.width,
+         static_cast<int>(all_->hood.targets.size())},
         {trial.chosen() == AskedTrial::ours, trial.latest(AskedTrial::ours), trial.latest(AskedTrial::theirs)});
   return trial.chosen() == AskedTrial::ours;
 }
@@ -139,7 +160,7 @@ bool AllCall::asked(const Edges& edges) {
 bool AllCall::agreed_before() const {
   if (!hood() || !hood()->messages) return false;
   const auto found = all_->kinds.find(kind_);
-  return found != all_->kinds.end() && found->second.chosen() == AskedTrial::ours;
+  return found != all_->kinds.end() && found->second.trial.chosen() == AskedTrial::ours;
 }
 
 }  // namespace dunnage::mpi

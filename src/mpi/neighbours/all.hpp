@@ -30,7 +30,9 @@ class AllCall : public ExchangeCall {
   AllCall(Hook hook, MPI_Comm comm, const AllKind& kind);
   /// `waits`: the call waits for all ranks, and returns when it is done.
   std::optional<Edges> agreed(bool waits, base::FunctionRef<Edges()> edges) {
-    return ExchangeCall::agreed(next_turn(waits), edges, [this](const Edges& e) { return asked(e); });
+    auto made = ExchangeCall::agreed(next_turn(waits), edges, [this](const Edges& e) { return asked(e); });
+    if (made && measured_) look_at(*made);
+    return made;
   }
   /// When the call has been done, by whomever.
   void end_turn();
@@ -40,6 +42,8 @@ class AllCall : public ExchangeCall {
   AllCall(Hook hook, MPI_Comm comm, const AllKind& kind, AllRanks* all);
   Turn next_turn(bool waits);
   bool asked(const Edges& edges);
+  /// Of a call that is timed.
+  void look_at(const Edges& edges);
 
   AllRanks* const all_;
   const std::uint64_t kind_;  // AllKind::number()

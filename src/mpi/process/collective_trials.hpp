@@ -15,7 +15,8 @@ class CollectiveTrials {
  public:
   struct Key {
     Hook hook;
-    std::uint64_t width;  // of the bytes that a rank has for another
+    bool alike;           // all ranks know how much a rank has for another
+    std::uint64_t width;  // of those bytes, or else of all bytes of this rank
     int ranks;            // of the communicator
     auto operator<=>(const Key&) const = default;
   };

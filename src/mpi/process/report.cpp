@@ -53,8 +53,9 @@ constexpr std::size_t most_links = 32;  // that a rank sends: those with most by
 
 /// Which collectives a trial was about.
 std::string text_of(const CollectiveTrials::Key& key) {
-  return fmt::format("device memory, {} rank{}, {} and more for another", key.ranks, key.ranks == 1 ? "" : "s",
-                     base::format_bytes(std::uint64_t{1} << (key.width - 1)));
+  return fmt::format("device memory, {} rank{}, {} and more {}", key.ranks, key.ranks == 1 ? "" : "s",
+                     base::format_bytes(key.width > 0 ? std::uint64_t{1} << (key.width - 1) : 0),
+                     key.alike ? "for another" : "of a rank");
 }
 
 /// The busiest first: by the bytes of accelerated calls, then by calls.
