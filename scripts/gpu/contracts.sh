@@ -14,13 +14,14 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"
 begin_with_build "$0 $*"
-[ $# -gt 0 ] || set -- channels direct halo kernels-auto kernels-kernels lines neighbours neighbours_under_way pack partitions reductions self trials \
+[ $# -gt 0 ] || set -- bcast chain channels direct halo kernels-auto kernels-kernels lines neighbours neighbours_under_way pack partitions reductions self trials \
   triggered-auto triggered-kernels triggered-proxy windows
 
 # Sets `settings`, `binary`, `contract` and `arguments` of a program.
 as_tested() { # PROGRAM
   arguments=() binary=contracts_gpu contract=$1
   case $1 in
+    bcast | chain) settings=(DUNNAGE_BCAST=window) ;;
     lines) settings=(DUNNAGE_NEIGHBOURS=on DUNNAGE_FORCE=always DUNNAGE_TICKETS=always) ;;
     neighbours | neighbours_under_way) settings=(DUNNAGE_NEIGHBOURS=on CONTRACT_OUR_NEIGHBOURS=1) ;;
     partitions)

@@ -77,6 +77,7 @@ std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messag
   for (const auto& [peer, places] : sources) invited[peer];
   bool well = tell(messages, invitations, invited);
 
+  std::ptrdiff_t lower = 0;  // lines from ranks below this one
   std::map<int, int> accepted, answers;
   for (const auto& [peer, invitation] : invitations) answers[peer] = 0;
   for (auto& [peer, invitation] : invited) {
@@ -88,9 +89,12 @@ std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messag
                                   line_size(places.size()));
     if (!found) continue;
     answer = 1;
+    if (peer < self) ++lower;
     lines->in_.push_back(std::make_unique<FoundLine>(static_cast<std::uint32_t>(rank), places, std::move(*found)));
   }
   well = tell(messages, accepted, answers) && well;
+  // If all ranks read from the lowest rank first, and so on, they share its link.
+  std::rotate(lines->in_.begin(), lines->in_.begin() + lower, lines->in_.end());
   for (auto& [peer, line] : out) {
     if (well && answers[peer])
       lines->out_.push_back(std::move(line));
