@@ -2,7 +2,7 @@
 // reductions: the time of the slowest rank.
 //
 // `bytes` are those that one rank has for another, or that each rank has to be reduced. The limit
-// is one copy of what a rank receives from all others, or of one rank's data to be reduced
+// is one copy of what the busiest rank sends or receives, or of one rank's data to be reduced
 // (limit.hpp). NCCL does the operations beside, if `--nccl` names its library and each rank has a
 // GPU. Every operation's bytes are verified. Writes one JSON object per line. Exit status 0: done;
 // 1: wrong bytes; 3: device memory was asked for and there is no GPU.
@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "collectives/busiest.hpp"
 #include "collectives/by_nccl.hpp"
 #include "collectives/limit.hpp"
 #include "collectives/operations.hpp"
@@ -105,7 +106,7 @@ class Bench {
   bool measure(const Operation& operation, std::int64_t bytes) {
     Blocks from(where(), ranks_, bytes, operation.strided), to(where(), ranks_, bytes, operation.strided);
     return measure(operation, nccl_ ? by_nccl(*nccl_, operation.name) : nullptr, from, to, ranks_, bytes,
-                   bytes * std::max(ranks_ - 1, 1));
+                   bytes * std::max(blocks_of_busiest(operation.number, ranks_), 1));
   }
   bool measure(const Reduction& reduction, std::int64_t bytes) {
     const int count = static_cast<int>(std::max<std::int64_t>(bytes / sizeof(double), ranks_));

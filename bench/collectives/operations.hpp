@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/blocks.hpp"
+#include "collectives/busiest.hpp"
 
 namespace bench::collectives {
 
@@ -17,7 +18,6 @@ struct Operation {
   std::function<void(Blocks& from, Blocks& to)> call;
   std::function<unsigned(int from, int to)> number;
 };
-inline constexpr unsigned untouched = 777;
 
 /// All of them, for a number of ranks.
 std::vector<Operation> operations(int rank, int ranks);
