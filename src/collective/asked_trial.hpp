@@ -78,14 +78,19 @@ class AskedTrial {
   }
   /// `possible`: the calls may be Dunnage's. `slowest`: of all ranks.
   void learn(bool possible, const Note& slowest) {
-    if (possible != possible_) forget();
+    // Where a rank refuses trials, the times may be of calls of other sizes.
+    if (possible != possible_ || slowest.refuses) forget();
     possible_ = possible;
+    if (slowest.refuses) {
+      trying_ = false;
+      return;
+    }
     if (slowest.ours != unknown) latest_[ours] = slowest.ours;
     if (slowest.theirs != unknown) latest_[theirs] = slowest.theirs;
     times_ = {unknown, unknown};
     if (compared())
       chosen_ = latest_[theirs] * least_gain + least_saved < static_cast<float>(latest_[ours]) ? theirs : ours;
-    trying_ = possible && !slowest.refuses && calls_ >= first_trial && worth_trying(slowest.least);
+    trying_ = possible && calls_ >= first_trial && worth_trying(slowest.least);
   }
   /// Whose calls are that wait for nobody.
   Who chosen() const { return possible_ ? chosen_ : theirs; }

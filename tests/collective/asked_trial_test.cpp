@@ -137,6 +137,19 @@ TEST(AskedTrial, OneRankCanRefuse) {
   EXPECT_EQ(ranks.by_the_mpi, 0u);
 }
 
+TEST(AskedTrial, WhereARankRefusesTimesOfBeforeAreForgotten) {
+  Ranks ranks(2, 30, 50);
+  ranks.calls_of(64);
+  EXPECT_TRUE(ranks.trials[0].compared());
+  ranks.ours = 2000 * us;  // the calls have more data now
+  ranks.refuses = true;
+  const auto by_the_mpi = ranks.by_the_mpi;
+  EXPECT_EQ(ranks.calls_of(1000), AskedTrial::ours);
+  // Before the ranks asked again, three more calls were trials.
+  EXPECT_LE(ranks.by_the_mpi, by_the_mpi + AskedTrial::tried);
+  EXPECT_FALSE(ranks.trials[1].compared());
+}
+
 TEST(AskedTrial, AKindThatMovesToHostMemoryIsTheMpis) {
   Ranks ranks(2, 300, 100);
   ranks.calls_of(5);

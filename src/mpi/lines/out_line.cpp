@@ -28,6 +28,7 @@ void OutLine::took(bool changed) {
   if (!changed) return;
   described_ = false;
   short_blocks_ = {};
+  if (buffers_.bytes() < pack::gpu::ShortBlocks::least) return;
   bool on_device = true;
   for (std::size_t i = 0; i < buffers_.count(); ++i) {
     if (buffers_.bytes(i) == 0) continue;

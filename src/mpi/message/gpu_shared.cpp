@@ -52,7 +52,8 @@ bool better_packed_for(std::uint32_t receiver, const pack::gpu::ShortBlocks& blo
 }
 
 bool better_packed_for(std::uint32_t receiver, const pack::gpu::Described& data) {
-  return better_packed_for(receiver, pack::gpu::short_blocks_of(data));
+  return data.recipe->recipe.size() >= pack::gpu::ShortBlocks::least &&
+         better_packed_for(receiver, pack::gpu::short_blocks_of(data));
 }
 
 bool read_in_place_by_this(const pack::gpu::Described& data) {

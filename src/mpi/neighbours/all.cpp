@@ -14,12 +14,12 @@ namespace dunnage::mpi {
 
 using collective::AskedTrial;
 
-/// Collectives that the ranks decide about together. All ranks have the same trial.
+/// Collectives that the ranks decide about together.
 struct DecidedKind {
-  AskedTrial trial;
-  // If only this rank knows the size of its data:
-  std::uint64_t width = 0;  // of the bytes of the call with the last question
-  bool steady = false;      // so were those of the calls since then that were looked at
+  AskedTrial trial;  // alike on all ranks
+  // Of this rank's data, if no other rank knows their size:
+  std::uint64_t width = 0;  // of the bytes in the call with the last question
+  bool steady = false;      // no timed call since then had another width
 };
 
 /// What is kept with a communicator for these collectives. All ranks have the same, but for the
@@ -67,8 +67,10 @@ float bytes_of(const Edges& edges) {
   return most;
 }
 
-std::uint64_t width_of_bytes(const Edges& edges) {
-  return static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(bytes_of(edges))));
+/// Binary digits of a number of bytes.
+std::uint64_t width_of(float bytes) {
+  constexpr float most = 1e18f;
+  return static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(std::min(bytes, most))));
 }
 
 /// The MPI gets copies in host memory. A copy takes at least so long, in seconds, and so many bytes
@@ -130,14 +132,15 @@ void AllCall::end_turn() {
 
 void AllCall::look_at(const Edges& edges) {
   auto& kind = all_->kinds[kind_];
-  if (!AllKind::has_width(kind_) && kind.width != width_of_bytes(edges)) kind.steady = false;
+  if (kind.width != width_of(bytes_of(edges))) kind.steady = false;
+  begin_ = Clock::now();  // that was no part of the call
 }
 
 bool AllCall::asked(const Edges& edges) {
   auto& kind = all_->kinds[kind_];
   auto& trial = kind.trial;
   const auto bytes = bytes_of(edges);
-  const auto before = std::exchange(kind.width, width_of_bytes(edges));
+  const auto before = std::exchange(kind.width, width_of(bytes));
   const bool steady = std::exchange(kind.steady, true) && before == kind.width;
   const bool refuses = !process->settings.trials || bytes > most_tried || !(AllKind::has_width(kind_) || steady);
   const auto note = trial.note(copy_latency + bytes / copy_bandwidth, refuses);

@@ -31,7 +31,7 @@ class AllCall : public ExchangeCall {
   /// `waits`: the call waits for all ranks, and returns when it is done.
   std::optional<Edges> agreed(bool waits, base::FunctionRef<Edges()> edges) {
     auto made = ExchangeCall::agreed(next_turn(waits), edges, [this](const Edges& e) { return asked(e); });
-    if (made && measured_) look_at(*made);
+    if (measured_ && !AllKind::has_width(kind_)) look_at(made ? *made : edges());
     return made;
   }
   /// When the call has been done, by whomever.
@@ -42,7 +42,7 @@ class AllCall : public ExchangeCall {
   AllCall(Hook hook, MPI_Comm comm, const AllKind& kind, AllRanks* all);
   Turn next_turn(bool waits);
   bool asked(const Edges& edges);
-  /// Of a call that is timed.
+  /// Looks at the size of a call that is timed.
   void look_at(const Edges& edges);
 
   AllRanks* const all_;

@@ -27,10 +27,13 @@ void ExchangeCall::exchange(const Edges& edges) {
     if (hood_->lines) hood_->lines->skip();
     return;
   }
-  const device::Looks looks;
-  Messages messages(hook_, *hood_);
-  int code = messages.begin(*hood_, edges, true);
-  if (code == MPI_SUCCESS) code = messages.wait();
+  int code = MPI_SUCCESS;
+  {
+    const device::Looks looks;  // not while an error handler runs
+    Messages messages(hook_, *hood_);
+    code = messages.begin(*hood_, edges, true);
+    if (code == MPI_SUCCESS) code = messages.wait();
+  }
   code_ = raise_failure(comm_, code);
 }
 

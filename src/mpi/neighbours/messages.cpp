@@ -57,7 +57,10 @@ void Messages::lay_out(const Neighbourhood& hood) {
   sources_ = hood.sources.size();
   requests_.assign(sources_ + hood.targets.size(), MPI_REQUEST_NULL);
   loops_.assign(requests_.size(), false);
-  for (const auto& loop : hood.loops) loops_[loop.source] = loops_[sources_ + loop.target] = true;
+  const auto next =
+      std::find_if(hood.sources.begin(), hood.sources.end(), [&](const Edge& edge) { return edge.peer > comm_->rank; });
+  first_ = next == hood.sources.end() ? 0 : static_cast<std::size_t>(next - hood.sources.begin());
+  for (const auto& loop : hood.loops) loops_[place_of(loop.source)] = loops_[sources_ + loop.target] = true;
   const auto all_loops = [](auto begin, auto end) { return std::all_of(begin, end, [](bool loop) { return loop; }); };
   const auto targets = loops_.begin() + static_cast<std::ptrdiff_t>(sources_);
   receives_ = !all_loops(loops_.begin(), targets);
@@ -65,16 +68,17 @@ void Messages::lay_out(const Neighbourhood& hood) {
 }
 
 int Messages::begin_receive(std::size_t source) {
-  ended_[source] = false;
-  if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &requests_[source]);
+  auto& request = requests_[place_of(source)];
+  ended_[place_of(source)] = false;
+  if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &request);
   return begin_own_receive(
-      receive_call(hook_, edges_->receives[source], hood_->sources[source], 0, comm_->comm, false, waits_),
-      &requests_[source]);
+      receive_call(hook_, edges_->receives[source], hood_->sources[source], 0, comm_->comm, false, waits_), &request);
 }
 
 int Messages::begin_send(std::size_t target) {
   auto& request = requests_[sources_ + target];
   ended_[sources_ + target] = false;
+  by_messages_ = true;
   if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &request);
   return begin_own_send(send_call(hook_, edges_->sends[target], hood_->targets[target], 0, comm_->comm, false, waits_),
                         &request);
@@ -82,21 +86,22 @@ int Messages::begin_send(std::size_t target) {
 
 int Messages::begin_all(const Edges* edges) {
   ended_.assign(requests_.size(), true);
+  by_messages_ = false;
   int code = lines_ ? lines_->begin(hook_, edges) : MPI_SUCCESS;
   if (code == MPI_SUCCESS && edges) code = find_moves(*edges);
-  const auto by_message = [&](std::size_t i) {
-    return !loops_[i] && !(lines_ && (i < sources_ ? lines_->watched(i) : lines_->announced(i - sources_)));
-  };
-  for (std::size_t i = 0; i < requests_.size() && code == MPI_SUCCESS; ++i)
-    if (by_message(i)) code = i < sources_ ? begin_receive(i) : begin_send(i - sources_);
+  for (std::size_t i = 0; i < sources_ && code == MPI_SUCCESS; ++i)
+    if (!loops_[place_of(i)] && !(lines_ && lines_->watched(i))) code = begin_receive(i);
+  for (std::size_t i = 0; i < requests_.size() - sources_ && code == MPI_SUCCESS; ++i)
+    if (!loops_[sources_ + i] && !(lines_ && lines_->announced(i))) code = begin_send(i);
   return code == MPI_SUCCESS ? code : take_back(code);
 }
 
 int Messages::find_moves(const Edges& edges) {
   if (hood_->loops.empty()) return MPI_SUCCESS;
   auto& last = hood_->last_moves;
-  int code = MPI_SUCCESS;
-  if (!last || !last->fits(*hood_, edges)) code = guarded([&] { last = std::make_shared<LocalMoves>(*hood_, edges); });
+  const int code = guarded([&] {
+    if (!last || !last->fits(*hood_, edges)) last = std::make_shared<LocalMoves>(*hood_, edges);
+  });
   moves_ = last;
   return code;
 }
@@ -120,9 +125,9 @@ int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
   lay_out(hood);
   persistent_ = true;
   for (std::size_t i = 0; i < hood.sources.size() && code == MPI_SUCCESS; ++i)
-    if (!loops_[i])
+    if (!loops_[place_of(i)])
       code = init_own_receive(receive_call(hook_, edges.receives[i], hood.sources[i], tags, comm_->comm, true, true),
-                              &requests_[i]);
+                              &requests_[place_of(i)]);
   for (std::size_t i = 0; i < hood.targets.size() && code == MPI_SUCCESS; ++i)
     if (!loops_[sources_ + i])
       code = init_own_send(send_call(hook_, edges.sends[i], hood.targets[i], tags, comm_->comm, true, true),
@@ -141,7 +146,8 @@ void Messages::begin_moves() {
   if (!moves_ || std::exchange(moved_, true)) return;
   std::optional<Accelerated> counted;
   if (const auto bytes = moves_->bytes()) counted.emplace(hook_, bytes);
-  const auto done = receives_ ? std::nullopt : moves_->run();  // they go with what comes from others
+  // They go with what comes from others, and let messages go on meanwhile.
+  const auto done = receives_ || by_messages_ ? std::nullopt : moves_->run();
   note(done ? *done : moves_->begin());
 }
 
@@ -155,15 +161,19 @@ void Messages::go_on_by_lines() {
 }
 
 int Messages::wait_with_lines() {
-  const WorldReturnsErrors guard;  // so that each look need not set it
-  constexpr int spins = 100;       // a look at lines and messages takes a microsecond
+  // A look at lines and messages takes a microsecond. The first ones need not change the handler
+  // each.
+  constexpr int spins = 100;
+  std::optional<WorldReturnsErrors> guard(std::in_place);
   transport::shm::Patience patience(spins);
   for (int round = 1; !test(); ++round, patience.wait()) {
     if (round % polls_between == 0) {
       let_mpi_progress();
       progress_receives();
     }
-    if (patience.doubts() && lines_->forsaken()) return MPI_ERR_OTHER;
+    if (!patience.doubts()) continue;
+    guard.reset();
+    if (lines_->forsaken()) return MPI_ERR_OTHER;
   }
   return code_;
 }

@@ -58,6 +58,11 @@ class Messages final : public ExchangeWay {
     if (!failures.empty()) note(failures.front().code);
   }
   int count() const { return static_cast<int>(requests_.size()); }
+  /// Where the request of a source stands. The first one belongs to the next rank, if sources are
+  /// in the order of ranks. If all ranks read from the lowest rank first, they share its link.
+  std::size_t place_of(std::size_t source) const {
+    return source >= first_ ? source - first_ : source + sources_ - first_;
+  }
 
   const Hook hook_;
   std::shared_ptr<MessageComm> comm_;
@@ -71,8 +76,9 @@ class Messages final : public ExchangeWay {
   std::vector<MPI_Request> requests_;  // of the sources, then of the targets
   std::vector<bool> loops_;            // by request: an edge from this rank to itself
   std::vector<bool> ended_;            // by request, since the start
-  std::size_t sources_ = 0;
-  bool receives_ = false;              // an edge comes from another rank
+  std::size_t sources_ = 0, first_ = 0;
+  bool receives_ = false;              // a source is not this rank
+  bool by_messages_ = false;           // a message to another rank has been begun
   bool alone_ = false;                 // all edges are from this rank to itself
   std::shared_ptr<LocalMoves> moves_;  // null if there are none
   bool moved_ = false;                 // since the start

@@ -145,7 +145,7 @@ std::shared_ptr<MessageComm> split_message_comm(Neighbourhood& hood, MPI_Comm co
     return nullptr;
   }
   hood.tags = -everywhere[1];
-  return std::make_shared<MessageComm>(fresh);
+  return std::make_shared<MessageComm>(fresh, rank);
 }
 
 Turn next_turn(Neighbourhood& hood) {

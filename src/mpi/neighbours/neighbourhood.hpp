@@ -25,12 +25,13 @@ class Rings;
 /// A communicator for the messages. Operations that are under way, and persistent requests, share
 /// it with the program's communicator, which may be freed before them.
 struct MessageComm {
-  explicit MessageComm(MPI_Comm fresh) : comm(fresh) {}
+  MessageComm(MPI_Comm fresh, int of_this) : comm(fresh), rank(of_this) {}
   MessageComm(const MessageComm&) = delete;
   MessageComm& operator=(const MessageComm&) = delete;
   ~MessageComm();
 
   MPI_Comm comm;
+  const int rank;  // of this process
 };
 
 struct Neighbourhood {

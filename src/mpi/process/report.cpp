@@ -53,9 +53,10 @@ constexpr std::size_t most_links = 32;  // that a rank sends: those with most by
 
 /// Which collectives a trial was about.
 std::string text_of(const CollectiveTrials::Key& key) {
-  return fmt::format("device memory, {} rank{}, {} and more {}", key.ranks, key.ranks == 1 ? "" : "s",
-                     base::format_bytes(key.width > 0 ? std::uint64_t{1} << (key.width - 1) : 0),
-                     key.alike ? "for another" : "of a rank");
+  const auto ranks = fmt::format("device memory, {} rank{}", key.ranks, key.ranks == 1 ? "" : "s");
+  if (key.width == 0) return ranks + ", no data of this rank";
+  return fmt::format("{}, {} and more {}", ranks, base::format_bytes(std::uint64_t{1} << (key.width - 1)),
+                     key.alike ? "for another" : "of this rank");
 }
 
 /// The busiest first: by the bytes of accelerated calls, then by calls.

@@ -10,8 +10,15 @@ namespace dunnage::pack::gpu {
 
 /// Data in blocks that are short and far apart.
 struct ShortBlocks {
+  /// Bytes in many small pages cost so many times as much as others.
+  static constexpr std::int64_t cost_of_many_pages = 8;
+  /// From such a cost on, another GPU reads a packed copy faster.
+  static constexpr std::int64_t much_cost = 4 << 20;
+  /// Fewer bytes are never much.
+  static constexpr std::int64_t least = much_cost / cost_of_many_pages;
+
   std::int64_t bytes = 0;
-  /// Another GPU reads that many bytes of them in that time if the pages of the memory are large.
+  /// So many bytes from large pages take as long to read by another GPU.
   std::int64_t cost = 0;
 
   ShortBlocks& operator+=(const ShortBlocks& other) {
@@ -19,8 +26,7 @@ struct ShortBlocks {
     cost += other.cost;
     return *this;
   }
-  /// Whether another GPU reads a packed copy faster.
-  bool much() const { return cost >= 4 << 20; }
+  bool much() const { return cost >= much_cost; }
 };
 
 /// Nothing if the data are not like that. Thread-safe.
