@@ -162,6 +162,18 @@ void KnownType::set_bytes(std::int64_t bytes) {
   if (layout_.size == 0) layout_ = type::layout_of(*type::named("bytes", {{0, bytes}}, bytes, 1));
 }
 
+namespace {
+
+Reason choose(const plan::Shape& shape, plan::Operation operation, plan::Peers peers) {
+  switch (process->settings.force) {
+    case base::Force::always: return Reason::accelerated;
+    case base::Force::never: return Reason::never;
+    default: return plan::choose(process->model, shape, operation, peers);
+  }
+}
+
+}  // namespace
+
 Variant KnownType::plan(std::int64_t count) const {
   const auto program = std::make_shared<const pack::Program>(layout_, count);
   Variant made{count, variants_.load(std::memory_order_acquire), false, {}, {}, {}, {}, program};
@@ -169,10 +181,7 @@ Variant KnownType::plan(std::int64_t count) const {
   const std::size_t classes = process->several_hosts ? plan::peer_classes : 1;
   for (std::size_t i = 0; i < plan::operations; ++i) {
     for (std::size_t peers = 0; peers < plan::peer_classes; ++peers)
-      made.choices[peers][i] =
-          process->settings.force == base::Force::always
-              ? Reason::accelerated
-              : plan::choose(process->model, shape, static_cast<plan::Operation>(i), static_cast<plan::Peers>(peers));
+      made.choices[peers][i] = choose(shape, static_cast<plan::Operation>(i), static_cast<plan::Peers>(peers));
     const auto operation = static_cast<plan::Operation>(i);
     made.leaves_nonblocking[i] =
         process->settings.force != base::Force::always && plan::is_message(operation) &&
