@@ -59,9 +59,23 @@ def contract(hosts, name, *options):
     return hosts([*words(name, "--rate", "none", "--expect", str(10 * PAYLOAD), *options), "--", path, "blocking"], 200)
 
 
+def contract_that_ends(hosts, name, *options):
+    """Plain MPICH 4.0 hangs in MPI_Finalize now and then (docs/reference/limits.md). So a run that
+    does only that is repeated."""
+    tries = 3 if name == "mpich" else 1
+    for _ in range(tries):
+        run = contract(hosts, name, "--env", "CONTRACT_TIMEOUT=60", *options)
+        if run.failures != {"finalize"}:
+            break
+    return run
+
+
 @pytest.mark.parametrize("name", CONTRACT)
 def test_the_contract_holds_over_tcp(hosts, name):
-    judge(contract(hosts, name, "--env", f"LD_PRELOAD={PRELOAD}"), lambda: contract(hosts, name))
+    judge(
+        contract_that_ends(hosts, name, "--env", f"LD_PRELOAD={PRELOAD}"),
+        lambda: contract_that_ends(hosts, name),
+    )
 
 
 @pytest.mark.parametrize("name", TWO)
