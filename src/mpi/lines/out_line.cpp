@@ -1,6 +1,7 @@
 #include "mpi/lines/out_line.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "device/ipc.hpp"
 #include "mpi/message/device_landing.hpp"
@@ -100,8 +101,12 @@ bool OutLine::prepare(std::uint64_t exchange, bool there) {
   return free && described_;
 }
 
+void OutLine::begin_packing(std::uint64_t exchange) {
+  if (packs() && line_.free() && line_.watched(exchange) && buffers_.there()) packing_ = begin_copy();
+}
+
 bool OutLine::begin(std::uint64_t exchange) {
-  if (packs() && line_.free() && line_.watched(exchange) && buffers_.there() && announce_packed(exchange)) return true;
+  if (announce_packed(exchange, std::exchange(packing_, nullptr))) return true;
   announced_ = prepare(exchange, buffers_.there()) && line_.watched(exchange);
   if (announced_) {
     way_ = plan::GpuWay::direct_line;
@@ -114,7 +119,7 @@ bool OutLine::begin(std::uint64_t exchange) {
 }
 
 int OutLine::announce(std::uint64_t exchange) {
-  if (packs() && announce_packed(exchange)) return MPI_SUCCESS;
+  if (packs() && announce_packed(exchange, begin_copy())) return MPI_SUCCESS;
   announced_ = prepare(exchange, true);
   if (!announced_) return announce_copy(exchange);
   way_ = plan::GpuWay::direct_line;
@@ -131,10 +136,11 @@ void OutLine::describe_copy(std::uint64_t exchange) {
   line_.describe(exchange, sizes);
 }
 
-bool OutLine::announce_packed(std::uint64_t exchange) {
+bool OutLine::announce_packed(std::uint64_t exchange, std::unique_ptr<Copying> copying) {
+  if (!copying) return false;
   const base::Range range("pack short blocks for another GPU", buffers_.bytes());
   describe_copy(exchange);
-  if (!copied_to_device()) return false;
+  if (!offer(*copying)) return false;
   way_ = plan::GpuWay::direct_packed;
   line_.ring(exchange);
   return true;
@@ -142,8 +148,8 @@ bool OutLine::announce_packed(std::uint64_t exchange) {
 
 int OutLine::announce_copy(std::uint64_t exchange) {
   describe_copy(exchange);
-  bool done = false;
-  guarded([&] { done = read_by_receiver() && copy_to_device(); });
+  const auto copying = read_by_receiver() ? begin_copy() : nullptr;
+  bool done = copying && offer(*copying);
   way_ = done ? plan::GpuWay::direct_packed : plan::GpuWay::staged_unread;
   int code = MPI_SUCCESS;
   if (!done) code = guarded([&] { done = buffers_.count() == edges_.size() && copy_to_host(); });
@@ -181,20 +187,21 @@ bool OutLine::ended() {
 
 bool OutLine::copy() {
   const base::Range range("copy for a late receiver", buffers_.bytes());
-  if (copied_to_device()) return true;
+  if (const auto copying = begin_copy(); copying && offer(*copying)) return true;
   bool done = false;
   if (line_.taken(exchange_) || static_cast<std::uint64_t>(buffers_.bytes()) > process->settings.ticket_memory)
     return false;
   return guarded([&] { done = copy_to_host(); }) == MPI_SUCCESS && done;
 }
 
-bool OutLine::copied_to_device() {
+std::unique_ptr<OutLine::Copying> OutLine::begin_copy() {
   process->world->publications.collect();  // copies that have been read
-  bool done = false;
-  return guarded([&] { done = copy_to_device(); }) == MPI_SUCCESS && done;
+  std::unique_ptr<Copying> copying;
+  guarded([&] { copying = begin_copy_in_arena(); });
+  return copying;
 }
 
-bool OutLine::copy_to_device() {
+std::unique_ptr<OutLine::Copying> OutLine::begin_copy_in_arena() {
   std::int64_t size = 0;
   CUcontext context = nullptr;
   const auto& driver = *device::driver();
@@ -207,7 +214,7 @@ bool OutLine::copy_to_device() {
   {
     const device::Scope scope(driver, context);
     block = take_block(driver, size);
-    if (!block) return false;
+    if (!block) return nullptr;
     there = device::known_place(driver, reinterpret_cast<const void*>(block->address));
   }
   const auto whole = transport::gpu::describe(block->exported, size);
@@ -222,13 +229,20 @@ bool OutLine::copy_to_device() {
     moves.push_back({*buffers_[i].device(), transport::gpu::contiguous_at(to, bytes, there), bytes, block});
     begin += aligned(bytes);
   }
-  ScopedTransfers transfers(context, moves);
-  for (transport::shm::Patience patience; !transfers.done();) patience.wait();
-  const auto bytes = static_cast<std::int64_t>(sources.size() * sizeof(GpuSource));
-  const auto published = process->world->publications.publish(bytes, 1, block);
-  if (!published) return false;
-  std::memcpy(published->data, sources.data(), static_cast<std::size_t>(bytes));
-  return replace(*published, bytes, true);
+  return std::make_unique<Copying>(std::move(block), std::move(sources), ScopedTransfers(context, std::move(moves)));
+}
+
+bool OutLine::offer(Copying& copying) {
+  bool done = false;
+  const int code = guarded([&] {
+    for (transport::shm::Patience patience; !copying.transfers.done();) patience.wait();
+    const auto bytes = static_cast<std::int64_t>(copying.sources.size() * sizeof(GpuSource));
+    const auto published = process->world->publications.publish(bytes, 1, copying.block);
+    if (!published) return;
+    std::memcpy(published->data, copying.sources.data(), static_cast<std::size_t>(bytes));
+    done = replace(*published, bytes, true);
+  });
+  return code == MPI_SUCCESS && done;
 }
 
 bool OutLine::copy_to_host() {

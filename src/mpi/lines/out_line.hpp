@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include "mpi/lines/edge_buffers.hpp"
+#include "mpi/message/device_landing.hpp"
 #include "mpi/process/hook.hpp"
 #include "pack/gpu/short_blocks.hpp"
 #include "plan/gpu_way.hpp"
@@ -29,6 +31,10 @@ class OutLine {
   /// Takes the buffers of the exchanges to come. Returns an MPI error code.
   int take(std::span<const EdgeData> sends);
   int take(const memory::Buffer& buffer, std::uint64_t keeper);
+  /// If the next exchange goes by a packed copy in device memory, begins to make it. So several
+  /// lines make their copies at the same time. To be called before begin(), which waits for it.
+  void begin_packing(std::uint64_t exchange);
+  bool packing() const { return packing_ != nullptr; }
   /// Begins an exchange. Returns whether the data have been announced. If not, each of them is to
   /// be sent as a message.
   bool begin(std::uint64_t exchange);
@@ -69,6 +75,12 @@ class OutLine {
   std::uint32_t receiver() const { return receiver_; }
 
  private:
+  /// A packed copy in device memory that is being made.
+  struct Copying {
+    std::shared_ptr<const device::Arena::Block> block;
+    std::vector<transport::gpu::GpuSource> sources;  // where the parts of the copy are
+    ScopedTransfers transfers;
+  };
   /// Whether the line is free and tells where the buffers are. `there`: the buffers are still those
   /// of the last take().
   bool prepare(std::uint64_t exchange, bool there);
@@ -82,13 +94,16 @@ class OutLine {
   bool packs() const;
   /// Announces a copy in device memory, by a line that is free. If there is no memory, returns
   /// false and announces nothing.
-  bool announce_packed(std::uint64_t exchange);
+  bool announce_packed(std::uint64_t exchange, std::unique_ptr<Copying> copying);
   /// Tells the bytes of the data, of which a copy is about to be announced.
   void describe_copy(std::uint64_t exchange);
   bool copy();
-  /// As copy_to_device(), in memory that earlier copies may have left. Does not throw.
-  bool copied_to_device();
-  bool copy_to_device();
+  /// Begins a copy, in memory that earlier copies may have left. Null if that cannot be done.
+  std::unique_ptr<Copying> begin_copy();
+  /// Waits for the copy and offers it. Returns false if that failed, or the receiver reads already.
+  bool offer(Copying& copying);
+  /// Throws device::Error, std::bad_alloc.
+  std::unique_ptr<Copying> begin_copy_in_arena();
   bool copy_to_host();
   bool replace(const Published& published, std::int64_t size, bool on_device);
 
@@ -99,6 +114,7 @@ class OutLine {
   std::uint64_t exchange_ = 0;
   bool described_ = false;  // the line tells of buffers_
   bool announced_ = false;
+  std::unique_ptr<Copying> packing_;       // from begin_packing() to begin()
   pack::gpu::ShortBlocks short_blocks_;    // of buffers_; nothing if packed copies are no better
   plan::GpuWay way_ = plan::GpuWay::none;  // of what was announced last
   /// From then on the receiver is late. Nothing until this rank waits for it.

@@ -117,13 +117,19 @@ int Lines::begin(Hook hook, const Edges* edges) {
 }
 
 void Lines::begin_sends(Hook hook, const Edges* edges) {
+  const auto begin = [&](PublishedLine& line) {
+    const bool announced = line.begin(exchange_);
+    for (const auto edge : line.edges()) announced_[edge] = announced;
+    in_use_ |= announced;
+    if (announced && process->reporting) line.count(hook);
+  };
   for (auto& line : out_) {
     if (edges) line->take(edges->sends);
-    const bool announced = line->begin(exchange_);
-    for (const auto edge : line->edges()) announced_[edge] = announced;
-    in_use_ |= announced;
-    if (announced && process->reporting) line->count(hook);
+    line->begin_packing(exchange_);
+    if (!line->packing()) begin(*line);
   }
+  for (auto& line : out_)
+    if (line->packing()) begin(*line);
 }
 
 int Lines::begin_receives(const Edges* edges) {

@@ -129,11 +129,11 @@ void everything_changes(unsigned seed) {
 }
 
 /// Another GPU reads packed copies of such data. Two ranks have two messages for each other, which
-/// are not much alone.
+/// are not much alone. More ranks have two lines each, whose copies are made at the same time.
 void short_blocks() {
   contract().section("much data in short blocks");
   Ring ring;
-  constexpr int count = 300000, stride = 4;
+  const int count = contract().ranks > 2 ? 600000 : 300000, stride = 4;
   Doubles out(Kind::device, count * stride), in(Kind::device, count * stride);
   MPI_Datatype column;
   MPI_Type_vector(count, 1, stride, MPI_DOUBLE, &column);
