@@ -81,10 +81,7 @@ class AskedTrial {
     // Where a rank refuses trials, the times may be of calls of other sizes.
     if (possible != possible_ || slowest.refuses) forget();
     possible_ = possible;
-    if (slowest.refuses) {
-      trying_ = false;
-      return;
-    }
+    if (slowest.refuses) return;
     if (slowest.ours != unknown) latest_[ours] = slowest.ours;
     if (slowest.theirs != unknown) latest_[theirs] = slowest.theirs;
     times_ = {unknown, unknown};
@@ -112,6 +109,7 @@ class AskedTrial {
     return rival == unknown ? far_away * static_cast<float>(least) < now : static_cast<float>(rival) < far_away * now;
   }
   void forget() {
+    trying_ = false;
     chosen_ = ours;
     latest_ = {unknown, unknown};
     times_ = {unknown, unknown};

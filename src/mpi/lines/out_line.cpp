@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "device/ipc.hpp"
-#include "mpi/message/device_landing.hpp"
 #include "mpi/message/gpu_shared.hpp"
 #include "mpi/process/failure.hpp"
 
@@ -42,11 +41,14 @@ void OutLine::took(bool changed) {
 }
 
 bool OutLine::read_by_receiver() const {
-  for (std::size_t i = 0; i < buffers_.count(); ++i) {
-    const auto* data = buffers_[i].device();
-    if (buffers_.bytes(i) > 0 && !(data && read_in_place_by(receiver_, *data, buffers_.bytes()))) return false;
-  }
-  return buffers_.bytes() > 0;
+  bool read = buffers_.bytes() > 0;
+  const int code = guarded([&] {
+    for (std::size_t i = 0; read && i < buffers_.count(); ++i) {
+      const auto* data = buffers_[i].device();
+      read = buffers_.bytes(i) == 0 || (data && read_in_place_by(receiver_, *data, buffers_.bytes()));
+    }
+  });
+  return code == MPI_SUCCESS && read;
 }
 
 bool OutLine::packs() const { return better_packed_for(receiver_, short_blocks_) && read_by_receiver(); }
