@@ -36,7 +36,7 @@ def launch(mpi, ranks, library, options):
     if run.returncode:
         sys.exit(f"host-halo: {' '.join(words)} failed\n{run.stdout}{run.stderr}")
     results = [r for r in map(json.loads, run.stdout.splitlines()) if r["record"] == "result"]
-    wrong = [r["way"] for r in results if not r["verified"]]
+    wrong = [r["way"] for r in results if r["verified"] is False]
     if wrong:
         sys.exit(f"host-halo: {' '.join(words)}: wrong cells in {', '.join(wrong)}")
     return {(r["cells"], r["ghost"], r["way"]): r["seconds"]["median"] * 1e6 for r in results}

@@ -15,6 +15,18 @@ void allgather(Blocks& from, Blocks& to) {
   MPI_Allgather(from.at(), 1, from.type(), to.at(), 1, to.type(), MPI_COMM_WORLD);
 }
 
+void ialltoall(Blocks& from, Blocks& to) {
+  MPI_Request request;
+  MPI_Ialltoall(from.at(), 1, from.type(), to.at(), 1, to.type(), MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+void iallgather(Blocks& from, Blocks& to) {
+  MPI_Request request;
+  MPI_Iallgather(from.at(), 1, from.type(), to.at(), 1, to.type(), MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 void gather(Blocks& from, Blocks& to) {
   MPI_Gather(from.at(), 1, from.type(), to.at(), 1, to.type(), root, MPI_COMM_WORLD);
 }
@@ -55,11 +67,14 @@ Operation sparse(int rank, int ranks) {
 }  // namespace
 
 std::vector<Operation> operations(int rank, int ranks) {
+  const auto of_all = [](int from, int) { return of_pair(from, 0); };
   return {{"alltoall", false, alltoall, of_pair},
+          {"ialltoall", false, ialltoall, of_pair},
           {"alltoall, pieces of 128", true, alltoall, of_pair},
           alltoallw(ranks),
           sparse(rank, ranks),
-          {"allgather", false, allgather, [](int from, int) { return of_pair(from, 0); }},
+          {"allgather", false, allgather, of_all},
+          {"iallgather", false, iallgather, of_all},
           {"gather", false, gather, [](int from, int to) { return to == root ? of_pair(from, 0) : untouched; }},
           {"scatter", false, scatter, [](int from, int to) { return from == root ? of_pair(from, to) : untouched; }}};
 }

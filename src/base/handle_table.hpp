@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -69,7 +70,7 @@ class HandleTable {
   std::vector<std::uint64_t> keys(F&& wanted) {
     const std::lock_guard lock(mutex_);
     std::vector<std::uint64_t> found;
-    for (const auto& slot : tables_.back()->slots)
+    for (const auto& slot : tables_.back()->slots())
       if (const auto* value = slot.value.load(std::memory_order_acquire); value && wanted(*value))
         found.push_back(slot.key.load(std::memory_order_acquire));
     return found;
@@ -98,18 +99,21 @@ class HandleTable {
     std::atomic<T*> value{nullptr};
   };
   struct Table {
-    explicit Table(std::size_t n) : slots(n) {}
+    explicit Table(std::size_t n) : first(new Slot[n]), mask(n - 1) {}
     /// Returns the slot of the key, or the empty slot where the key would go. The table is never
     /// full, so the search ends.
     [[gnu::always_inline]] Slot& slot(std::uint64_t key) {
-      const auto mask = slots.size() - 1;
       for (auto i = (key * 0x9E3779B97F4A7C15u) >> 32;; ++i) {
-        auto& s = slots[i & mask];
+        auto& s = first[i & mask];
         const auto at = s.key.load(std::memory_order_acquire);
         if (at == key || at == 0) return s;
       }
     }
-    std::vector<Slot> slots;
+    std::size_t size() const { return mask + 1; }
+    std::span<Slot> slots() const { return {first.get(), size()}; }
+
+    const std::unique_ptr<Slot[]> first;
+    const std::size_t mask;  // the size is a power of two
     std::size_t used = 0;
   };
 
@@ -124,7 +128,7 @@ class HandleTable {
     auto* table = tables_.back().get();
     auto* slot = &table->slot(key);
     if (slot->key.load(std::memory_order_relaxed) == 0) {
-      if (2 * (table->used + 1) > table->slots.size()) {
+      if (2 * (table->used + 1) > table->size()) {
         table = grow();
         slot = &table->slot(key);
       }
@@ -139,9 +143,9 @@ class HandleTable {
   Table* grow() {
     auto& old = *tables_.back();
     std::size_t live = 0;
-    for (auto& slot : old.slots) live += slot.value.load() != nullptr;
+    for (auto& slot : old.slots()) live += slot.value.load() != nullptr;
     auto bigger = std::make_unique<Table>(std::max<std::size_t>(64, std::bit_ceil(4 * (live + 1))));
-    for (auto& slot : old.slots)
+    for (auto& slot : old.slots())
       if (auto* value = slot.value.load()) {
         auto& to = bigger->slot(slot.key.load());
         to.key = slot.key.load();

@@ -104,7 +104,9 @@ const Driver* find_driver();
 extern std::atomic<const Driver*> found_driver;
 /// Whether there is certainly no driver. Costs about a nanosecond; false means that driver() must
 /// be asked.
-inline bool surely_no_driver() { return surely_nothing_loaded() && !found_driver.load(std::memory_order_relaxed); }
+[[gnu::always_inline]] inline bool surely_no_driver() {
+  return surely_nothing_loaded() && !found_driver.load(std::memory_order_relaxed);
+}
 inline const Driver* driver() {
   if (surely_no_driver()) return nullptr;
   const auto* there = found_driver.load(std::memory_order_acquire);

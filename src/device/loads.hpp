@@ -16,7 +16,7 @@ extern std::atomic<const link_map*> mark;
 
 /// Whether the mark shows that no library was loaded since watch_loads(). If false,
 /// nothing_loaded() must be asked.
-inline bool surely_nothing_loaded() {
+[[gnu::always_inline]] inline bool surely_nothing_loaded() {
   const auto* last = mark.load(std::memory_order_acquire);
   return last && __atomic_load_n(&last->l_next, __ATOMIC_RELAXED) == nullptr;
 }

@@ -34,8 +34,7 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   int rc = next(count, requests, statuses.get());
   operations.show_hidden(rc, statuses.get());
   operations.restore();
-  if (rc == MPI_SUCCESS && users == MPI_STATUSES_IGNORE)
-    rc = operations.raise_what_statuses_tell(count, statuses.get());
+  if (rc == MPI_SUCCESS && users == MPI_STATUSES_IGNORE) rc = operations.raise_what_statuses_tell(statuses.get());
   return operations.settle_listed(count, rc, statuses.get());
 }
 

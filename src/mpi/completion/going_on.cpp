@@ -33,11 +33,12 @@ void let_mpi_progress_after(bool done) {
 
 /// What has come of different operations goes together.
 void OwnOperations::fetch_parts() {
-  const auto has_parts = [](const Request* o) { return under_way(o) && o->has_parts(); };
-  if (std::none_of(operations_.begin(), operations_.end(), has_parts)) return;
+  const auto has_parts = [](const Request& o) { return under_way(o) && o.has_parts(); };
+  if (!some(has_parts)) return;
   FetchBatch batch(FetchBatch::Outer::join);
-  for (std::size_t i = 0; i < operations_.size(); ++i)
-    if (has_parts(operations_[i])) operations_[i]->fetch_parts(batch, static_cast<int>(i));
+  each([&](std::size_t i, Request* operation) {
+    if (has_parts(*operation)) operation->fetch_parts(batch, static_cast<int>(i));
+  });
   for (const auto& failure : batch.finish())
     operations_[static_cast<std::size_t>(failure.index)]->failed_later(failure.code);
 }
@@ -53,12 +54,11 @@ std::vector<int> OwnOperations::go_on() {
   std::vector<int> ended;
   fetch_parts();
   FetchBatch batch(FetchBatch::Outer::join);
-  for (std::size_t i = 0; i < operations_.size(); ++i) {
+  each([&](std::size_t i, Request* operation) {
     batch.about(static_cast<int>(i));
-    auto* operation = operations_[i];
-    if (under_way(operation) && (alone(operation) ? operation->go_on_alone() : operation->go_on()))
+    if (under_way(*operation) && (alone(*operation) ? operation->go_on_alone() : operation->go_on()))
       ended.push_back(static_cast<int>(i));
-  }
+  });
   for (const auto& failure : batch.finish())
     operations_[static_cast<std::size_t>(failure.index)]->failed_later(failure.code);
   return ended;
@@ -66,7 +66,9 @@ std::vector<int> OwnOperations::go_on() {
 
 bool OwnOperations::all_ended() {
   const auto ended = go_on();
-  const bool all = std::count_if(operations_.begin(), operations_.end(), under_way) == std::ssize(ended);
+  std::ptrdiff_t all_under_way = 0;
+  each([&](std::size_t, const Request* operation) { all_under_way += under_way(*operation); });
+  const bool all = all_under_way == std::ssize(ended);
   let_mpi_progress_after(all);
   return all;
 }
@@ -78,7 +80,7 @@ std::vector<int> OwnOperations::some_ended(bool waits, bool& asked, base::Functi
   unsigned rounds = 0;
   for (transport::shm::Patience patience;; patience.wait()) {
     auto ended = go_on();
-    std::erase_if(ended, [&](int i) { return !alone(operations_[static_cast<std::size_t>(i)]); });
+    std::erase_if(ended, [&](int i) { return !alone(*(*this)[i]); });
     if (!nobody_to_ask) {
       hide();
       asked = ask();
@@ -97,16 +99,18 @@ std::vector<int> OwnOperations::some_ended(bool waits, bool& asked, base::Functi
 void OwnOperations::finish(bool without_mpi) {
   std::optional<WorldReturnsErrors> guard;  // one for all requests of several messages
   if (some([](const Request& o) { return o.has_parts(); })) guard.emplace();
-  for (const auto* operation : operations_)
-    if (under_way(operation)) operation->prefetch();
-  for (auto* operation : operations_)
-    if (under_way(operation))
-      alone(operation) && operation->stands_alone() ? operation->finish_alone() : operation->finish();
+  each([](std::size_t, const Request* operation) {
+    if (under_way(*operation)) operation->prefetch();
+  });
+  each([&](std::size_t, Request* operation) {
+    if (under_way(*operation))
+      alone(*operation) && operation->stands_alone() ? operation->finish_alone() : operation->finish();
+  });
   if (without_mpi) let_mpi_progress_after(true);
 }
 
 bool OwnOperations::asked(base::FunctionRef<bool()> ask) {
-  if (std::none_of(operations_.begin(), operations_.end(), under_way)) return false;
+  if (!some(under_way)) return false;
   for (transport::shm::Patience patience; go_on().empty(); patience.wait()) {
     if (ask()) return true;
     progress_others();
@@ -119,12 +123,11 @@ bool OwnOperations::receive_as_they_come() {
   // The sender of a partitioned message may wait for a collective of this call first.
   const bool parts = !some([](const Request& o) { return o.active && o.collective(); });
   std::vector<int> waiting;
-  for (std::size_t i = 0; i < operations_.size(); ++i)
-    if (const auto* o = operations_[i];
-        o && o->active && (o->receives() ? !o->delivered : parts && o->several() && o->has_parts())) {
-      waiting.push_back(static_cast<int>(i));
-      o->prefetch();
-    }
+  each([&](std::size_t i, const Request* o) {
+    if (!o->active || (o->receives() ? o->delivered : !parts || !o->several() || !o->has_parts())) return;
+    waiting.push_back(static_cast<int>(i));
+    o->prefetch();
+  });
   const WorldReturnsErrors guard;  // the MPI's call afterwards tells the errors
   auto& batch = arriving_.emplace(FetchBatch::Outer::join);
   const auto there = [&](std::size_t k) {

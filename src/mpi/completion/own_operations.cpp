@@ -15,12 +15,8 @@ OwnOperations::OwnOperations(int count, MPI_Request* requests) : requests_(reque
   progress_orphans();
   if (process->requests.empty() || !requests) return;
   const auto alone = no_progress();
-  for (int i = 0; i < count; ++i) {
-    auto* operation = process->requests.find(key_of(requests[i]));
-    if (!operation) continue;
-    if (operations_.empty()) operations_.resize(static_cast<std::size_t>(count));
-    operations_[static_cast<std::size_t>(i)] = operation;
-  }
+  for (int i = 0; i < count; ++i)
+    if (auto* operation = process->requests.find(key_of(requests[i]))) add(i, count, operation);
   if (none()) return;
   take_out([](const Request& o) { return !o.persistent && !o.stays; });
   watched_.emplace(operations_, requests_);
@@ -28,12 +24,14 @@ OwnOperations::OwnOperations(int count, MPI_Request* requests) : requests_(reque
 
 OwnOperations::OwnOperations(const Asking& asking, int count, MPI_Request* before) : requests_(before) {
   device::Looks::forget();
-  for (int i = 0; i < count; ++i) {
-    auto operation = asking.taken_out(key_of(before[i]));
-    if (!operation) continue;
-    if (operations_.empty()) operations_.resize(static_cast<std::size_t>(count));
-    operations_[static_cast<std::size_t>(i)] = operation.release();
-  }
+  for (int i = 0; i < count; ++i)
+    if (auto operation = asking.taken_out(key_of(before[i]))) add(i, count, operation.release());
+}
+
+void OwnOperations::add(int place, int count, Request* operation) {
+  if (operations_.empty()) operations_.resize(static_cast<std::size_t>(count));
+  places_.push_back(static_cast<std::size_t>(place));
+  operations_[places_.back()] = operation;
 }
 
 OwnOperations::~OwnOperations() {
@@ -42,91 +40,95 @@ OwnOperations::~OwnOperations() {
   watched_.reset();
   const auto was_taken_out = [](const Request& o) { return !o.persistent && !o.stays; };
   if (some(was_taken_out)) process->requests.put_back(operations_, was_taken_out);
-  for (const auto* operation : operations_)
-    if (operation && !operation->delivered) look_after(*operation);
+  each([](std::size_t, const Request* operation) {
+    if (!operation->delivered) look_after(*operation);
+  });
   progress_orphans();
 }
 
 void OwnOperations::show() {
   all_shown_ = true;
   take_out([](const Request& o) { return o.stays; });
-  for (auto* operation : operations_)
-    if (operation) operation->stays = false;
-  for (std::size_t i = 0; i < operations_.size(); ++i) show(i);
+  each([&](std::size_t i, Request* operation) {
+    operation->stays = false;
+    show(i, *operation);
+  });
 }
 
-void OwnOperations::show(std::size_t i) {
-  auto* operation = operations_[i];
-  if (!operation) return;
-  if (operation->active) operation->show();
-  if (operation->inner != MPI_REQUEST_NULL) requests_[i] = operation->inner;
+void OwnOperations::show(std::size_t i, Request& operation) {
+  if (operation.active) operation.show();
+  if (operation.inner != MPI_REQUEST_NULL) requests_[i] = operation.inner;
 }
 
 void OwnOperations::show_others() {
-  for (std::size_t i = 0; i < operations_.size(); ++i)
-    if (!alone(operations_[i])) show(i);
+  each([&](std::size_t i, Request* operation) {
+    if (!alone(*operation)) show(i, *operation);
+  });
 }
 
 void OwnOperations::hide() {
-  for (std::size_t i = 0; i < operations_.size(); ++i)
-    if (alone(operations_[i])) requests_[i] = MPI_REQUEST_NULL;
+  each([&](std::size_t i, const Request* operation) {
+    if (alone(*operation)) requests_[i] = MPI_REQUEST_NULL;
+  });
 }
 
 void OwnOperations::show_hidden(int rc, MPI_Status* statuses) {
   show_hidden();
-  for (std::size_t i = 0; rc == MPI_ERR_IN_STATUS && i < operations_.size(); ++i)
-    if (alone(operations_[i])) statuses[i].MPI_ERROR = MPI_SUCCESS;
+  if (rc != MPI_ERR_IN_STATUS) return;
+  each([&](std::size_t i, const Request* operation) {
+    if (alone(*operation)) statuses[i].MPI_ERROR = MPI_SUCCESS;
+  });
 }
 
 void OwnOperations::show_hidden() {
-  for (std::size_t i = 0; i < operations_.size(); ++i)
-    if (alone(operations_[i])) requests_[i] = handle_of<MPI_Request>(operations_[i]->key);
+  each([&](std::size_t i, const Request* operation) {
+    if (alone(*operation)) requests_[i] = handle_of<MPI_Request>(operation->key);
+  });
 }
 
 void OwnOperations::restore() {
-  for (std::size_t i = 0; i < operations_.size(); ++i) {
-    auto* operation = operations_[i];
-    if (!operation || operation->inner == MPI_REQUEST_NULL || key_of(requests_[i]) == operation->key) continue;
+  each([&](std::size_t i, Request* operation) {
+    if (operation->inner == MPI_REQUEST_NULL || key_of(requests_[i]) == operation->key) return;
     const auto asked = std::exchange(operation->inner, requests_[i]);
     if (requests_[i] == MPI_REQUEST_NULL)
       (operation->gone(asked) ? freed_persistent_ : freed_).push_back(static_cast<int>(i));
     requests_[i] = handle_of<MPI_Request>(operation->key);
-  }
+  });
 }
 
 /// Whether the MPI need not be asked about a request: it stands alone, or it is persistent, and
 /// not started or started without the MPI.
-bool OwnOperations::alone(const Request* o) const {
-  if (!o || all_shown_) return false;
-  if (!o->persistent) return o->stands_alone();
-  if (o->ended_ahead()) return true;
-  return o->inner == MPI_REQUEST_NULL && !o->shown() && (!o->active || o->several());
+bool OwnOperations::alone(const Request& o) const {
+  if (all_shown_) return false;
+  if (!o.persistent) return o.stands_alone();
+  if (o.ended_ahead()) return true;
+  return o.inner == MPI_REQUEST_NULL && !o.shown() && (!o.active || o.several());
 }
 
 bool OwnOperations::without_mpi() const {
   for (std::size_t i = 0; i < operations_.size(); ++i)
-    if (operations_[i] ? !alone(operations_[i]) : requests_[i] != MPI_REQUEST_NULL) return false;
+    if (operations_[i] ? !alone(*operations_[i]) : requests_[i] != MPI_REQUEST_NULL) return false;
   return !none();
 }
 
 bool OwnOperations::some_under_way_alone() const {
-  return std::any_of(operations_.begin(), operations_.end(),
-                     [&](const Request* o) { return under_way(o) && alone(o); });
+  return some([&](const Request& o) { return under_way(o) && alone(o); });
 }
 
 std::optional<int> OwnOperations::ended_ahead() const {
-  const auto found = std::find_if(operations_.begin(), operations_.end(),
-                                  [](const Request* o) { return o && o->active && o->ended_ahead(); });
-  return found == operations_.end() ? std::nullopt : std::optional(static_cast<int>(found - operations_.begin()));
+  for (const auto place : places_)
+    if (const auto* o = operations_[place]; o && o->active && o->ended_ahead()) return static_cast<int>(place);
+  return std::nullopt;
 }
 
 /// Open MPI frees all requests of a call that have failed, those too of which the call does not
 /// tell. Nothing of such a receive may reach the program's buffer any more, whose handle may be
 /// another operation's next. Open MPI 4.1 also frees persistent requests.
 void OwnOperations::forget_freed() {
-  for (std::size_t i = 0; i < operations_.size(); ++i)
-    if (const auto* o = operations_[i]; o && requests_[i] == MPI_REQUEST_NULL)
-      (o->persistent ? freed_persistent_ : freed_).push_back(static_cast<int>(i));
+  each([&](std::size_t i, const Request* operation) {
+    if (requests_[i] == MPI_REQUEST_NULL)
+      (operation->persistent ? freed_persistent_ : freed_).push_back(static_cast<int>(i));
+  });
   for (const int i : std::exchange(freed_, {})) end_untold(i);
   for (const int i : std::exchange(freed_persistent_, {})) forget_persistent_at(i);
 }

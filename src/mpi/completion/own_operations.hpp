@@ -118,22 +118,32 @@ class OwnOperations {
   /// Open MPI 4.1 tells an error of a persistent receive only in its status, if it is given
   /// statuses. Calls the error handler for a program that gives none. Returns what the MPI would
   /// have returned.
-  int raise_what_statuses_tell(int count, const MPI_Status* statuses);
+  int raise_what_statuses_tell(const MPI_Status* statuses);
 
  private:
+  /// An operation of ours, which stands at that place among the requests.
+  void add(int place, int count, Request* operation);
+  /// Calls f(place, operation) for each operation of ours that is still there, in the order of the
+  /// requests. Most requests of a call may be the MPI's, so nobody looks at all places.
+  template <class F>
+  void each(F&& f) const {
+    for (const auto place : places_)
+      if (auto* operation = operations_[place]) f(place, operation);
+  }
   template <class F>
   bool some(F&& wanted) const {
-    return std::any_of(operations_.begin(), operations_.end(), [&](const auto* o) { return o && wanted(*o); });
+    return std::any_of(places_.begin(), places_.end(),
+                       [&](auto place) { return operations_[place] && wanted(*operations_[place]); });
   }
   template <class F>
   void take_out(F&& wanted) {
     if (some(wanted)) process->requests.take_out(operations_, wanted);
   }
-  static bool under_way(const Request* operation) {
-    return operation && operation->active && (operation->several() || operation->ended_ahead());
+  static bool under_way(const Request& operation) {
+    return operation.active && (operation.several() || operation.ended_ahead());
   }
-  bool alone(const Request* operation) const;
-  void show(std::size_t i);
+  bool alone(const Request& operation) const;
+  void show(std::size_t i, Request& operation);
   void forget_freed();
   void forget_persistent_at(int i);
   void end_untold(int i);
@@ -142,7 +152,8 @@ class OwnOperations {
   int complete(int i, MPI_Status& status, int of_mpi);
 
   MPI_Request* requests_;
-  std::vector<Request*> operations_;
+  std::vector<Request*> operations_;  // by place; null where a request is the MPI's, or has ended
+  std::vector<std::size_t> places_;   // where operations of ours stood at first
   std::optional<AlsoWatched> watched_;
   std::optional<FetchBatch> arriving_;  // what receive_as_they_come() has begun to fetch
   std::vector<int> freed_;              // the MPI has set the request that stood there to null

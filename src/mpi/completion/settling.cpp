@@ -72,18 +72,20 @@ int OwnOperations::settle_listed(int count, int rc, MPI_Status* statuses, base::
     result = MPI_ERR_IN_STATUS;
   };
   std::vector<ErrorsOf> errors(fetches_later() ? static_cast<std::size_t>(count) : 0);
+  std::vector<int> ours;  // statuses of operations of ours that have ended
+  for (int k = 0; k < count; ++k)
+    if ((*this)[index(k)] && (rc == MPI_SUCCESS || (listed && statuses[k].MPI_ERROR != MPI_ERR_PENDING)))
+      ours.push_back(k);
   // Sends last: they may wait for a receiver that waits for what this process receives.
   for (const bool receives : {true, false}) {
     std::optional<FetchBatch> own;
     auto& batch = receives && arriving_ ? *arriving_ : own.emplace(FetchBatch::Outer::join);
-    for (int k = 0; k < count; ++k) {
-      const auto& status = statuses[k];
+    for (const int k : ours) {
       const auto* operation = (*this)[index(k)];
-      const bool ended = rc == MPI_SUCCESS || (listed && status.MPI_ERROR != MPI_ERR_PENDING);
-      if (!operation || operation->receives() != receives || !ended) continue;
+      if (!operation || operation->receives() != receives) continue;
       batch.about(k);
       if (!errors.empty()) errors[static_cast<std::size_t>(k)] = operation->errors();
-      const int of_mpi = listed ? status.MPI_ERROR : MPI_SUCCESS;
+      const int of_mpi = listed ? statuses[k].MPI_ERROR : MPI_SUCCESS;
       if (const int error = complete(index(k), statuses[k], of_mpi); error != MPI_SUCCESS) fail(k, error);
     }
     for (const auto& failure : batch.finish()) {
@@ -136,13 +138,13 @@ int OwnOperations::settle_any(bool waits, int* index, MPI_Status* users, StatusO
   return ended.empty() ? MPI_SUCCESS : settle_alone(*index, users, status, true);
 }
 
-int OwnOperations::raise_what_statuses_tell(int count, const MPI_Status* statuses) {
+int OwnOperations::raise_what_statuses_tell(const MPI_Status* statuses) {
 #if defined(OPEN_MPI)
-  for (int k = 0; k < count; ++k)
-    if (const auto* operation = (*this)[k]; operation && statuses[k].MPI_ERROR != MPI_SUCCESS)
+  for (const auto k : places_)
+    if (const auto* operation = operations_[k]; operation && statuses[k].MPI_ERROR != MPI_SUCCESS)
       return raise_in_status(operation->errors(), statuses[k].MPI_ERROR);
 #else
-  (void)count, (void)statuses;
+  (void)statuses;
 #endif
   return MPI_SUCCESS;
 }

@@ -1,5 +1,6 @@
 #include "mpi/hooks/nonblocking.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "device/looks.hpp"
@@ -19,6 +20,32 @@ void note_start(Request* operation, MPI_Request request) {
     delete process->requests.insert(operation->key, operation);
   }
   look_after(*operation);
+}
+
+/// A request of MPI_Startall that is in the table.
+struct Known {
+  int place;  // among the call's requests
+  Request* operation;
+  bool by_mpi;  // the MPI is to start it
+};
+
+/// Lets the MPI start all requests of a call but those of `known` that it is not to start.
+int start_by_mpi(decltype(NextTable::MPI_Startall) next, int count, MPI_Request* requests,
+                 const std::vector<Known>& known) {
+  if (std::ranges::all_of(known, &Known::by_mpi)) return next(count, requests);
+  std::vector<int> places;
+  auto one = known.begin();
+  for (int i = 0; i < count; ++i) {
+    const bool ours = one != known.end() && one->place == i;
+    if (!ours || one->by_mpi) places.push_back(i);
+    if (ours) ++one;
+  }
+  if (places.empty()) return MPI_SUCCESS;
+  std::vector<MPI_Request> some;
+  for (const int i : places) some.push_back(requests[i]);
+  const int rc = next(static_cast<int>(some.size()), some.data());
+  for (std::size_t k = 0; k < places.size(); ++k) requests[places[k]] = some[k];
+  return rc;
 }
 
 /// For starts: each of them begins operations on the buffers that it looks at.
@@ -52,47 +79,33 @@ int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Reques
   progress_orphans();
   answer_letters();
   if (process->requests.empty() || !requests || count <= 0) return next(count, requests);
-  std::vector<Request*> operations(static_cast<std::size_t>(count));
-  std::vector<int> later;   // the MPI lets them start in any order
-  std::vector<int> others;  // requests that the MPI is to start
+  std::vector<Known> known;  // the requests of ours, in order; others are the MPI's
+  for (int i = 0; i < count; ++i)
+    if (auto* operation = process->requests.find(key_of(requests[i]))) known.push_back({i, operation, true});
+  if (known.empty()) return next(count, requests);
   int rc = MPI_SUCCESS;
   const device::Looks looks(span_of_looks());
-  const auto start_one = [&](int i) {
-    auto* operation = operations[static_cast<std::size_t>(i)];
-    const auto how = operation ? operation->start(rc) : Request::Start::by_mpi;
-    if (how == Request::Start::by_mpi)
-      others.push_back(i);
-    else if (rc == MPI_SUCCESS)
-      note_start(operation, requests[i]);
+  const auto start_one = [&](Known& one) {
+    const auto how = one.operation->start(rc);
+    one.by_mpi = how == Request::Start::by_mpi;
+    if (how == Request::Start::done && rc == MPI_SUCCESS) note_start(one.operation, requests[one.place]);
   };
-  for (int i = 0; rc == MPI_SUCCESS && i < count; ++i) {
-    auto*& operation = operations[static_cast<std::size_t>(i)];
-    operation = process->requests.find(key_of(requests[i]));
-    operation && operation->better_later() ? later.push_back(i) : start_one(i);
+  std::vector<Known*> later;  // the standard lets them start in any order
+  for (auto& one : known) {
+    if (rc != MPI_SUCCESS) break;
+    one.operation->better_later() ? later.push_back(&one) : start_one(one);
   }
-  for (const int i : later)
-    if (rc == MPI_SUCCESS) start_one(i);
-  const auto not_started = [&](Request* operation) {
-    if (operation && !operation->active) operation->not_started();
-  };
-  if (rc != MPI_SUCCESS) {
-    device::Looks::forget();
-    for (auto* operation : operations) not_started(operation);
+  for (auto* one : later)
+    if (rc == MPI_SUCCESS) start_one(*one);
+  if (rc == MPI_SUCCESS) {
+    rc = start_by_mpi(next, count, requests, known);
+    for (const auto& one : known)
+      if (rc == MPI_SUCCESS && one.by_mpi) note_start(one.operation, requests[one.place]);
   }
-  if (rc != MPI_SUCCESS || others.empty()) return rc;
-  if (static_cast<int>(others.size()) == count) {
-    rc = next(count, requests);
-  } else {
-    std::vector<MPI_Request> some;
-    for (const int i : others) some.push_back(requests[i]);
-    rc = next(static_cast<int>(some.size()), some.data());
-    for (std::size_t k = 0; k < others.size(); ++k) requests[others[k]] = some[k];
-  }
-  for (const int i : others) {
-    auto* operation = operations[static_cast<std::size_t>(i)];
-    rc == MPI_SUCCESS ? note_start(operation, requests[i]) : not_started(operation);
-  }
-  if (rc != MPI_SUCCESS) device::Looks::forget();
+  if (rc == MPI_SUCCESS) return rc;
+  device::Looks::forget();
+  for (const auto& one : known)
+    if (!one.operation->active) one.operation->not_started();
   return rc;
 }
 

@@ -11,8 +11,8 @@
 namespace dunnage::mpi {
 
 /// Nothing of ours in this call, and nobody measures it.
-inline bool begins_straight_through(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count,
-                                    MPI_Datatype type) {
+[[gnu::always_inline]] inline bool begins_straight_through(Hook hook, plan::Operation operation, const void* buffer,
+                                                           std::int64_t count, MPI_Datatype type) {
   return goes_straight_through(hook, operation, buffer, count, type) && !process->exchanges.open();
 }
 /// After the MPI has begun it. The MPI may have given a handle that was once a request of ours.
@@ -31,8 +31,8 @@ template <class Fn, class Count>
                     });
 }
 template <class Fn, class Count>
-int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-          MPI_Request* request) {
+[[gnu::always_inline]] inline int isend(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype,
+                                        int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   if (begins_straight_through(hook, plan::Operation::send, buf, count, datatype) &&
       !channel_counts_send(comm, dest, tag))
     return begun_straight_through(next(buf, count, datatype, dest, tag, comm, request), request);
@@ -49,8 +49,8 @@ template <class Fn, class Count>
                        });
 }
 template <class Fn, class Count>
-int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-             MPI_Request* request) {
+[[gnu::always_inline]] inline int ireceive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype,
+                                           int source, int tag, MPI_Comm comm, MPI_Request* request) {
   if (begins_straight_through(hook, plan::Operation::receive, buf, count, datatype) &&
       !channel_counts_receive(comm, source, tag))
     return begun_straight_through(next(buf, count, datatype, source, tag, comm, request), request);

@@ -103,7 +103,9 @@ void know_predefined_types();
 /// After MPI_Init, before another thread can look at types.
 void learn_predefined_sizes();
 /// The type, or null where it was not seen being committed.
-inline const KnownType* known_type(MPI_Datatype type) { return process->types.find(key_of(type)); }
+[[gnu::always_inline]] inline const KnownType* known_type(MPI_Datatype type) {
+  return process->types.find(key_of(type));
+}
 
 /// How many bytes a message has, for the report. 0 if no report is wanted.
 inline std::int64_t reported_bytes(MPI_Datatype type, std::int64_t count) {
