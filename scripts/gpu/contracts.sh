@@ -15,7 +15,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 . "$root/scripts/gpu/env.sh"
 begin_with_build "$0 $*"
 [ $# -gt 0 ] || set -- bcast chain channels direct halo kernels-auto kernels-kernels lines neighbours neighbours_under_way pack partitions reductions self trials \
-  triggered-auto triggered-kernels triggered-proxy windows
+  triggered-auto triggered-kernels triggered-proxy unasked windows
 
 # Sets `settings`, `binary`, `contract` and `arguments` of a program.
 as_tested() { # PROGRAM
@@ -28,6 +28,7 @@ as_tested() { # PROGRAM
       settings=(DUNNAGE_NEIGHBOURS=on DUNNAGE_PARTITIONED=on CONTRACT_OUR_PARTITIONS=1)
       arguments=(0.5 3) # seconds, seed
       ;;
+    unasked) settings=(DUNNAGE_COLLECTIVES=on) arguments=("${SEED:-1}") ;;
     windows)
       settings=(DUNNAGE_COLLECTIVES=on CONTRACT_OUR_WINDOWS=1 OMPI_MCA_osc=^ucx)
       arguments=(device)

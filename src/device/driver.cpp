@@ -84,6 +84,11 @@ bool may_lack_kernels() {
   return source == Source::automatic && !has_kernels(installation);
 }
 
+bool gpus_probable() {
+  // The driver's device file, and that of Windows Subsystem for Linux.
+  return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
+}
+
 const char* why_driver_is_unused() { return driver_without_kernels() ? without_kernels : nullptr; }
 
 std::atomic<const Driver*> found_driver{nullptr};

@@ -122,6 +122,44 @@ def test_who_does_neighbour_collectives(launch, how, told, ours, tmp_path):
     assert (json.loads(report.read_text())["calls"]["MPI_Neighbor_alltoallw"].get("accelerated", 0) > 0) == ours
 
 
+UNASKED = [*(f"MPI_I{kind}" for kind in (*NEIGHBOUR_KINDS, *ROOTED_KINDS)),
+           "MPI_Iallreduce", "MPI_Ireduce", "MPI_Ireduce_scatter_block", "MPI_Iscan"]
+
+
+@pytest.mark.parametrize("flavour, ranks", [("mpich", 1), ("mpich", 3), ("openmpi", 2), ("mpich5", 2), ("openmpi5", 2)])
+def test_nonblocking_collectives_are_ours_from_the_first_call(passes, flavour, ranks, tmp_path):
+    report = tmp_path / "report.json"
+    settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_REPORT": str(report)}
+    passes(flavour, "contract_gpu_unasked", "device", ranks=ranks, limit=150, **settings)
+    calls = json.loads(report.read_text())["calls"]
+    left = "device memory, packed by the MPI in host memory"
+    for name in UNASKED if ranks > 1 else UNASKED[:9]:  # a rank alone sends nothing in reductions
+        assert calls[name]["accelerated"] > 0, (name, calls[name])
+        assert left not in calls[name]["declined"], (name, calls[name])
+
+
+@pytest.mark.parametrize("told, ours", [(False, False), (True, True)])
+def test_who_does_nonblocking_collectives(launch, told, ours, tmp_path):
+    """`told`: the tool has told these ranks that all of them have Dunnage."""
+    report = tmp_path / "report.json"
+    with roster() if told else contextlib.nullcontext("") as address:
+        settings = simulated("mpich", DUNNAGE_ROSTER=address, DUNNAGE_REPORT=str(report))
+        run = launch("mpich", "contract_gpu_unasked", "device", ranks=2, mode="dunnage", limit=100, **settings)
+    assert run.finished and run.code == 0 and not run.failures, run
+    assert (json.loads(report.read_text())["calls"]["MPI_Ialltoall"]["accelerated"] > 0) == ours
+
+
+@pytest.mark.parametrize("flavour, ranks, seed", [("mpich", 4, 1), ("openmpi", 3, 21), ("mpich5", 3, 41), ("mpich", 2, 61)])
+def test_ranks_that_agree_without_waiting(passes, flavour, ranks, seed, tmp_path):
+    """Ranks that have device memory at different times, or never, and are late."""
+    report = tmp_path / "report.json"
+    settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_REPORT": str(report)}
+    passes(flavour, "contract_gpu_unasked", str(seed), ranks=ranks, limit=150, **settings)
+    calls = json.loads(report.read_text())["calls"]
+    for name in UNASKED:  # some of each are Dunnage's, and those without device memory are not
+        assert calls[name]["accelerated"] > 0 and sum(calls[name]["declined"].values()) > 0, (name, calls[name])
+
+
 def trials_of(passes, flavour, path, ranks=3, **settings):
     """What the trials of collectives have found, as the report of a program has it."""
     settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_REPORT": str(path), **settings}

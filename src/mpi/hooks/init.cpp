@@ -117,7 +117,7 @@ void join() {
     }
     const auto told = meet(self, all, blind);
     process->everyone = told.has_value();
-    if (Broadcast::possible()) share(told, ranks);
+    if (Broadcast::possible() || process->settings.collectives == base::Collectives::on) share(told, ranks);
     make_private_world(told && told->together ? std::optional(told->wants) : std::nullopt);
   });
 }

@@ -7,6 +7,7 @@
 
 #include "device/driver.hpp"
 #include "mpi/neighbours/messages.hpp"
+#include "mpi/neighbours/unasked.hpp"
 #include "mpi/process/attribute.hpp"
 #include "mpi/process/communicators.hpp"
 
@@ -30,6 +31,7 @@ struct AllRanks {
   unsigned calls = 0;                               // before `gpus`
   bool gpus = false;                                // a rank has loaded the driver
   std::map<std::uint64_t, DecidedKind> kinds;
+  UnaskedKinds unasked;
 };
 
 namespace {
@@ -160,10 +162,19 @@ bool AllCall::asked(const Edges& edges) {
   return trial.chosen() == AskedTrial::ours;
 }
 
-bool AllCall::agreed_before() const {
-  if (!hood() || !hood()->messages) return false;
-  const auto found = all_->kinds.find(kind_);
-  return found != all_->kinds.end() && found->second.trial.chosen() == AskedTrial::ours;
+std::shared_ptr<MessageComm> AllCall::agreed_without_waiting(std::optional<Edges>& made,
+                                                             base::FunctionRef<Edges()> edges) {
+  if (!hood()) return nullptr;
+  if (const auto known = all_->kinds.find(kind_); known != all_->kinds.end()) {
+    const auto& trial = known->second.trial;
+    if (trial.chosen() == AskedTrial::ours && hood()->messages) return hood()->messages;
+    if (trial.compared()) return nullptr;  // the MPI is faster
+  }
+  return all_->unasked.try_emplace(kind_, comm(), kind_).first->second.begin([&] {
+    if (!device::driver()) return false;
+    made = edges();
+    return in_device_memory(*made);
+  });
 }
 
 }  // namespace dunnage::mpi

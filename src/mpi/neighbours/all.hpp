@@ -4,6 +4,10 @@
 // In host memory the MPIs have better algorithms. So a collective is ours only if one of the ranks
 // has device memory in it, which the ranks find out together for each kind and size of collective.
 // Then both are tried, if the MPI could be faster (collective/asked_trial.hpp).
+//
+// Nonblocking calls wait for nobody. They are as the blocking calls of that kind. If those have not
+// found device memory, the first rank that has some in a nonblocking call says so in shared memory,
+// and from then on such calls are ours (mpi/neighbours/unasked.hpp).
 #pragma once
 
 #include <chrono>
@@ -34,9 +38,11 @@ class AllCall : public ExchangeCall {
     if (measured_ && !AllKind::has_width(kind_)) look_at(made ? *made : edges());
     return made;
   }
+  /// In a call that waits for nobody: what its messages go by, or null if it is not ours. `made`:
+  /// its data, if they had to be looked at.
+  std::shared_ptr<MessageComm> agreed_without_waiting(std::optional<Edges>& made, base::FunctionRef<Edges()> edges);
   /// When the call has been done, by whomever.
   void end_turn();
-  bool agreed_before() const;
 
  private:
   AllCall(Hook hook, MPI_Comm comm, const AllKind& kind, AllRanks* all);
@@ -64,14 +70,15 @@ class AllExchange : public AllCall {
   ~AllExchange() { end_turn(); }
 };
 
-/// A nonblocking call, which waits for nobody. So the ranks have agreed before, or the call is the
-/// MPI's.
+/// A nonblocking call.
 class NonblockingAllExchange : public AllCall {
  public:
   template <class... Data>
   NonblockingAllExchange(Hook hook, MPI_Comm comm, MPI_Request* request, Data... data)
       : AllCall(hook, comm, kind_of(hook, data...)) {
-    if (agreed_before()) begin(edges_of(*hood(), hook, data...), request);
+    const auto edges = [&] { return edges_of(*hood(), hook, data...); };
+    std::optional<Edges> made;
+    if (const auto messages = agreed_without_waiting(made, edges)) begin(made ? *made : edges(), request, messages);
   }
 };
 

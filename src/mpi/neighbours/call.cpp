@@ -30,7 +30,7 @@ void ExchangeCall::exchange(const Edges& edges) {
   int code = MPI_SUCCESS;
   {
     const device::Looks looks;  // not while an error handler runs
-    Messages messages(hook_, *hood_);
+    Messages messages(hook_, *hood_, hood_->messages);
     code = messages.begin(*hood_, edges, true);
     if (code == MPI_SUCCESS) code = messages.wait();
   }
@@ -46,9 +46,9 @@ void ExchangeCall::exchange_by_rings(const Edges& edges) {
   code_ = raise_failure(comm_, hood_->rings->exchange(hook_, edges));
 }
 
-void ExchangeCall::begin(const Edges& edges, MPI_Request* request) {
+void ExchangeCall::begin(const Edges& edges, MPI_Request* request, const std::shared_ptr<MessageComm>& by) {
   if (wrong(edges, false) || new_handle(request) != MPI_SUCCESS) return;
-  auto messages = std::make_unique<Messages>(hook_, *hood_);
+  auto messages = std::make_unique<Messages>(hook_, *hood_, by);
   const int code = messages->begin(*hood_, edges, false);
   if (code == MPI_SUCCESS) {
     attach(*request, std::make_unique<NeighbourRequest>(std::move(messages), comm_, *request));
@@ -66,7 +66,7 @@ void ExchangeCall::init(const Edges& edges, MPI_Request* request) {
     guarded([&] { Lines::connect(*hood_, hood_->messages->comm, nullptr); });  // as the neighbours do
     return;
   }
-  auto messages = std::make_unique<Messages>(hook_, *hood_);
+  auto messages = std::make_unique<Messages>(hook_, *hood_, hood_->messages);
   const int code = messages->init(*hood_, edges, tags);
   if (code == MPI_SUCCESS)
     attach_persistent(std::move(messages), request);

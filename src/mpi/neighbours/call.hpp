@@ -32,7 +32,7 @@ class ExchangeCall {
 
   // The ranks have agreed before.
   void exchange(const Edges& edges);
-  void begin(const Edges& edges, MPI_Request* request);
+  void begin(const Edges& edges, MPI_Request* request, const std::shared_ptr<MessageComm>& messages);
   void init(const Edges& edges, MPI_Request* request);
 
  private:

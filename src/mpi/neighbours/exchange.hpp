@@ -47,7 +47,7 @@ class NonblockingNeighbourExchange : public NeighbourCall {
   template <class... Data>
   NonblockingNeighbourExchange(Hook hook, MPI_Comm comm, MPI_Request* request, Data... data)
       : NeighbourCall(hook, comm) {
-    if (agreed_before()) begin(edges_of(*hood(), hook, data...), request);
+    if (agreed_before()) begin(edges_of(*hood(), hook, data...), request, hood()->messages);
   }
 };
 

@@ -71,8 +71,9 @@ int Messages::begin_receive(std::size_t source) {
   auto& request = requests_[place_of(source)];
   ended_[place_of(source)] = false;
   if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &request);
-  return begin_own_receive(
-      receive_call(hook_, edges_->receives[source], hood_->sources[source], 0, comm_->comm, false, waits_), &request);
+  return begin_own_receive(receive_call(hook_, edges_->receives[source], comm_->ends_of(hood_->sources[source]), 0,
+                                        comm_->comm, false, waits_),
+                           &request);
 }
 
 int Messages::begin_send(std::size_t target) {
@@ -80,8 +81,9 @@ int Messages::begin_send(std::size_t target) {
   ended_[sources_ + target] = false;
   by_messages_ = true;
   if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &request);
-  return begin_own_send(send_call(hook_, edges_->sends[target], hood_->targets[target], 0, comm_->comm, false, waits_),
-                        &request);
+  return begin_own_send(
+      send_call(hook_, edges_->sends[target], comm_->ends_of(hood_->targets[target]), 0, comm_->comm, false, waits_),
+      &request);
 }
 
 int Messages::begin_all(const Edges* edges) {

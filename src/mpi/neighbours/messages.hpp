@@ -17,7 +17,8 @@ bool in_device_memory(const Edges& edges);
 /// persistent.
 class Messages final : public ExchangeWay {
  public:
-  Messages(Hook hook, const Neighbourhood& hood) : hook_(hook), comm_(hood.messages), orphaned_(hood.orphaned) {}
+  Messages(Hook hook, const Neighbourhood& hood, std::shared_ptr<MessageComm> by)
+      : hook_(hook), comm_(std::move(by)), orphaned_(hood.orphaned) {}
 
   // These functions return an MPI error code. If it is not MPI_SUCCESS, all messages have ended.
   /// `waits`: the caller calls wait() next, with the neighbourhood and the edges still there.

@@ -109,7 +109,7 @@ void pair_loops(MPI_Comm comm, Neighbourhood& hood) {
 }
 
 MessageComm::~MessageComm() {
-  if (process->initialized.load(std::memory_order_relaxed)) process->own.Comm_free(&comm);
+  if (owned_ && process->initialized.load(std::memory_order_relaxed)) process->own.Comm_free(&comm);
 }
 
 Neighbourhood::~Neighbourhood() { orphaned->store(true, std::memory_order_relaxed); }

@@ -22,16 +22,33 @@ class Lines;
 class LocalMoves;
 class Rings;
 
-/// A communicator for the messages. Operations that are under way, and persistent requests, share
-/// it with the program's communicator, which may be freed before them.
-struct MessageComm {
-  MessageComm(MPI_Comm fresh, int of_this) : comm(fresh), rank(of_this) {}
+/// What the messages go by. Operations that are under way, and persistent requests, share it with
+/// the program's communicator, which may be freed before them.
+class MessageComm {
+ public:
+  /// A communicator with the ranks of the program's one. It is freed with this object. `rank`: of
+  /// this process.
+  MessageComm(MPI_Comm fresh, int of_this) : comm(fresh), rank(of_this), owned_(true) {}
+  /// A communicator with more ranks. `ranks`: what the ranks of the program's one are called there.
+  /// `tag`: which no other messages there have.
+  MessageComm(MPI_Comm larger, int of_this, std::vector<int> ranks, int tag)
+      : comm(larger), rank(of_this), owned_(false), ranks_(std::move(ranks)), tag_(tag) {}
   MessageComm(const MessageComm&) = delete;
   MessageComm& operator=(const MessageComm&) = delete;
   ~MessageComm();
 
+  /// The peer and the tag of messages along an edge.
+  Edge ends_of(const Edge& edge) const {
+    return {ranks_.empty() || edge.peer < 0 ? edge.peer : ranks_[static_cast<std::size_t>(edge.peer)], edge.tag + tag_};
+  }
+
   MPI_Comm comm;
-  const int rank;  // of this process
+  const int rank;  // of this process in the program's communicator
+
+ private:
+  const bool owned_;
+  const std::vector<int> ranks_;
+  const int tag_ = 0;
 };
 
 struct Neighbourhood {

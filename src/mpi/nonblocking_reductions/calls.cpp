@@ -1,12 +1,15 @@
 #include "mpi/nonblocking_reductions/calls.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
+#include "device/driver.hpp"
 #include "mpi/message/attach.hpp"
 #include "mpi/message/handle.hpp"
 #include "mpi/neighbours/call.hpp"
 #include "mpi/neighbours/request.hpp"
+#include "mpi/neighbours/unasked.hpp"
 #include "mpi/process/attribute.hpp"
 #include "mpi/process/failure.hpp"
 #include "mpi/ways/own_message.hpp"
@@ -17,25 +20,38 @@ namespace {
 using collective::ReductionKind;
 
 /// Who exchanges data in the reductions of a communicator. All neighbourhoods share one
-/// communicator for the messages.
+/// communicator for the messages, which is null until connect_reductions().
 struct ReductionHoods {
   Neighbourhood all;                     // every other rank
   Neighbourhood scan;                    // from the ranks before, to the ranks behind
   std::map<int, Neighbourhood> to_root;  // by the root
+  UnaskedKinds unasked;
 };
 Attribute<ReductionHoods> reduction_hoods;
 
-void share_messages(const ReductionHoods& hoods, Neighbourhood& hood) {
-  hood.possible = true;
-  hood.messages = hoods.all.messages;
-  hood.operations = hoods.all.operations;
+/// Null if the MPI has no attributes to give. Waits for nobody.
+ReductionHoods* hoods_of(MPI_Comm comm, const ReductionGroup& group) {
+  ReductionHoods* there = nullptr;
+  if (!reduction_hoods.find(comm, there) || there) return there;
+  auto hoods = std::make_unique<ReductionHoods>();
+  for (std::uint32_t rank = 0; rank < group.ranks(); ++rank) {
+    const Edge edge{static_cast<int>(rank), 0};
+    if (rank == group.rank()) continue;
+    hoods->all.sources.push_back(edge);
+    (rank < group.rank() ? hoods->scan.sources : hoods->scan.targets).push_back(edge);
+  }
+  hoods->all.targets = hoods->all.sources;
+  hoods->scan.possible = true;
+  hoods->scan.operations = hoods->all.operations;
+  return reduction_hoods.put(comm, std::move(hoods));
 }
 
 Neighbourhood& to_root(ReductionHoods& hoods, const ReductionGroup& group, int root) {
   const auto [place, fresh] = hoods.to_root.try_emplace(root);
   auto& hood = place->second;
   if (!fresh) return hood;
-  share_messages(hoods, hood);
+  hood.possible = true;
+  hood.operations = hoods.all.operations;
   if (static_cast<std::uint32_t>(root) == group.rank())
     hood.sources = hoods.all.sources;
   else
@@ -43,16 +59,25 @@ Neighbourhood& to_root(ReductionHoods& hoods, const ReductionGroup& group, int r
   return hood;
 }
 
-/// Null if there are none.
-Neighbourhood* hood_of(MPI_Comm comm, const ReductionGroup& group, const ReductionArguments& arguments) {
-  ReductionHoods* hoods = nullptr;
-  if (!reduction_hoods.find(comm, hoods) || !hoods || !hoods->all.messages) return nullptr;
-  switch (arguments.kind) {
-    case ReductionKind::scan:
-    case ReductionKind::exscan: return &hoods->scan;
-    case ReductionKind::reduce: return &to_root(*hoods, group, arguments.root);
-    default: return &hoods->all;
-  }
+Neighbourhood& hood_of(ReductionHoods& hoods, const ReductionGroup& group, const ReductionArguments& arguments) {
+  const auto choose = [&]() -> Neighbourhood& {
+    switch (arguments.kind) {
+      case ReductionKind::scan:
+      case ReductionKind::exscan: return hoods.scan;
+      case ReductionKind::reduce: return to_root(hoods, group, arguments.root);
+      default: return hoods.all;
+    }
+  };
+  auto& hood = choose();
+  hood.messages = hoods.all.messages;
+  return hood;
+}
+
+/// The number of a kind of reductions and of similar lengths, other than those of AllKind.
+std::uint64_t number_of(const ReductionArguments& arguments) {
+  constexpr std::uint64_t first = 1 << 16, more_than_widths = 128;
+  return first + static_cast<std::uint64_t>(arguments.kind) * more_than_widths +
+         static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(arguments.total)));
 }
 
 /// Arguments that Dunnage takes. All ranks get one answer, unless the arguments are wrong.
@@ -82,31 +107,27 @@ void BlockingReduction::connect(MPI_Comm comm) {
 }
 
 void connect_reductions(MPI_Comm comm) {
-  ReductionHoods* there = nullptr;
-  if (!reduction_hoods.find(comm, there) || there) return;
-  auto hoods = std::make_unique<ReductionHoods>();
-  const auto* group = ReductionGroup::of(comm);
-  for (std::uint32_t rank = 0; rank < group->ranks(); ++rank) {
-    const Edge edge{static_cast<int>(rank), 0};
-    if (rank == group->rank()) continue;
-    hoods->all.sources.push_back(edge);
-    (rank < group->rank() ? hoods->scan.sources : hoods->scan.targets).push_back(edge);
-  }
-  hoods->all.targets = hoods->all.sources;
-  make_message_comm(hoods->all, comm);
-  share_messages(*hoods, hoods->scan);
-  reduction_hoods.put(comm, std::move(hoods));
+  auto* hoods = hoods_of(comm, *ReductionGroup::of(comm));
+  if (hoods && !hoods->all.messages) make_message_comm(hoods->all, comm);
 }
 
 void UnderWayReduction::begin(const ReductionCall& call, MPI_Request* request) {
   const auto& a = call.arguments;
   const auto kernel = kernel_of(a.type, a.op);
-  if (!takes(*group_, call, kernel, false) || !group_->was_ours(a.kind, a.total)) return;
-  auto* hood = hood_of(comm_, *group_, a);
-  if (!hood || new_handle(request) != MPI_SUCCESS) return;
+  auto* hoods = hoods_of(comm_, *group_);
+  if (!hoods || !takes(*group_, call, kernel, false)) return;
+  auto by = group_->was_ours(a.kind, a.total) ? hoods->all.messages : nullptr;
+  const auto number = number_of(a);
+  if (!by && group_->possible())
+    by = hoods->unasked.try_emplace(number, comm_, number).first->second.begin([&] {
+      return device::driver() && uses_device(a, group_->rank());
+    });
+  if (!by || new_handle(request) != MPI_SUCCESS) return;
   std::unique_ptr<ReductionWay> way;
-  int code =
-      guarded([&] { way = std::make_unique<ReductionWay>(call, *kernel, *hood, group_->rank(), group_->ranks()); });
+  int code = guarded([&] {
+    way =
+        std::make_unique<ReductionWay>(call, *kernel, hood_of(*hoods, *group_, a), by, group_->rank(), group_->ranks());
+  });
   if (code == MPI_SUCCESS) code = way->begin();
   if (code == MPI_SUCCESS) {
     attach(*request, std::make_unique<NeighbourRequest>(std::move(way), comm_, *request));
@@ -123,14 +144,16 @@ void UnderWayReduction::init(const ReductionCall& call, MPI_Request* request) {
   if (!takes(*group_, call, kernel, true)) return;
   if (!group_->is_ours(comm_, a.kind, a.total, [&] { return uses_device(a, group_->rank()); })) return;
   if (group_->first_time()) connect_reductions(comm_);
-  auto* hood = hood_of(comm_, *group_, a);
-  if (!hood) return;
-  const int tags = hood->next_tags();
+  auto* hoods = hoods_of(comm_, *group_);
+  if (!hoods || !hoods->all.messages) return;
+  auto& hood = hood_of(*hoods, *group_, a);
+  const int tags = hood.next_tags();
   std::unique_ptr<ReductionWay> way;
-  int code =
-      guarded([&] { way = std::make_unique<ReductionWay>(call, *kernel, *hood, group_->rank(), group_->ranks()); });
+  int code = guarded([&] {
+    way = std::make_unique<ReductionWay>(call, *kernel, hood, hood.messages, group_->rank(), group_->ranks());
+  });
   if (code != MPI_SUCCESS)
-    guarded([&] { Lines::connect(*hood, hood->messages->comm, nullptr); });  // as the other ranks do
+    guarded([&] { Lines::connect(hood, hood.messages->comm, nullptr); });  // as the other ranks do
   else
     code = way->init(tags);
   if (code == MPI_SUCCESS) code = new_persistent_handle(request);

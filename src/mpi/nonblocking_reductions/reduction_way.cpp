@@ -63,12 +63,12 @@ Edges edges_of(const ReductionCall& call, const KernelOf& kernel, const Neighbou
 
 }  // namespace
 
-ReductionWay::ReductionWay(const ReductionCall& call, const KernelOf& kernel, Neighbourhood& hood, std::uint32_t rank,
-                           std::uint32_t ranks)
+ReductionWay::ReductionWay(const ReductionCall& call, const KernelOf& kernel, Neighbourhood& hood,
+                           std::shared_ptr<MessageComm> by, std::uint32_t rank, std::uint32_t ranks)
     : hood_(hood),
       reducer_(data_of(call, kernel, rank, ranks)),
       edges_(edges_of(call, kernel, hood, reducer_, rank, ranks)),
-      messages_(call.arguments.hook, hood) {}
+      messages_(call.arguments.hook, hood, std::move(by)) {}
 
 int ReductionWay::start() {
   code_ = MPI_SUCCESS;

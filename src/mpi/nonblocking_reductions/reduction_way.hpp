@@ -23,9 +23,10 @@ struct ReductionCall {
 class ReductionWay final : public ExchangeWay {
  public:
   /// `hood`: of the ranks that exchange data in such a call; it must live until the operation has
-  /// begun. `rank`, `ranks`: of the communicator. Throws device::Error, std::bad_alloc.
-  ReductionWay(const ReductionCall& call, const KernelOf& kernel, Neighbourhood& hood, std::uint32_t rank,
-               std::uint32_t ranks);
+  /// begun. `by`: what its messages go by. `rank`, `ranks`: of the communicator. Throws
+  /// device::Error, std::bad_alloc.
+  ReductionWay(const ReductionCall& call, const KernelOf& kernel, Neighbourhood& hood, std::shared_ptr<MessageComm> by,
+               std::uint32_t rank, std::uint32_t ranks);
 
   // These functions return an MPI error code. If it is not MPI_SUCCESS, nothing is under way.
   int begin() { return messages_.begin(hood_, edges_, false); }

@@ -16,13 +16,20 @@ MPI_Comm duplicate = MPI_COMM_NULL;
 int most = 0;  // the largest tag
 
 bool serves_partitioned = false;
+const transport::shm::Memory* agreements_ = nullptr;
 
 /// Whether ranks surely agree. Nothing that may differ between ranks is asked.
 bool all_agree() {
-  return process->everyone || process->alone || process->settings.partitioned == base::Partitioned::on;
+  return process->everyone || process->alone || process->settings.partitioned == base::Partitioned::on ||
+         process->settings.collectives == base::Collectives::on;
 }
 
-constexpr std::uint64_t wants_partitioned = 1, wants_triggered = 2;
+constexpr std::uint64_t wants_partitioned = 1, wants_triggered = 2, wants_collectives = 4;
+
+/// The memory of the first rank, if all ranks are on its host.
+const transport::shm::Memory* memory_of_all() {
+  return process->world && process->shares && !process->several_hosts ? process->world->memory(0) : nullptr;
+}
 
 /// By the ranks that messages go to. Never destroyed: requests may outlive other statics.
 struct Pools {
@@ -41,18 +48,23 @@ int largest_tag() { return most; }
 
 bool private_world_serves_partitioned() { return serves_partitioned; }
 int match_tag() { return most + 1; }
+int agreed_tag(std::uint32_t number) { return most + 2 + static_cast<int>(number); }
+const transport::shm::Memory* agreements() { return agreements_; }
 
 /// Partitioned messages gain on Open MPI, which takes partitions of strided types from the wrong
 /// places, and on device memory, which no MPI takes. Otherwise the MPI is faster if all partitions
 /// become ready together. Exchanges that streams start are for programs that are linked with
-/// dunnage-api.
+/// dunnage-api. Nonblocking collectives gain in device memory, which the program may use later.
 std::uint64_t private_world_wants() {
   const auto how = process->settings.partitioned;
   const bool possible = how != base::Partitioned::off && process->own.Psend_init && process->own.Precv_init;
   const bool partitioned = possible && (how == base::Partitioned::on || device::driver() ||
                                         process->library.kind == plan::Library::Kind::open_mpi);
   const bool triggered = dlsym(RTLD_DEFAULT, "DNG_api_version") != nullptr;
-  return (partitioned ? wants_partitioned : 0) | (triggered ? wants_triggered : 0);
+  const bool collectives =
+      process->settings.collectives != base::Collectives::off && (device::driver() || device::gpus_probable());
+  return (partitioned ? wants_partitioned : 0) | (triggered ? wants_triggered : 0) |
+         (collectives ? wants_collectives : 0);
 }
 
 void make_private_world(std::optional<std::uint64_t> somewhere) {
@@ -62,17 +74,21 @@ void make_private_world(std::optional<std::uint64_t> somewhere) {
     const std::uint64_t here = private_world_wants();
     if (own.Allreduce(&here, &somewhere.emplace(0), 1, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD) != MPI_SUCCESS) return;
   }
-  if ((*somewhere & (wants_partitioned | wants_triggered)) == 0) return;
+  if ((*somewhere & (wants_partitioned | wants_triggered | wants_collectives)) == 0) return;
   void* value = nullptr;
-  int there = 0, everywhere = 0;
+  int there = 0;
   MPI_Comm fresh = MPI_COMM_NULL;
-  const int here = own.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &there) == MPI_SUCCESS && there &&
-                   own.Comm_dup(MPI_COMM_WORLD, &fresh) == MPI_SUCCESS &&
-                   own.Comm_set_errhandler(fresh, MPI_ERRORS_RETURN) == MPI_SUCCESS;
-  if (own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && everywhere) {
-    most = *static_cast<int*>(value) - 1;
+  const bool made = own.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &value, &there) == MPI_SUCCESS && there &&
+                    own.Comm_dup(MPI_COMM_WORLD, &fresh) == MPI_SUCCESS &&
+                    own.Comm_set_errhandler(fresh, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+  const auto* memory = memory_of_all();
+  const int here[] = {made, memory != nullptr};
+  int everywhere[] = {0, 0};
+  if (own.Allreduce(here, everywhere, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && everywhere[0]) {
+    most = *static_cast<int*>(value) - 1 - static_cast<int>(transport::shm::agreements);
     duplicate = fresh;
     serves_partitioned = (*somewhere & wants_partitioned) != 0;
+    if (everywhere[1] && (*somewhere & wants_collectives)) agreements_ = memory;
   } else if (fresh != MPI_COMM_NULL) {
     own.Comm_free(&fresh);
   }
@@ -90,6 +106,7 @@ void free_private_world() {
                  duplicate, MPI_STATUS_IGNORE) != MPI_SUCCESS)
       break;
   own.Comm_free(&duplicate);
+  agreements_ = nullptr;
 }
 
 Tags::Tags(int dest, int count) : dest_(dest) {

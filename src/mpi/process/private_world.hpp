@@ -20,12 +20,19 @@ void free_private_world();
 /// Whether it serves partitioned messages: only if they gain by that.
 bool private_world_serves_partitioned();
 
+/// The shared memory in which all ranks may agree on something without waiting
+/// (transport/shm/agreement.hpp). Null if there is none. All ranks get one answer.
+const transport::shm::Memory* agreements();
+
 /// The tag of messages by which two ranks introduce their operations.
 inline constexpr int introduction_tag = 0;
 /// The largest tag of partitioned messages.
 int largest_tag();
 /// The tag of messages by which ranks match exchanges (mpi/triggered). It is larger.
 int match_tag();
+/// The tag of messages that the ranks have agreed on, by the number of the agreement. It is larger
+/// still.
+int agreed_tag(std::uint32_t number);
 
 /// Consecutive tags for messages from this rank to another, which nobody else uses as long as this
 /// object lives. Movable. Thread-safe.

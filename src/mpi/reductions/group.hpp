@@ -58,6 +58,8 @@ class ReductionGroup {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(world_.size()); }
   GroupMeeting& meeting() { return *meeting_; }
   HandshakeSlots& slots() { return slots_; }
+  /// Whether any may be Dunnage's. All ranks get one answer.
+  bool possible() const { return possible_; }
   /// Whether such reductions were Dunnage's when the ranks last asked. Waits for nobody.
   bool was_ours(collective::ReductionKind kind, std::int64_t count) {
     return possible_ && gpus_ && count > 0 && kind_of(kind, count).ours;

@@ -53,6 +53,11 @@ class World {
   /// step towards it, as Passing::pass() says.
   Hold holds(std::uint32_t rank, const Allocation& memory, const decltype(Label::bytes)& bytes,
              const std::function<base::Descriptor()>& make);
+  /// The memory of a rank of this host, which may be this one, if it has been mapped. To be asked
+  /// after Peers::learn().
+  const Memory* memory(std::uint32_t rank) {
+    return rank == peers.self().rank ? own_.get() : peers.memory_of_learned(rank);
+  }
   /// What a rank has published, which may be this one. Returns nothing if it is not there.
   std::optional<shm::Reading> published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial,
                                         std::int64_t size);

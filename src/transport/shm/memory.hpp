@@ -43,6 +43,9 @@ class Memory {
   SlotDetails& details(std::uint32_t number) const {
     return reinterpret_cast<SlotDetails*>(static_cast<char*>(base_) + details_begin())[number];
   }
+  Agreement& agreement(std::uint32_t number) const {
+    return reinterpret_cast<Agreement*>(static_cast<char*>(base_) + agreements_begin())[number];
+  }
   /// The mailbox in which that rank asks the owner of this memory.
   Mailbox& mailbox(std::uint32_t rank) const {
     return reinterpret_cast<Mailbox*>(static_cast<char*>(base_) + mailboxes_begin())[rank];

@@ -1,0 +1,42 @@
+// The processes of a host agree from which of their calls on they do something themselves. None of
+// them waits for another.
+//
+// All processes make the calls in one order, and each process counts them. Until the processes have
+// agreed, the state is the number of the last call that any process has begun. A process that wants
+// to agree chooses the call after that one. So no call has been begun in the old way that would
+// have to go in the new way. All this is one atomic word, so all processes find one answer for each
+// call.
+#pragma once
+
+#include <optional>
+
+#include "transport/shm/memory.hpp"
+
+namespace dunnage::transport::shm {
+
+/// Returns the number of the agreement with that name in a memory, which all processes find there.
+/// The first one to ask takes a place for it, which is never given back. Returns nothing if there
+/// is no place, for all processes alike. `name`: not 0. Thread-safe.
+inline std::optional<std::uint32_t> find_agreement(const Memory& memory, std::uint64_t name) {
+  constexpr std::uint32_t most_looks = 64;
+  for (std::uint32_t i = 0; i < most_looks; ++i) {
+    const auto number = static_cast<std::uint32_t>((name + i) % agreements);
+    std::uint64_t there = 0;
+    if (memory.agreement(number).name.compare_exchange_strong(there, name) || there == name) return number;
+  }
+  return std::nullopt;
+}
+
+/// Returns whether the processes have agreed, for call number `call` of this process, which begins
+/// now. The first call has number 1. `wants`: this process wants to agree. Thread-safe.
+inline bool agreed(Agreement& agreement, std::uint64_t call, bool wants) {
+  constexpr auto bit = std::uint64_t{1} << 63;
+  auto& state = agreement.state;
+  for (auto seen = state.load(std::memory_order_acquire);;) {
+    if (seen & bit) return call >= (seen & ~bit);
+    if (!wants && seen >= call) return false;
+    if (state.compare_exchange_weak(seen, wants ? bit | (seen + 1) : call)) return wants && call > seen;
+  }
+}
+
+}  // namespace dunnage::transport::shm

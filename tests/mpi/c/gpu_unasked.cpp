@@ -1,0 +1,223 @@
+// Nonblocking collectives, without blocking ones before. The ranks find out by
+// themselves whose the calls are, at different times: ranks are late, several calls are under way,
+// and each rank waits for them in an order of its own. The memory is in a GPU on all ranks, on some,
+// from some call on, or nowhere. Every value is compared.
+//
+// Call: gpu_unasked [SEED]. With the argument "device" all ranks have device memory in all calls,
+// and no call blocks.
+#include <unistd.h>
+
+#include <deque>
+#include <memory>
+#include <random>
+
+#include "device_doubles.hpp"
+#include "surface.hpp"
+
+namespace gpu_unasked_contract {
+
+enum class What {
+  alltoall,
+  alltoallv,
+  alltoallw,
+  allgather,
+  allgatherv,
+  gather,
+  gatherv,
+  scatter,
+  scatterv,
+  allreduce,
+  reduce,
+  reduce_scatter_block,
+  scan
+};
+constexpr int whats = 13;
+constexpr const char* names[whats] = {
+    "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv",           "gather", "gatherv",
+    "scatter",  "scatterv",  "allreduce", "reduce",    "reduce_scatter_block", "scan"};
+
+/// One call, alike on all ranks but for the memory.
+struct Call {
+  What what;
+  int number, n, root;
+  bool blocks;
+};
+
+/// Value i of what a rank sends.
+double value_of(int call, int rank, int i) { return 1000 * call + 10 * rank + double(i) / 8192; }
+
+/// A call of this rank, until it has ended.
+class UnderWay {
+ public:
+  UnderWay(const Call& call, MPI_Comm comm, Kind kind)
+      : call_(call),
+        rank_(rank_in(comm)),
+        ranks_(size_of(comm)),
+        in_(kind, call.n * ranks_),
+        out_(kind, call.n * ranks_) {
+    in_.count_from(value_of(call.number, rank_, 0));
+    out_.fill(-1);
+    for (int r = 0; r < ranks_; ++r) {
+      places_.push_back(r * call.n);
+      bytes_.push_back(r * call.n * int(sizeof(double)));
+    }
+    counts_.assign(std::size_t(ranks_), call.n);
+    types_.assign(std::size_t(ranks_), MPI_DOUBLE);
+    check_ok(call.blocks ? make(comm) : begin(comm), name());
+  }
+  void wait() {
+    check_ok(MPI_Wait(&request_, MPI_STATUS_IGNORE), name());
+    const auto& got = out_.read();
+    bool right = true;
+    for (int i = 0; i < call_.n * ranks_; ++i) right = right && got[std::size_t(i)] == expected(i);
+    check(right, name());
+  }
+
+ private:
+  static int rank_in(MPI_Comm comm) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+  }
+  static int size_of(MPI_Comm comm) {
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    return size;
+  }
+  std::string name() const { return std::string(names[int(call_.what)]) + ", call " + std::to_string(call_.number); }
+
+  double sum(int ranks, int i) const {
+    double all = 0;
+    for (int r = 0; r < ranks; ++r) all += value_of(call_.number, r, i);
+    return all;
+  }
+  double expected(int i) const {
+    const int n = call_.n, source = i / n, j = i % n;
+    switch (call_.what) {
+      case What::alltoall:
+      case What::alltoallv:
+      case What::alltoallw: return value_of(call_.number, source, rank_ * n + j);
+      case What::allgather:
+      case What::allgatherv: return value_of(call_.number, source, j);
+      case What::gather:
+      case What::gatherv: return rank_ == call_.root ? value_of(call_.number, source, j) : -1;
+      case What::scatter:
+      case What::scatterv: return i < n ? value_of(call_.number, call_.root, rank_ * n + j) : -1;
+      case What::allreduce: return i < n ? sum(ranks_, i) : -1;
+      case What::reduce: return i < n && rank_ == call_.root ? sum(ranks_, i) : -1;
+      case What::reduce_scatter_block: return i < n ? sum(ranks_, rank_ * n + i) : -1;
+      case What::scan: return i < n ? sum(rank_ + 1, i) : -1;
+    }
+    return 0;
+  }
+
+  int begin(MPI_Comm comm) {
+    const auto in = in_.data(), out = out_.data();
+    const int n = call_.n, root = call_.root;
+    const auto type = MPI_DOUBLE;
+    const auto *counts = counts_.data(), *places = places_.data(), *bytes = bytes_.data();
+    switch (call_.what) {
+      case What::alltoall: return MPI_Ialltoall(in, n, type, out, n, type, comm, &request_);
+      case What::alltoallv: return MPI_Ialltoallv(in, counts, places, type, out, counts, places, type, comm, &request_);
+      case What::alltoallw:
+        return MPI_Ialltoallw(in, counts, bytes, types_.data(), out, counts, bytes, types_.data(), comm, &request_);
+      case What::allgather: return MPI_Iallgather(in, n, type, out, n, type, comm, &request_);
+      case What::allgatherv: return MPI_Iallgatherv(in, n, type, out, counts, places, type, comm, &request_);
+      case What::gather: return MPI_Igather(in, n, type, out, n, type, root, comm, &request_);
+      case What::gatherv: return MPI_Igatherv(in, n, type, out, counts, places, type, root, comm, &request_);
+      case What::scatter: return MPI_Iscatter(in, n, type, out, n, type, root, comm, &request_);
+      case What::scatterv: return MPI_Iscatterv(in, counts, places, type, out, n, type, root, comm, &request_);
+      case What::allreduce: return MPI_Iallreduce(in, out, n, type, MPI_SUM, comm, &request_);
+      case What::reduce: return MPI_Ireduce(in, out, n, type, MPI_SUM, root, comm, &request_);
+      case What::reduce_scatter_block: return MPI_Ireduce_scatter_block(in, out, n, type, MPI_SUM, comm, &request_);
+      case What::scan: return MPI_Iscan(in, out, n, type, MPI_SUM, comm, &request_);
+    }
+    return MPI_ERR_OTHER;
+  }
+  int make(MPI_Comm comm) {
+    const auto in = in_.data(), out = out_.data();
+    const int n = call_.n, root = call_.root;
+    const auto type = MPI_DOUBLE;
+    const auto *counts = counts_.data(), *places = places_.data(), *bytes = bytes_.data();
+    switch (call_.what) {
+      case What::alltoall: return MPI_Alltoall(in, n, type, out, n, type, comm);
+      case What::alltoallv: return MPI_Alltoallv(in, counts, places, type, out, counts, places, type, comm);
+      case What::alltoallw:
+        return MPI_Alltoallw(in, counts, bytes, types_.data(), out, counts, bytes, types_.data(), comm);
+      case What::allgather: return MPI_Allgather(in, n, type, out, n, type, comm);
+      case What::allgatherv: return MPI_Allgatherv(in, n, type, out, counts, places, type, comm);
+      case What::gather: return MPI_Gather(in, n, type, out, n, type, root, comm);
+      case What::gatherv: return MPI_Gatherv(in, n, type, out, counts, places, type, root, comm);
+      case What::scatter: return MPI_Scatter(in, n, type, out, n, type, root, comm);
+      case What::scatterv: return MPI_Scatterv(in, counts, places, type, out, n, type, root, comm);
+      case What::allreduce: return MPI_Allreduce(in, out, n, type, MPI_SUM, comm);
+      case What::reduce: return MPI_Reduce(in, out, n, type, MPI_SUM, root, comm);
+      case What::reduce_scatter_block: return MPI_Reduce_scatter_block(in, out, n, type, MPI_SUM, comm);
+      case What::scan: return MPI_Scan(in, out, n, type, MPI_SUM, comm);
+    }
+    return MPI_ERR_OTHER;
+  }
+
+  const Call call_;
+  const int rank_, ranks_;
+  Doubles in_, out_;
+  std::vector<int> counts_, places_, bytes_;
+  std::vector<MPI_Datatype> types_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+/// Where a rank's memory is in a call.
+enum class Where { all, first_rank, last_rank, later, nowhere };
+constexpr Where wheres[] = {Where::all, Where::first_rank, Where::last_rank, Where::later, Where::nowhere};
+
+Kind kind_of(Where where, int rank, int ranks, int call) {
+  const bool there = where == Where::all || (where == Where::first_rank && rank == 0) ||
+                     (where == Where::last_rank && rank == ranks - 1) || (where == Where::later && call >= 20);
+  return there ? Kind::device : Kind::host;
+}
+
+/// `only`: no blocking calls, and no delays.
+void on(MPI_Comm comm, Where where, unsigned seed, bool only) {
+  constexpr int calls = 60, most_under_way = 4;
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  std::mt19937 shared(seed), own(seed * 100 + unsigned(contract().rank) + 1);
+  const auto chance = [](std::mt19937& random, int of) { return int(random() % unsigned(of)); };
+  std::deque<std::unique_ptr<UnderWay>> under_way;
+  const auto end_one = [&] {
+    const auto which = under_way.begin() + chance(own, int(under_way.size()));
+    (*which)->wait();
+    under_way.erase(which);
+  };
+  for (int number = 0; number < calls; ++number) {
+    constexpr int lengths[] = {1, 3, 300};
+    const Call call{What(chance(shared, whats)), number, lengths[chance(shared, 3)], chance(shared, ranks),
+                    chance(shared, 6) == 0 && !only};
+    if (!only && chance(own, 4) == 0) usleep(unsigned(chance(own, 2000)));
+    contract().section(std::string(names[int(call.what)]) + ", call " + std::to_string(number));
+    under_way.push_back(std::make_unique<UnderWay>(call, comm, kind_of(where, rank, ranks, number)));
+    while (int(under_way.size()) > chance(own, most_under_way)) end_one();
+  }
+  while (!under_way.empty()) end_one();
+}
+
+CONTRACT_PROGRAM(unasked) {
+  Contract c("unasked", &argc, &argv);
+  const std::string argument = argc > 1 ? argv[1] : "";
+  const bool only = argument == "device";
+  unsigned seed = argument.empty() || only ? 1 : unsigned(std::stoi(argument));
+  for (const auto where : wheres) {
+    if (only && where != Where::all) continue;
+    // Communicators that one call has made, and one of a single rank.
+    MPI_Comm half, copy;
+    MPI_Comm_split(MPI_COMM_WORLD, c.rank % 2, 0, &half);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    for (const auto comm : {MPI_COMM_WORLD, half, copy, MPI_COMM_SELF}) on(comm, where, seed++, only);
+    MPI_Comm_free(&half);
+    MPI_Comm_free(&copy);
+  }
+  return c.finish();
+}
+
+}  // namespace gpu_unasked_contract
