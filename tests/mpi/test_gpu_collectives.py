@@ -149,7 +149,9 @@ def test_who_does_nonblocking_collectives(launch, told, ours, tmp_path):
     assert (json.loads(report.read_text())["calls"]["MPI_Ialltoall"]["accelerated"] > 0) == ours
 
 
-@pytest.mark.parametrize("flavour, ranks, seed", [("mpich", 4, 1), ("openmpi", 3, 21), ("mpich5", 3, 41), ("mpich", 2, 61)])
+@pytest.mark.parametrize(
+    "flavour, ranks, seed", [("mpich", 4, 1), ("openmpi", 3, 21), ("mpich5", 3, 41), ("mpich", 2, 61)]
+)
 def test_ranks_that_agree_without_waiting(passes, flavour, ranks, seed, tmp_path):
     """Ranks that have device memory at different times, or never, and are late."""
     report = tmp_path / "report.json"

@@ -27,7 +27,8 @@ template <class Fn, class Count>
 }
 
 template <class Fn, class Count>
-int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+[[gnu::always_inline]] inline int send(Hook hook, Fn next, const void* buf, Count count, MPI_Datatype datatype,
+                                       int dest, int tag, MPI_Comm comm) {
   if (goes_straight_through(hook, operation_of(hook), buf, count, datatype) && !channel_counts_send(comm, dest, tag))
     return next(buf, count, datatype, dest, tag, comm);
   return send_by_way(hook, next, buf, count, datatype, dest, tag, comm);
@@ -43,8 +44,8 @@ template <class Fn, class Count>
 }
 
 template <class Fn, class Count>
-int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-            MPI_Status* status) {
+[[gnu::always_inline]] inline int receive(Hook hook, Fn next, void* buf, Count count, MPI_Datatype datatype, int source,
+                                          int tag, MPI_Comm comm, MPI_Status* status) {
   if (goes_straight_through(hook, plan::Operation::receive, buf, count, datatype) &&
       !channel_counts_receive(comm, source, tag))
     return looked_at(next(buf, count, datatype, source, tag, comm, status));
@@ -102,9 +103,10 @@ template <class Fn, class Count>
 }
 
 template <class Fn, class Count>
-int sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-             void* recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
-             MPI_Status* status) {
+[[gnu::always_inline]] inline int sendrecv(Hook hook, Fn next, const void* sendbuf, Count sendcount,
+                                           MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, Count recvcount,
+                                           MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                                           MPI_Status* status) {
   if (goes_straight_through(hook, plan::Operation::send, sendbuf, sendcount, sendtype) &&
       !channel_counts_send(comm, dest, sendtag)) {
     if (goes_straight_through(hook, plan::Operation::receive, recvbuf, recvcount, recvtype) &&

@@ -68,8 +68,8 @@ template <class Fn, class Count>
 }
 
 template <class Fn, class Count>
-int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype datatype, void* outbuf, Count outsize,
-         Count* position, MPI_Comm comm) {
+[[gnu::always_inline]] inline int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype datatype,
+                                       void* outbuf, Count outsize, Count* position, MPI_Comm comm) {
   const bool straight = goes_straight_through(hook, plan::Operation::pack, incount, datatype);
   if (straight && surely_host(inbuf) && surely_host(outbuf))
     return next(inbuf, incount, datatype, outbuf, outsize, position, comm);
@@ -80,8 +80,8 @@ int pack(Hook hook, Fn next, const void* inbuf, Count incount, MPI_Datatype data
 }
 
 template <class Fn, class Count>
-int unpack(Hook hook, Fn next, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
-           MPI_Datatype datatype, MPI_Comm comm) {
+[[gnu::always_inline]] inline int unpack(Hook hook, Fn next, const void* inbuf, Count insize, Count* position,
+                                         void* outbuf, Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
   const bool straight = goes_straight_through(hook, plan::Operation::unpack, outcount, datatype);
   if (straight && surely_host(inbuf) && surely_host(outbuf))
     return next(inbuf, insize, position, outbuf, outcount, datatype, comm);

@@ -36,7 +36,7 @@ void describe(PersistentMessage& message, const void* buffer, std::int64_t count
 
 int note(int rc, PersistentMessage message, const void* buffer, std::int64_t count, MPI_Datatype type, MPI_Comm comm,
          const MPI_Request* request) {
-  if (!mpi_began(rc, request) || private_world() == MPI_COMM_NULL) return rc;
+  if (!mpi_began(rc, request) || !private_world_serves_matching()) return rc;
   guarded([&] {
     if (message.peer >= 0) describe(message, buffer, count, type, comm);
     auto& all = messages();
@@ -69,7 +69,7 @@ int note_partitioned(int rc, bool sends, const void* buffer, std::int64_t partit
 }
 
 void forget_persistent(MPI_Request request) {
-  if (private_world() == MPI_COMM_NULL) return;
+  if (!private_world_serves_matching()) return;
   auto& all = messages();
   const std::lock_guard lock(all.mutex);
   all.by_request.erase(key_of(request));

@@ -10,6 +10,7 @@
 #include "mpi/neighbours/unasked.hpp"
 #include "mpi/process/attribute.hpp"
 #include "mpi/process/communicators.hpp"
+#include "mpi/process/failure.hpp"
 
 namespace dunnage::mpi {
 
@@ -19,8 +20,9 @@ using collective::AskedTrial;
 struct DecidedKind {
   AskedTrial trial;  // alike on all ranks
   // Of this rank's data, if no other rank knows their size:
-  std::uint64_t width = 0;  // of the bytes in the call with the last question
-  bool steady = false;      // no timed call since then had another width
+  std::uint64_t width = 0;       // of the bytes in the call with the last question
+  bool steady = false;           // no timed call since then had another width
+  std::uint64_t times_left = 0;  // how often the ranks have found no device memory
 };
 
 /// What is kept with a communicator for these collectives. All ranks have the same, but for the
@@ -154,6 +156,10 @@ bool AllCall::asked(const Edges& edges) {
   const bool possible = somewhere[1] && (all_->hood.messages || make_message_comm(all_->hood, comm()));
   hood()->messages = all_->hood.messages;
   trial.learn(possible, {somewhere[2], somewhere[3], somewhere[4], somewhere[5]});
+  if (!possible) {  // nonblocking calls are the MPI's until a rank has device memory in one
+    ++kind.times_left;
+    all_->unasked.erase(kind_);
+  }
   if (trial.compared())
     process->collective_trials.tell(
         {hook(), AllKind::has_width(kind_), AllKind::has_width(kind_) ? AllKind::width_of_number(kind_) : kind.width,
@@ -165,15 +171,23 @@ bool AllCall::asked(const Edges& edges) {
 std::shared_ptr<MessageComm> AllCall::agreed_without_waiting(std::optional<Edges>& made,
                                                              base::FunctionRef<Edges()> edges) {
   if (!hood()) return nullptr;
+  std::uint64_t times_left = 0;
   if (const auto known = all_->kinds.find(kind_); known != all_->kinds.end()) {
     const auto& trial = known->second.trial;
     if (trial.chosen() == AskedTrial::ours && hood()->messages) return hood()->messages;
     if (trial.compared()) return nullptr;  // the MPI is faster
+    times_left = known->second.times_left;
   }
-  return all_->unasked.try_emplace(kind_, comm(), kind_).first->second.begin([&] {
-    if (!device::driver()) return false;
-    made = edges();
-    return in_device_memory(*made);
+  constexpr std::uint64_t more_than_kinds = 1 << 20;
+  auto& kind = all_->unasked.try_emplace(kind_, comm(), kind_ + more_than_kinds * times_left).first->second;
+  return kind.begin([&] {
+    bool there = false;
+    guarded([&] {
+      if (!device::driver()) return;
+      made = edges();
+      there = in_device_memory(*made);
+    });
+    return there;
   });
 }
 

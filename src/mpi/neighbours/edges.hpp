@@ -100,14 +100,14 @@ template <class Count, class Place>
 Edges edges_of(const Neighbourhood& hood, Hook, const void* sendbuf, const Count* sendcounts, const Place* sdispls,
                const MPI_Datatype* sendtypes, void* recvbuf, const Count* recvcounts, const Place* rdispls,
                const MPI_Datatype* recvtypes) {
+  // MPICH takes a null type where there is nothing to send or to receive. Other ranks do not know
+  // that, and would wait for a call that is left to the MPI.
+  const auto data = [](const void* at, Count count, MPI_Datatype type) {
+    return EdgeData{at, count, count == 0 && type == MPI_DATATYPE_NULL ? MPI_BYTE : type};
+  };
   return edges_by(
-      hood,
-      [&](std::size_t i) {
-        return EdgeData{beyond(sendbuf, sdispls[i]), sendcounts[i], sendtypes[i]};
-      },
-      [&](std::size_t i) {
-        return EdgeData{beyond(recvbuf, rdispls[i]), recvcounts[i], recvtypes[i]};
-      });
+      hood, [&](std::size_t i) { return data(beyond(sendbuf, sdispls[i]), sendcounts[i], sendtypes[i]); },
+      [&](std::size_t i) { return data(beyond(recvbuf, rdispls[i]), recvcounts[i], recvtypes[i]); });
 }
 
 }  // namespace dunnage::mpi

@@ -6,6 +6,8 @@
 
 #include "mpi/process/attribute.hpp"
 #include "mpi/process/communicators.hpp"
+#include "mpi/process/private_world.hpp"
+#include "mpi/ways/own_message.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -109,7 +111,16 @@ void pair_loops(MPI_Comm comm, Neighbourhood& hood) {
 }
 
 MessageComm::~MessageComm() {
-  if (owned_ && process->initialized.load(std::memory_order_relaxed)) process->own.Comm_free(&comm);
+  if (!process->initialized.load(std::memory_order_relaxed)) return;
+  if (owned_) {
+    process->own.Comm_free(&comm);
+    return;
+  }
+  if (comm != private_world()) return;  // it has been freed
+  for (const int peer : ranks_) {       // nobody uses the tag again
+    end_own_sends({peer, tag_, 1, comm});
+    end_own_receives({peer, tag_, 1, comm});
+  }
 }
 
 Neighbourhood::~Neighbourhood() { orphaned->store(true, std::memory_order_relaxed); }

@@ -30,7 +30,7 @@ class MessageComm {
   /// this process.
   MessageComm(MPI_Comm fresh, int of_this) : comm(fresh), rank(of_this), owned_(true) {}
   /// A communicator with more ranks. `ranks`: what the ranks of the program's one are called there.
-  /// `tag`: which no other messages there have.
+  /// `tag`: which no other messages there have, now or later.
   MessageComm(MPI_Comm larger, int of_this, std::vector<int> ranks, int tag)
       : comm(larger), rank(of_this), owned_(false), ranks_(std::move(ranks)), tag_(tag) {}
   MessageComm(const MessageComm&) = delete;

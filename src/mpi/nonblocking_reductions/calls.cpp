@@ -12,6 +12,7 @@
 #include "mpi/neighbours/unasked.hpp"
 #include "mpi/process/attribute.hpp"
 #include "mpi/process/failure.hpp"
+#include "mpi/process/private_world.hpp"
 #include "mpi/ways/own_message.hpp"
 
 namespace dunnage::mpi {
@@ -114,11 +115,14 @@ void connect_reductions(MPI_Comm comm) {
 void UnderWayReduction::begin(const ReductionCall& call, MPI_Request* request) {
   const auto& a = call.arguments;
   const auto kernel = kernel_of(a.type, a.op);
+  if (!takes(*group_, call, kernel, false)) return;
+  const bool was_ours = group_->was_ours(a.kind, a.total);
+  if (!was_ours && (private_world() == MPI_COMM_NULL || !group_->possible())) return;
   auto* hoods = hoods_of(comm_, *group_);
-  if (!hoods || !takes(*group_, call, kernel, false)) return;
-  auto by = group_->was_ours(a.kind, a.total) ? hoods->all.messages : nullptr;
+  if (!hoods) return;
+  auto by = was_ours ? hoods->all.messages : nullptr;
   const auto number = number_of(a);
-  if (!by && group_->possible())
+  if (!by)
     by = hoods->unasked.try_emplace(number, comm_, number).first->second.begin([&] {
       return device::driver() && uses_device(a, group_->rank());
     });

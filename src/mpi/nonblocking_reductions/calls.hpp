@@ -1,8 +1,8 @@
 // Nonblocking and persistent reductions on device memory within a host (docs/decisions,
 // number 21).
 //
-// A nonblocking call waits for nobody. So it is Dunnage's only if the ranks have found out in a
-// blocking or an _init call that such reductions are.
+// A nonblocking call waits for nobody. So it is Dunnage's if the ranks have found out in a blocking
+// or an _init call that such reductions are, or else by an agreement (mpi/neighbours/unasked.hpp).
 #pragma once
 
 #include "mpi/nonblocking_reductions/reduction_way.hpp"

@@ -15,7 +15,7 @@ namespace {
 MPI_Comm duplicate = MPI_COMM_NULL;
 int most = 0;  // the largest tag
 
-bool serves_partitioned = false;
+bool serves_partitioned = false, serves_matching = false;
 const transport::shm::Memory* agreements_ = nullptr;
 
 /// Whether ranks surely agree. Nothing that may differ between ranks is asked.
@@ -47,6 +47,7 @@ MPI_Comm private_world() { return duplicate; }
 int largest_tag() { return most; }
 
 bool private_world_serves_partitioned() { return serves_partitioned; }
+bool private_world_serves_matching() { return serves_matching; }
 int match_tag() { return most + 1; }
 int agreed_tag(std::uint32_t number) { return most + 2 + static_cast<int>(number); }
 const transport::shm::Memory* agreements() { return agreements_; }
@@ -74,6 +75,7 @@ void make_private_world(std::optional<std::uint64_t> somewhere) {
     const std::uint64_t here = private_world_wants();
     if (own.Allreduce(&here, &somewhere.emplace(0), 1, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD) != MPI_SUCCESS) return;
   }
+  if (process->several_hosts) *somewhere &= ~wants_collectives;
   if ((*somewhere & (wants_partitioned | wants_triggered | wants_collectives)) == 0) return;
   void* value = nullptr;
   int there = 0;
@@ -88,6 +90,7 @@ void make_private_world(std::optional<std::uint64_t> somewhere) {
     most = *static_cast<int*>(value) - 1 - static_cast<int>(transport::shm::agreements);
     duplicate = fresh;
     serves_partitioned = (*somewhere & wants_partitioned) != 0;
+    serves_matching = (*somewhere & (wants_partitioned | wants_triggered)) != 0;
     if (everywhere[1] && (*somewhere & wants_collectives)) agreements_ = memory;
   } else if (fresh != MPI_COMM_NULL) {
     own.Comm_free(&fresh);

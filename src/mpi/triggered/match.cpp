@@ -57,10 +57,10 @@ std::span<char> bytes_of(T& value) {
 int sort(Draft& draft) {
   for (std::size_t i = 0; i < draft.count; ++i) {
     if (draft.requests[i] == MPI_REQUEST_NULL) return MPI_ERR_REQUEST;
-    auto message = private_world() == MPI_COMM_NULL ? std::nullopt : persistent_message(draft.requests[i]);
+    auto message = !private_world_serves_matching() ? std::nullopt : persistent_message(draft.requests[i]);
     if (!message) {
       draft.by_mpi.insert(i);
-      if (private_world() != MPI_COMM_NULL && draft.reason.empty())
+      if (private_world_serves_matching() && draft.reason.empty())
         draft.reason = "a request is no persistent send or receive of a point-to-point message";
       continue;
     }
@@ -233,7 +233,7 @@ int settle(Draft& draft) {
 int match(int count, MPI_Request* requests, bool stamps, std::unique_ptr<Exchange>& exchange) {
   Draft draft(count, requests, stamps);
   if (const int code = sort(draft); code != MPI_SUCCESS) return code;
-  if (private_world() != MPI_COMM_NULL) {
+  if (private_world_serves_matching()) {
     if (process->world) process->world->answer();
     if (const int code = count_partitions(draft); code != MPI_SUCCESS) return code;
     // What fails here makes messages go by the MPI. The peers must be told in any case.

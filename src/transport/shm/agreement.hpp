@@ -21,21 +21,32 @@ inline std::optional<std::uint32_t> find_agreement(const Memory& memory, std::ui
   constexpr std::uint32_t most_looks = 64;
   for (std::uint32_t i = 0; i < most_looks; ++i) {
     const auto number = static_cast<std::uint32_t>((name + i) % agreements);
-    std::uint64_t there = 0;
-    if (memory.agreement(number).name.compare_exchange_strong(there, name) || there == name) return number;
+    auto& place = memory.agreement(number).name;
+    auto there = place.load(std::memory_order_acquire);
+    if (there == name || (there == 0 && (place.compare_exchange_strong(there, name) || there == name))) return number;
   }
+  return std::nullopt;
+}
+
+/// The state of an agreement that has been made has this bit, and below it the first call.
+inline constexpr auto made_bit = std::uint64_t{1} << 63;
+
+/// Returns what agreed() would return if that is certain whether this process wants to agree or not.
+/// Thread-safe.
+inline std::optional<bool> settled(const Agreement& agreement, std::uint64_t call) {
+  const auto seen = agreement.state.load(std::memory_order_acquire);
+  if (seen & made_bit) return call >= (seen & ~made_bit);
   return std::nullopt;
 }
 
 /// Returns whether the processes have agreed, for call number `call` of this process, which begins
 /// now. The first call has number 1. `wants`: this process wants to agree. Thread-safe.
 inline bool agreed(Agreement& agreement, std::uint64_t call, bool wants) {
-  constexpr auto bit = std::uint64_t{1} << 63;
   auto& state = agreement.state;
   for (auto seen = state.load(std::memory_order_acquire);;) {
-    if (seen & bit) return call >= (seen & ~bit);
+    if (seen & made_bit) return call >= (seen & ~made_bit);
     if (!wants && seen >= call) return false;
-    if (state.compare_exchange_weak(seen, wants ? bit | (seen + 1) : call)) return wants && call > seen;
+    if (state.compare_exchange_weak(seen, wants ? made_bit | (seen + 1) : call)) return wants && call > seen;
   }
 }
 

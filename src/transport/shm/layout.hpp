@@ -84,6 +84,7 @@ struct SlotDetails {
 struct Agreement {
   std::atomic<std::uint64_t> name{0};  // 0: free
   std::atomic<std::uint64_t> state{0};
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 };
 
 /// The beginning of a process' shared memory.

@@ -1,10 +1,10 @@
-// Nonblocking collectives, without blocking ones before. The ranks find out by
-// themselves whose the calls are, at different times: ranks are late, several calls are under way,
-// and each rank waits for them in an order of its own. The memory is in a GPU on all ranks, on some,
-// from some call on, or nowhere. Every value is compared.
+// Nonblocking collectives without blocking ones before. The ranks find out by themselves whose the
+// calls are, at different times: ranks are late, several calls are under way, and each rank waits
+// for them in an order of its own. The memory is in a GPU on all ranks, on some, from some call on,
+// or nowhere. Every value is compared.
 //
-// Call: gpu_unasked [SEED]. With the argument "device" all ranks have device memory in all calls,
-// and no call blocks.
+// Call: unasked [SEED]. With the argument "device" all ranks have device memory in all calls, and no
+// call blocks.
 #include <unistd.h>
 
 #include <deque>
@@ -202,6 +202,48 @@ void on(MPI_Comm comm, Where where, unsigned seed, bool only) {
   while (!under_way.empty()) end_one();
 }
 
+/// Communicators that come and go, each with some calls on device memory.
+void on_passing_communicators() {
+  contract().section("communicators that come and go");
+  for (int i = 0; i < 30; ++i) {
+    MPI_Comm copy;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    for (int number = 0; number < 4; ++number)
+      UnderWay({What::alltoall, number, 3, 0, false}, copy, Kind::device).wait();
+    MPI_Comm_free(&copy);
+  }
+}
+
+#ifdef MPICH_VERSION
+/// Each rank has data for the next one only, and null types for the others, which MPICH takes. The
+/// first rank has data for nobody, so all its types are null.
+void null_types() {
+  contract().section("null types");
+  constexpr int n = 5;
+  const auto& c = contract();
+  const auto ranks = std::size_t(c.ranks);
+  const int next = (c.rank + 1) % c.ranks, before = (c.rank + c.ranks - 1) % c.ranks;
+  for (int call = 0; call < 3; ++call) {
+    Doubles in(Kind::device, n), out(Kind::device, n);
+    in.count_from(value_of(call, c.rank, 0));
+    out.fill(-1);
+    std::vector<int> sent(ranks), received(ranks), places(ranks);
+    std::vector<MPI_Datatype> out_types(ranks, MPI_DATATYPE_NULL), in_types(ranks, MPI_DATATYPE_NULL);
+    if (c.rank != 0) sent[std::size_t(next)] = n, out_types[std::size_t(next)] = MPI_DOUBLE;
+    if (before != 0) received[std::size_t(before)] = n, in_types[std::size_t(before)] = MPI_DOUBLE;
+    MPI_Request request;
+    check_ok(MPI_Ialltoallw(in.data(), sent.data(), places.data(), out_types.data(), out.data(), received.data(),
+                            places.data(), in_types.data(), MPI_COMM_WORLD, &request),
+             "null types");
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "null types, wait");
+    const auto& got = out.read();
+    bool right = true;
+    for (int i = 0; i < n; ++i) right = right && got[std::size_t(i)] == (before != 0 ? value_of(call, before, i) : -1);
+    check(right, "null types");
+  }
+}
+#endif
+
 CONTRACT_PROGRAM(unasked) {
   Contract c("unasked", &argc, &argv);
   const std::string argument = argc > 1 ? argv[1] : "";
@@ -217,6 +259,10 @@ CONTRACT_PROGRAM(unasked) {
     MPI_Comm_free(&half);
     MPI_Comm_free(&copy);
   }
+  on_passing_communicators();
+#ifdef MPICH_VERSION
+  null_types();
+#endif
   return c.finish();
 }
 
