@@ -38,8 +38,10 @@ std::unique_ptr<Request> Asking::taken_out(std::uint64_t key) const {
 
 void forget_request(int rc, const MPI_Request* request) {
   if (rc != MPI_SUCCESS || process->requests.empty()) return;
+  const auto key = key_of(*request);
+  if (!process->requests.find(key)) return;  // without a lock: the handle is this thread's
   const auto alone = no_progress();
-  end(process->requests.erase(key_of(*request)));
+  end(process->requests.erase(key));
 }
 
 void attach(MPI_Request request, std::unique_ptr<Request> operation) {
