@@ -62,7 +62,9 @@ def microseconds(command):
 
 def comparison(plain, dunnage):
     ratio = plain / dunnage
-    return f"{ratio:.1f} times as fast" if ratio >= 1 else f"slower: {1 / ratio:.2f} times the time"
+    if abs(ratio - 1) < 0.005:
+        return "as fast as plain"
+    return f"{ratio:.1f} times as fast" if ratio > 1 else f"slower: {1 / ratio:.2f} times the time"
 
 
 def show(mpi, ranks):

@@ -123,8 +123,8 @@ void settle_driver();
 const Driver* driver_without_kernels();
 /// Whether driver_without_kernels() may become other than null. Thread-safe.
 bool may_lack_kernels();
-/// Whether this host probably has GPUs, so that the program may load the driver later. Asks the file
-/// system.
+/// Whether this host probably has GPUs, so that the program may load the driver later. Asks the
+/// file system.
 bool gpus_probable();
 /// Why driver() is null although the program has loaded a driver, for the report: the installation
 /// has no kernels (device/kernels.hpp). Null if driver() is not null, or if it is null for another

@@ -20,8 +20,8 @@ void free_private_world();
 /// Whether it serves partitioned messages: only if they gain by that.
 bool private_world_serves_partitioned();
 
-/// Whether exchanges that streams start may be matched there, which is not so if it was only made for
-/// collectives.
+/// Whether exchanges that streams start may be matched there, which is not so if it was only made
+/// for collectives.
 bool private_world_serves_matching();
 
 /// The shared memory in which all ranks may agree on something without waiting

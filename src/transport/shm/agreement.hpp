@@ -31,8 +31,8 @@ inline std::optional<std::uint32_t> find_agreement(const Memory& memory, std::ui
 /// The state of an agreement that has been made has this bit, and below it the first call.
 inline constexpr auto made_bit = std::uint64_t{1} << 63;
 
-/// Returns what agreed() would return if that is certain whether this process wants to agree or not.
-/// Thread-safe.
+/// Returns what agreed() would return, if that does not depend on whether this process wants to
+/// agree. Thread-safe.
 inline std::optional<bool> settled(const Agreement& agreement, std::uint64_t call) {
   const auto seen = agreement.state.load(std::memory_order_acquire);
   if (seen & made_bit) return call >= (seen & ~made_bit);

@@ -3,8 +3,8 @@
 // for them in an order of its own. The memory is in a GPU on all ranks, on some, from some call on,
 // or nowhere. Every value is compared.
 //
-// Call: unasked [SEED]. With the argument "device" all ranks have device memory in all calls, and no
-// call blocks.
+// Call: unasked [SEED]. With the argument "device" all ranks have device memory in all calls, and
+// no call blocks.
 #include <unistd.h>
 
 #include <deque>
