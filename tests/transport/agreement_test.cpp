@@ -7,11 +7,16 @@
 
 #include <map>
 #include <random>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
 namespace dunnage::transport::shm {
 namespace {
+
+bool agreed(Agreement& agreement, std::uint64_t call, bool wants) {
+  return shm::agreed(agreement, call, [wants] { return wants; });
+}
 
 std::unique_ptr<Memory> memory_of_this_process() { return Memory::make({static_cast<std::uint64_t>(getpid()), 0, 2}); }
 
@@ -30,6 +35,12 @@ TEST(Agreement, CallsThatHaveBegunStayAsTheyAre) {
   EXPECT_FALSE(agreed(agreement, 2, true));
   EXPECT_TRUE(agreed(agreement, 3, true));
   EXPECT_TRUE(agreed(agreement, 3, false));
+}
+
+TEST(Agreement, NobodyIsAskedOnceItHasBeenMade) {
+  Agreement agreement;
+  EXPECT_TRUE(agreed(agreement, 1, true));
+  EXPECT_TRUE(shm::agreed(agreement, 2, []() -> bool { throw std::logic_error("asked"); }));
 }
 
 TEST(Agreement, NobodyWants) {

@@ -32,7 +32,8 @@ class ExchangeCall {
 
   // The ranks have agreed before.
   void exchange(const Edges& edges);
-  void begin(const Edges& edges, MPI_Request* request, const std::shared_ptr<MessageComm>& messages);
+  /// `by`: what the messages go by.
+  void begin(const Edges& edges, MPI_Request* request, const std::shared_ptr<MessageComm>& by);
   void init(const Edges& edges, MPI_Request* request);
 
  private:

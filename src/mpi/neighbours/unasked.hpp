@@ -17,15 +17,11 @@ class UnaskedKind {
   UnaskedKind(MPI_Comm comm, std::uint64_t kind);
   /// Returns what the messages of the call that begins now go by; null if it is not ours. All ranks
   /// get one answer. Counts the call. `wants()`: whether this rank has device memory in it. It is
-  /// called if that matters, and must not throw.
+  /// asked if that matters, and must not throw.
   template <class Wants>
   std::shared_ptr<MessageComm> begin(Wants&& wants) {
     if (!messages_) return nullptr;
-    const auto call = ++calls_;
-    auto& agreement = shared_ ? *shared_ : alone_;
-    const auto settled = transport::shm::settled(agreement, call);
-    return settled.value_or(false) || (!settled && transport::shm::agreed(agreement, call, wants())) ? messages_
-                                                                                                     : nullptr;
+    return transport::shm::agreed(shared_ ? *shared_ : alone_, ++calls_, wants) ? messages_ : nullptr;
   }
 
  private:

@@ -1,7 +1,6 @@
 #include "mpi/nonblocking_reductions/calls.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 
 #include "device/driver.hpp"
@@ -29,6 +28,9 @@ struct ReductionHoods {
   UnaskedKinds unasked;
 };
 Attribute<ReductionHoods> reduction_hoods;
+
+/// The kinds of a communicator's reductions have numbers from here on. Those of AllKind are below.
+constexpr std::uint64_t first_of_reductions = 1 << 16;
 
 /// Null if the MPI has no attributes to give. Waits for nobody.
 ReductionHoods* hoods_of(MPI_Comm comm, const ReductionGroup& group) {
@@ -74,13 +76,6 @@ Neighbourhood& hood_of(ReductionHoods& hoods, const ReductionGroup& group, const
   return hood;
 }
 
-/// The number of a kind of reductions and of similar lengths, other than those of AllKind.
-std::uint64_t number_of(const ReductionArguments& arguments) {
-  constexpr std::uint64_t first = 1 << 16, more_than_widths = 128;
-  return first + static_cast<std::uint64_t>(arguments.kind) * more_than_widths +
-         static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(arguments.total)));
-}
-
 /// Arguments that Dunnage takes. All ranks get one answer, unless the arguments are wrong.
 bool takes(const ReductionGroup& group, const ReductionCall& call, const std::optional<KernelOf>& kernel,
            bool persistent) {
@@ -121,7 +116,7 @@ void UnderWayReduction::begin(const ReductionCall& call, MPI_Request* request) {
   auto* hoods = hoods_of(comm_, *group_);
   if (!hoods) return;
   auto by = was_ours ? hoods->all.messages : nullptr;
-  const auto number = number_of(a);
+  const auto number = first_of_reductions + ReductionGroup::number_of(a.kind, a.total);
   if (!by)
     by = hoods->unasked.try_emplace(number, comm_, number).first->second.begin([&] {
       return device::driver() && uses_device(a, group_->rank());

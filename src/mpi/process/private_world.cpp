@@ -15,7 +15,7 @@ namespace {
 MPI_Comm duplicate = MPI_COMM_NULL;
 int most = 0;  // the largest tag
 
-bool serves_partitioned = false, serves_matching = false;
+std::uint64_t wanted = 0;  // for what it was made
 const transport::shm::Memory* agreements_ = nullptr;
 
 /// Whether ranks surely agree. Nothing that may differ between ranks is asked.
@@ -46,8 +46,8 @@ Pools& pools() {
 MPI_Comm private_world() { return duplicate; }
 int largest_tag() { return most; }
 
-bool private_world_serves_partitioned() { return serves_partitioned; }
-bool private_world_serves_matching() { return serves_matching; }
+bool private_world_serves_partitioned() { return (wanted & wants_partitioned) != 0; }
+bool private_world_serves_matching() { return (wanted & (wants_partitioned | wants_triggered)) != 0; }
 int match_tag() { return most + 1; }
 int agreed_tag(std::uint32_t number) { return most + 2 + static_cast<int>(number); }
 const transport::shm::Memory* agreements() { return agreements_; }
@@ -89,9 +89,8 @@ void make_private_world(std::optional<std::uint64_t> somewhere) {
   if (own.Allreduce(here, everywhere, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && everywhere[0]) {
     most = *static_cast<int*>(value) - 1 - static_cast<int>(transport::shm::agreements);
     duplicate = fresh;
-    serves_partitioned = (*somewhere & wants_partitioned) != 0;
-    serves_matching = (*somewhere & (wants_partitioned | wants_triggered)) != 0;
-    if (everywhere[1] && (*somewhere & wants_collectives)) agreements_ = memory;
+    wanted = *somewhere;
+    if (everywhere[1] && (wanted & wants_collectives)) agreements_ = memory;
   } else if (fresh != MPI_COMM_NULL) {
     own.Comm_free(&fresh);
   }

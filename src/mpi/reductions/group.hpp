@@ -64,6 +64,12 @@ class ReductionGroup {
   bool was_ours(collective::ReductionKind kind, std::int64_t count) {
     return possible_ && gpus_ && count > 0 && kind_of(kind, count).ours;
   }
+  /// The number of reductions of one kind and of similar lengths, in elements: to ask the MPI for a
+  /// type's size would take longer than all else that a call in host memory does here.
+  static std::size_t number_of(collective::ReductionKind kind, std::int64_t count) {
+    return static_cast<std::size_t>(kind) * widths +
+           static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(count)));
+  }
   /// True the first time, and false after that.
   bool first_time() { return !std::exchange(done_before_, true); }
 
@@ -83,12 +89,7 @@ class ReductionGroup {
     bool ours = false;
   };
   static constexpr bool is_power_of_2(unsigned n) { return (n & (n - 1)) == 0; }
-  /// Reductions of one kind and of similar lengths, in elements: to ask the MPI for a type's size
-  /// would take longer than all else that a call in host memory does here.
-  Kind& kind_of(collective::ReductionKind kind, std::int64_t count) {
-    return kinds_[static_cast<std::size_t>(kind) * widths +
-                  static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(count)))];
-  }
+  Kind& kind_of(collective::ReductionKind kind, std::int64_t count) { return kinds_[number_of(kind, count)]; }
   bool ask(MPI_Comm comm, Kind& kind, bool on_device);
 
   static constexpr std::size_t kinds = 5, widths = 65;

@@ -28,25 +28,19 @@ inline std::optional<std::uint32_t> find_agreement(const Memory& memory, std::ui
   return std::nullopt;
 }
 
-/// The state of an agreement that has been made has this bit, and below it the first call.
-inline constexpr auto made_bit = std::uint64_t{1} << 63;
-
-/// Returns what agreed() would return, if that does not depend on whether this process wants to
-/// agree. Thread-safe.
-inline std::optional<bool> settled(const Agreement& agreement, std::uint64_t call) {
-  const auto seen = agreement.state.load(std::memory_order_acquire);
-  if (seen & made_bit) return call >= (seen & ~made_bit);
-  return std::nullopt;
-}
-
 /// Returns whether the processes have agreed, for call number `call` of this process, which begins
-/// now. The first call has number 1. `wants`: this process wants to agree. Thread-safe.
-inline bool agreed(Agreement& agreement, std::uint64_t call, bool wants) {
+/// now. The first call has number 1. `wants()`: whether this process wants to agree. It is asked
+/// once if the processes have not agreed before, and must not throw. Thread-safe.
+template <class Wants>
+bool agreed(Agreement& agreement, std::uint64_t call, Wants&& wants) {
+  constexpr auto made = std::uint64_t{1} << 63;  // with this bit the state is the first call agreed on
+  std::optional<bool> wanted;
   auto& state = agreement.state;
   for (auto seen = state.load(std::memory_order_acquire);;) {
-    if (seen & made_bit) return call >= (seen & ~made_bit);
-    if (!wants && seen >= call) return false;
-    if (state.compare_exchange_weak(seen, wants ? made_bit | (seen + 1) : call)) return wants && call > seen;
+    if (seen & made) return call >= (seen & ~made);
+    if (!wanted) wanted = wants();
+    if (!*wanted && seen >= call) return false;
+    if (state.compare_exchange_weak(seen, *wanted ? made | (seen + 1) : call)) return *wanted && call > seen;
   }
 }
 

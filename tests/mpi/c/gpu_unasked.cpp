@@ -63,7 +63,7 @@ class UnderWay {
     }
     counts_.assign(std::size_t(ranks_), call.n);
     types_.assign(std::size_t(ranks_), MPI_DOUBLE);
-    check_ok(call.blocks ? make(comm) : begin(comm), name());
+    check_ok(make(comm), name());
   }
   void wait() {
     check_ok(MPI_Wait(&request_, MPI_STATUS_IGNORE), name());
@@ -111,49 +111,36 @@ class UnderWay {
     return 0;
   }
 
-  int begin(MPI_Comm comm) {
-    const auto in = in_.data(), out = out_.data();
-    const int n = call_.n, root = call_.root;
-    const auto type = MPI_DOUBLE;
-    const auto *counts = counts_.data(), *places = places_.data(), *bytes = bytes_.data();
-    switch (call_.what) {
-      case What::alltoall: return MPI_Ialltoall(in, n, type, out, n, type, comm, &request_);
-      case What::alltoallv: return MPI_Ialltoallv(in, counts, places, type, out, counts, places, type, comm, &request_);
-      case What::alltoallw:
-        return MPI_Ialltoallw(in, counts, bytes, types_.data(), out, counts, bytes, types_.data(), comm, &request_);
-      case What::allgather: return MPI_Iallgather(in, n, type, out, n, type, comm, &request_);
-      case What::allgatherv: return MPI_Iallgatherv(in, n, type, out, counts, places, type, comm, &request_);
-      case What::gather: return MPI_Igather(in, n, type, out, n, type, root, comm, &request_);
-      case What::gatherv: return MPI_Igatherv(in, n, type, out, counts, places, type, root, comm, &request_);
-      case What::scatter: return MPI_Iscatter(in, n, type, out, n, type, root, comm, &request_);
-      case What::scatterv: return MPI_Iscatterv(in, counts, places, type, out, n, type, root, comm, &request_);
-      case What::allreduce: return MPI_Iallreduce(in, out, n, type, MPI_SUM, comm, &request_);
-      case What::reduce: return MPI_Ireduce(in, out, n, type, MPI_SUM, root, comm, &request_);
-      case What::reduce_scatter_block: return MPI_Ireduce_scatter_block(in, out, n, type, MPI_SUM, comm, &request_);
-      case What::scan: return MPI_Iscan(in, out, n, type, MPI_SUM, comm, &request_);
-    }
-    return MPI_ERR_OTHER;
+  /// The blocking call, or the nonblocking one.
+  template <class Blocking, class Nonblocking, class... Arguments>
+  int either(Blocking blocking, Nonblocking nonblocking, Arguments... arguments) {
+    return call_.blocks ? blocking(arguments...) : nonblocking(arguments..., &request_);
   }
   int make(MPI_Comm comm) {
     const auto in = in_.data(), out = out_.data();
     const int n = call_.n, root = call_.root;
     const auto type = MPI_DOUBLE;
     const auto *counts = counts_.data(), *places = places_.data(), *bytes = bytes_.data();
+    const auto* types = types_.data();
     switch (call_.what) {
-      case What::alltoall: return MPI_Alltoall(in, n, type, out, n, type, comm);
-      case What::alltoallv: return MPI_Alltoallv(in, counts, places, type, out, counts, places, type, comm);
+      case What::alltoall: return either(MPI_Alltoall, MPI_Ialltoall, in, n, type, out, n, type, comm);
+      case What::alltoallv:
+        return either(MPI_Alltoallv, MPI_Ialltoallv, in, counts, places, type, out, counts, places, type, comm);
       case What::alltoallw:
-        return MPI_Alltoallw(in, counts, bytes, types_.data(), out, counts, bytes, types_.data(), comm);
-      case What::allgather: return MPI_Allgather(in, n, type, out, n, type, comm);
-      case What::allgatherv: return MPI_Allgatherv(in, n, type, out, counts, places, type, comm);
-      case What::gather: return MPI_Gather(in, n, type, out, n, type, root, comm);
-      case What::gatherv: return MPI_Gatherv(in, n, type, out, counts, places, type, root, comm);
-      case What::scatter: return MPI_Scatter(in, n, type, out, n, type, root, comm);
-      case What::scatterv: return MPI_Scatterv(in, counts, places, type, out, n, type, root, comm);
-      case What::allreduce: return MPI_Allreduce(in, out, n, type, MPI_SUM, comm);
-      case What::reduce: return MPI_Reduce(in, out, n, type, MPI_SUM, root, comm);
-      case What::reduce_scatter_block: return MPI_Reduce_scatter_block(in, out, n, type, MPI_SUM, comm);
-      case What::scan: return MPI_Scan(in, out, n, type, MPI_SUM, comm);
+        return either(MPI_Alltoallw, MPI_Ialltoallw, in, counts, bytes, types, out, counts, bytes, types, comm);
+      case What::allgather: return either(MPI_Allgather, MPI_Iallgather, in, n, type, out, n, type, comm);
+      case What::allgatherv:
+        return either(MPI_Allgatherv, MPI_Iallgatherv, in, n, type, out, counts, places, type, comm);
+      case What::gather: return either(MPI_Gather, MPI_Igather, in, n, type, out, n, type, root, comm);
+      case What::gatherv: return either(MPI_Gatherv, MPI_Igatherv, in, n, type, out, counts, places, type, root, comm);
+      case What::scatter: return either(MPI_Scatter, MPI_Iscatter, in, n, type, out, n, type, root, comm);
+      case What::scatterv:
+        return either(MPI_Scatterv, MPI_Iscatterv, in, counts, places, type, out, n, type, root, comm);
+      case What::allreduce: return either(MPI_Allreduce, MPI_Iallreduce, in, out, n, type, MPI_SUM, comm);
+      case What::reduce: return either(MPI_Reduce, MPI_Ireduce, in, out, n, type, MPI_SUM, root, comm);
+      case What::reduce_scatter_block:
+        return either(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, in, out, n, type, MPI_SUM, comm);
+      case What::scan: return either(MPI_Scan, MPI_Iscan, in, out, n, type, MPI_SUM, comm);
     }
     return MPI_ERR_OTHER;
   }
@@ -214,6 +201,32 @@ void on_passing_communicators() {
   }
 }
 
+/// The type and the communicator are freed while the call is under way.
+void freed_meanwhile() {
+  contract().section("freed meanwhile");
+  constexpr int n = 3;
+  const int ranks = contract().ranks, rank = contract().rank;
+  for (int call = 0; call < 4; ++call) {
+    MPI_Comm copy;
+    MPI_Datatype type;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Type_vector(n, 1, 2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    Doubles in(Kind::device, 2 * n), out(Kind::device, n * ranks);
+    in.count_from(value_of(call, rank, 0));
+    out.fill(-1);
+    MPI_Request request;
+    check_ok(MPI_Iallgather(in.data(), 1, type, out.data(), n, MPI_DOUBLE, copy, &request), "freed meanwhile");
+    MPI_Type_free(&type);
+    MPI_Comm_free(&copy);
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "freed meanwhile, wait");
+    const auto& got = out.read();
+    bool right = true;
+    for (int i = 0; i < n * ranks; ++i) right = right && got[std::size_t(i)] == value_of(call, i / n, 2 * (i % n));
+    check(right, "freed meanwhile");
+  }
+}
+
 #ifdef MPICH_VERSION
 /// Each rank has data for the next one only, and null types for the others, which MPICH takes. The
 /// first rank has data for nobody, so all its types are null.
@@ -260,6 +273,7 @@ CONTRACT_PROGRAM(unasked) {
     MPI_Comm_free(&copy);
   }
   on_passing_communicators();
+  freed_meanwhile();
 #ifdef MPICH_VERSION
   null_types();
 #endif
