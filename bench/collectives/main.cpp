@@ -43,7 +43,7 @@ bool right(const Operation& operation, Call&& call, Blocks& from, Blocks& to, in
     in.push_back(operation.number(peer, rank));
   }
   from.fill(out);
-  to.fill(empty);
+  to.fill(operation.in_place ? out : empty);
   call(from, to);
   return to.holds(in, untouched);
 }

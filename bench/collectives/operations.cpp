@@ -27,6 +27,11 @@ void iallgather(Blocks& from, Blocks& to) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+/// What is sent lies where what comes is to lie.
+void alltoall_in_place(Blocks&, Blocks& to) {
+  MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to.at(), 1, to.type(), MPI_COMM_WORLD);
+}
+
 void gather(Blocks& from, Blocks& to) {
   MPI_Gather(from.at(), 1, from.type(), to.at(), 1, to.type(), root, MPI_COMM_WORLD);
 }
@@ -69,6 +74,7 @@ Operation sparse(int rank, int ranks) {
 std::vector<Operation> operations(int rank, int ranks) {
   const auto of_all = [](int from, int) { return of_pair(from, 0); };
   return {{"alltoall", false, alltoall, of_pair},
+          {"alltoall in place", false, alltoall_in_place, of_pair, true},
           {"ialltoall", false, ialltoall, of_pair},
           {"alltoall, pieces of 128", true, alltoall, of_pair},
           alltoallw(ranks),

@@ -17,6 +17,7 @@ struct Operation {
   bool strided;
   std::function<void(Blocks& from, Blocks& to)> call;
   std::function<unsigned(int from, int to)> number;
+  bool in_place = false;  // what is sent lies in the buffer of what comes
 };
 
 /// All of them, for a number of ranks.

@@ -138,6 +138,25 @@ def test_nonblocking_collectives_are_ours_from_the_first_call(passes, flavour, r
         assert left not in calls[name]["declined"], (name, calls[name])
 
 
+@pytest.mark.parametrize("flavour, ranks", [("mpich", 3), ("openmpi", 2)])
+def test_collectives_in_place_without_memory_on_the_device(passes, flavour, ranks):
+    """What is sent in place is copied into host memory then."""
+    settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_DEVICE_ARENA": "0"}
+    passes(flavour, "contract_gpu_unasked", "device", ranks=ranks, limit=150, **settings)
+
+
+UNASKED_FAULTS = ["cuLaunchKernel:5", "kernel:40", "cuMemAlloc_v2:12", "cuStreamQuery:60"]
+
+
+@pytest.mark.parametrize("fault", UNASKED_FAULTS)
+def test_faults_in_nonblocking_collectives(launch, fault):
+    flavour = ["openmpi", "mpich"][UNASKED_FAULTS.index(fault) % 2]
+    settings = {"DUNNAGE_COLLECTIVES": "on", "DUNNAGE_SIM_FAIL": f"{fault}:999", "CONTRACT_ERRORS_ARE_FATAL": "1"}
+    run = launch(flavour, "contract_gpu_unasked", "device", ranks=3, mode="dunnage", limit=120,
+                 **simulated(flavour, **settings))
+    assert exact_or_an_error(run), run
+
+
 @pytest.mark.parametrize("told, ours", [(False, False), (True, True)])
 def test_who_does_nonblocking_collectives(launch, told, ours, tmp_path):
     """`told`: the tool has told these ranks that all of them have Dunnage."""

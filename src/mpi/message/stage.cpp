@@ -13,15 +13,6 @@ namespace {
 
 using transport::Ticket;
 
-/// Device memory for so many packed bytes of the buffer. Null if there is none.
-std::shared_ptr<const device::Arena::Block> device_block(const memory::Buffer& buffer, std::int64_t size) try {
-  const auto& driver = *device::driver();
-  const device::Scope scope(driver, context_of(driver, buffer.device()->place));
-  return take_block(driver, size);
-} catch (const std::exception&) {
-  return nullptr;
-}
-
 /// Whether the host puts the two pieces of a parcel together: data that a device takes nearly as
 /// long to begin with as to bring.
 bool worth_joining(const memory::Parcel& parcel, const memory::Buffer& buffer, std::int64_t bytes) {
@@ -33,10 +24,22 @@ memory::Parcel parcel_of(std::int64_t length) { return parcel_for({}, plan::Oper
 
 }  // namespace
 
+memory::Staging device_staging_for(const memory::Buffer& buffer, std::int64_t size) try {
+  const auto* data = buffer.device();
+  if (!data) return {};
+  const auto& driver = *device::driver();
+  const device::Scope scope(driver, context_of(driver, data->place));
+  const auto block = take_block(driver, size);
+  if (!block) return {};
+  return {block, reinterpret_cast<char*>(block->address), true};
+} catch (const std::exception&) {
+  return {};
+}
+
 memory::Staging staging_for(const memory::Buffer& buffer, std::int64_t size, bool in_device) {
   const auto* data = buffer.device();
   if (in_device && data && size >= process->model.gpu.passed)
-    if (const auto block = device_block(buffer, size)) return {block, reinterpret_cast<char*>(block->address), true};
+    if (auto memory = device_staging_for(buffer, size)) return memory;
   if (data) try {
       const auto memory = std::make_shared<const memory::HostMemory>(
           *device::driver(), data->place, static_cast<std::size_t>(size), process->settings.staging_pool);

@@ -15,6 +15,9 @@ namespace dunnage::mpi {
 /// there is no memory.
 memory::Staging staging_for(const memory::Buffer& buffer, std::int64_t size, bool in_device = false);
 
+/// That GPU's memory. Empty if there is none, or the buffer is not in a GPU's memory.
+memory::Staging device_staging_for(const memory::Buffer& buffer, std::int64_t size);
+
 /// A parcel for `size` bytes of a buffer, in one piece or in two as the MPI needs it. Empty if
 /// there is no memory. `both`: the parcel is sent from and received into.
 memory::Parcel parcel_for(const memory::Buffer& buffer, plan::Operation operation, std::int64_t size, bool both = false,

@@ -45,9 +45,8 @@ inline std::uint64_t width_of(std::int64_t count, MPI_Datatype type) {
 
 /// Of allgather and alltoall.
 template <class Count>
-AllKind kind_of(Hook hook, const void* sendbuf, Count, MPI_Datatype, void*, Count recvcount, MPI_Datatype recvtype) {
+AllKind kind_of(Hook hook, const void*, Count, MPI_Datatype, void*, Count recvcount, MPI_Datatype recvtype) {
   if (gathers(hook)) return {AllKind::Collective::allgather, width_of(recvcount, recvtype)};
-  if (sendbuf == MPI_IN_PLACE) return {};
   return {AllKind::Collective::alltoall, width_of(recvcount, recvtype)};
 }
 
@@ -59,8 +58,7 @@ AllKind kind_of(Hook, const void*, Count, MPI_Datatype, void*, const Count*, con
 
 /// Of alltoallv and alltoallw.
 template <class Count, class Place, class Type>
-AllKind kind_of(Hook, const void* sendbuf, const Count*, const Place*, Type, void*, const Count*, const Place*, Type) {
-  if (sendbuf == MPI_IN_PLACE) return {};
+AllKind kind_of(Hook, const void*, const Count*, const Place*, Type, void*, const Count*, const Place*, Type) {
   return {std::is_same_v<Type, MPI_Datatype> ? AllKind::Collective::alltoallv : AllKind::Collective::alltoallw};
 }
 

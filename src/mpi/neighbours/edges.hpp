@@ -8,9 +8,11 @@
 
 namespace dunnage::mpi {
 
-/// In the order of the neighbourhood's targets and sources.
+/// In the order of the neighbourhood's targets and sources. Data from this rank to itself that are in
+/// their place already are sent and received in one buffer.
 struct Edges {
   std::vector<EdgeData> sends, receives;
+  bool in_place = false;  // what is to be sent lies in the receive buffers
 };
 
 /// Bytes from one element to the next. 0 if the type has none, which the MPI is to refuse.
@@ -34,9 +36,12 @@ Edges edges_by(const Neighbourhood& hood, Out&& out, In&& in) {
 /// Whether a rank sends its data to all others alike, or to the root only.
 bool gathers(Hook hook);
 
-/// The data of this rank are in their place in the receive buffer, so nothing goes to itself.
-inline void keep_own(const Neighbourhood& hood, Edges& edges) {
-  for (const auto& loop : hood.loops) edges.sends[loop.target].count = edges.receives[loop.source].count = 0;
+/// Of an alltoall in place: what `receive` says of a rank's data is true of those for it, too.
+template <class In>
+Edges swapped_edges(const Neighbourhood& hood, In&& receive) {
+  auto edges = edges_by(hood, receive, receive);
+  edges.in_place = true;
+  return edges;
 }
 
 /// Of allgather and alltoall.
@@ -45,12 +50,10 @@ Edges edges_of(const Neighbourhood& hood, Hook hook, const void* sendbuf, Count 
                void* recvbuf, Count recvcount, MPI_Datatype recvtype) {
   const MPI_Aint in = recvcount * extent_of(recvtype);
   const auto receive = [&](std::size_t i) { return EdgeData{beyond(recvbuf, MPI_Aint(i) * in), recvcount, recvtype}; };
-  if (sendbuf == MPI_IN_PLACE) {
-    auto edges = edges_by(
+  if (sendbuf == MPI_IN_PLACE && !gathers(hook)) return swapped_edges(hood, receive);
+  if (sendbuf == MPI_IN_PLACE)
+    return edges_by(
         hood, [&](std::size_t) { return receive(hood.loops.front().source); }, receive);
-    keep_own(hood, edges);
-    return edges;
-  }
   const MPI_Aint out = gathers(hook) ? 0 : sendcount * extent_of(sendtype);
   return edges_by(
       hood,
@@ -68,15 +71,10 @@ Edges edges_of(const Neighbourhood& hood, Hook, const void* sendbuf, Count sendc
   const auto receive = [&](std::size_t i) {
     return EdgeData{beyond(recvbuf, displs[i] * unit), recvcounts[i], recvtype};
   };
-  const bool in_place = sendbuf == MPI_IN_PLACE;
-  auto edges = edges_by(
-      hood,
-      [&](std::size_t) {
-        return in_place ? receive(hood.loops.front().source) : EdgeData{sendbuf, sendcount, sendtype};
-      },
-      receive);
-  if (in_place) keep_own(hood, edges);
-  return edges;
+  const auto own =
+      sendbuf == MPI_IN_PLACE ? receive(hood.loops.front().source) : EdgeData{sendbuf, sendcount, sendtype};
+  return edges_by(
+      hood, [&](std::size_t) { return own; }, receive);
 }
 
 /// Of alltoallv.
@@ -84,15 +82,18 @@ template <class Count, class Place>
 Edges edges_of(const Neighbourhood& hood, Hook, const void* sendbuf, const Count* sendcounts, const Place* sdispls,
                MPI_Datatype sendtype, void* recvbuf, const Count* recvcounts, const Place* rdispls,
                MPI_Datatype recvtype) {
-  const MPI_Aint out = extent_of(sendtype), in = extent_of(recvtype);
+  const MPI_Aint in = extent_of(recvtype);
+  const auto receive = [&](std::size_t i) {
+    return EdgeData{beyond(recvbuf, rdispls[i] * in), recvcounts[i], recvtype};
+  };
+  if (sendbuf == MPI_IN_PLACE) return swapped_edges(hood, receive);
+  const MPI_Aint out = extent_of(sendtype);
   return edges_by(
       hood,
       [&](std::size_t i) {
         return EdgeData{beyond(sendbuf, sdispls[i] * out), sendcounts[i], sendtype};
       },
-      [&](std::size_t i) {
-        return EdgeData{beyond(recvbuf, rdispls[i] * in), recvcounts[i], recvtype};
-      });
+      receive);
 }
 
 /// Of alltoallw, whose places are in bytes.
@@ -105,9 +106,10 @@ Edges edges_of(const Neighbourhood& hood, Hook, const void* sendbuf, const Count
   const auto data = [](const void* at, Count count, MPI_Datatype type) {
     return EdgeData{at, count, count == 0 && type == MPI_DATATYPE_NULL ? MPI_BYTE : type};
   };
+  const auto receive = [&](std::size_t i) { return data(beyond(recvbuf, rdispls[i]), recvcounts[i], recvtypes[i]); };
+  if (sendbuf == MPI_IN_PLACE) return swapped_edges(hood, receive);
   return edges_by(
-      hood, [&](std::size_t i) { return data(beyond(sendbuf, sdispls[i]), sendcounts[i], sendtypes[i]); },
-      [&](std::size_t i) { return data(beyond(recvbuf, rdispls[i]), recvcounts[i], recvtypes[i]); });
+      hood, [&](std::size_t i) { return data(beyond(sendbuf, sdispls[i]), sendcounts[i], sendtypes[i]); }, receive);
 }
 
 }  // namespace dunnage::mpi

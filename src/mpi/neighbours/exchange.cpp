@@ -29,6 +29,11 @@ bool NeighbourCall::asked(const Edges& edges) {
   return hood()->possible && *by_rings;
 }
 
+Edges NeighbourCall::refused() const {
+  const auto none = [](std::size_t) { return EdgeData{nullptr, 0, MPI_DATATYPE_NULL}; };
+  return edges_by(*hood(), none, none);
+}
+
 void see_topology(MPI_Comm comm) {
   auto* hood = neighbourhood(comm);
   bool far = true;  // that is found out when rings are needed

@@ -25,10 +25,17 @@ class NeighbourCall : public ExchangeCall {
     return ExchangeCall::agreed(hood() ? next_turn(*hood()) : Turn::theirs, edges,
                                 [this](const Edges& e) { return asked(e); });
   }
+  /// The call's data. The MPI is to refuse a call in place.
+  template <class... Data>
+  Edges edges_of_call(const void* sendbuf, Data... data) const {
+    return sendbuf == MPI_IN_PLACE ? refused() : edges_of(*hood(), hook(), sendbuf, data...);
+  }
   bool agreed_before() const { return hood() && hood()->messages; }
 
  private:
   bool asked(const Edges& edges);
+  /// Data that are wrong().
+  Edges refused() const;
 };
 
 /// A blocking call. `data`: the arguments before the communicator.
@@ -36,7 +43,7 @@ class NeighbourExchange : public NeighbourCall {
  public:
   template <class... Data>
   NeighbourExchange(Hook hook, MPI_Comm comm, Data... data) : NeighbourCall(hook, comm) {
-    if (const auto edges = agreed([&] { return edges_of(*hood(), hook, data...); })) exchange(*edges);
+    if (const auto edges = agreed([&] { return edges_of_call(data...); })) exchange(*edges);
   }
 };
 
@@ -47,7 +54,7 @@ class NonblockingNeighbourExchange : public NeighbourCall {
   template <class... Data>
   NonblockingNeighbourExchange(Hook hook, MPI_Comm comm, MPI_Request* request, Data... data)
       : NeighbourCall(hook, comm) {
-    if (agreed_before()) begin(edges_of(*hood(), hook, data...), request, hood()->messages);
+    if (agreed_before()) begin(edges_of_call(data...), request, hood()->messages);
   }
 };
 
@@ -57,7 +64,7 @@ class PersistentNeighbourExchange : public NeighbourCall {
   template <class... Data>
   PersistentNeighbourExchange(Hook hook, MPI_Comm comm, MPI_Info, MPI_Request* request, Data... data)
       : NeighbourCall(hook, comm) {
-    if (const auto edges = agreed([&] { return edges_of(*hood(), hook, data...); })) init(*edges, request);
+    if (const auto edges = agreed([&] { return edges_of_call(data...); })) init(*edges, request);
   }
 };
 

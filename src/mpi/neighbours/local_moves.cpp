@@ -15,12 +15,13 @@ memory::Buffer buffer_at(const EdgeData& data) {
 
 }  // namespace
 
-LocalMoves::LocalMoves(const Neighbourhood& hood, const Edges& edges) {
-  for (const auto& loop : hood.loops) {
+LocalMoves::LocalMoves(Loops loops, const Edges& edges) {
+  for (const auto& loop : loops) {
     const auto &out = edges.sends[loop.target], &in = edges.receives[loop.source];
     auto from = buffer_at(out);
     memory::Landing to{buffer_at(in)};
-    const auto bytes = out.count == 0 ? 0 : from.size();
+    const bool there = out.count == 0 || Side(out) == Side(in);
+    const auto bytes = there ? 0 : from.size();
     const bool too_long = bytes > (in.count == 0 ? 0 : to.buffer.size());
     moves_.push_back({out, in, std::move(from), std::move(to), bytes, too_long});
   }
@@ -43,10 +44,10 @@ void LocalMoves::prepare() {
   if (!ranges_.empty()) prepared_.emplace(ranges_);
 }
 
-bool LocalMoves::fits(const Neighbourhood& hood, const Edges& edges) const {
-  if (!prepared_ || moves_.size() != hood.loops.size()) return false;
+bool LocalMoves::fits(Loops loops, const Edges& edges) const {
+  if (!prepared_ || moves_.size() != loops.size()) return false;
   for (std::size_t i = 0; i < moves_.size(); ++i) {
-    const auto& loop = hood.loops[i];
+    const auto& loop = loops[i];
     if (!(moves_[i].from_side == edges.sends[loop.target]) || !(moves_[i].to_side == edges.receives[loop.source]))
       return false;
   }

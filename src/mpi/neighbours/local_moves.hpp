@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mpi/lines/edge_buffers.hpp"
@@ -20,13 +21,15 @@ inline constexpr std::int64_t most_prepared = 4 << 20;
 /// Not thread-safe: a communicator's collectives come one at a time.
 class LocalMoves {
  public:
-  /// Throws device::Error, std::bad_alloc.
-  LocalMoves(const Neighbourhood& hood, const Edges& edges);
+  using Loops = std::span<const Neighbourhood::Loop>;
+  /// `loops`: which data go where, by their places in `edges`. Throws device::Error,
+  /// std::bad_alloc.
+  LocalMoves(Loops loops, const Edges& edges);
   LocalMoves(const LocalMoves&) = delete;
   LocalMoves& operator=(const LocalMoves&) = delete;
 
   /// Whether it was made for such arguments, and the datatypes and the memory are still those.
-  bool fits(const Neighbourhood& hood, const Edges& edges) const;
+  bool fits(Loops loops, const Edges& edges) const;
   /// Packed bytes of all.
   std::int64_t bytes() const;
   /// The copies, if launches of kernels do them; else null. They live as long as this object.

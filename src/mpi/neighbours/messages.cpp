@@ -102,9 +102,23 @@ int Messages::find_moves(const Edges& edges) {
   if (hood_->loops.empty()) return MPI_SUCCESS;
   auto& last = hood_->last_moves;
   const int code = guarded([&] {
-    if (!last || !last->fits(*hood_, edges)) last = std::make_shared<LocalMoves>(*hood_, edges);
+    if (!last || !last->fits(hood_->loops, edges)) last = std::make_shared<LocalMoves>(hood_->loops, edges);
   });
   moves_ = last;
+  return code;
+}
+
+int Messages::find_snapshot(const Neighbourhood& hood, const Edges& edges) {
+  edges_ = &edges;
+  if (!edges.in_place) return MPI_SUCCESS;
+  return guarded([&] {
+    snapshot_ = std::make_unique<Snapshot>(hood.loops, edges);
+    edges_ = &snapshot_->edges();
+  });
+}
+
+int Messages::skip(int code) {
+  if (lines_) lines_->skip();
   return code;
 }
 
@@ -112,17 +126,21 @@ int Messages::begin(Neighbourhood& hood, const Edges& edges, bool waits) {
   lay_out(hood);
   waits_ = waits;
   hood_ = &hood;
-  edges_ = &edges;
   if (waits) lines_ = hood.lines;
-  return begin_all(&edges);
+  int code = find_snapshot(hood, edges);
+  if (code == MPI_SUCCESS && snapshot_) code = snapshot_->take();
+  return code == MPI_SUCCESS ? begin_all(edges_) : skip(code);
 }
 
-int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
-  // All ranks connect, whatever happens below.
-  int code = guarded([&] {
+int Messages::init(const Neighbourhood& hood, const Edges& given, int tags) {
+  int code = find_snapshot(hood, given);
+  const auto& edges = *edges_;
+  // All ranks connect, whatever happens.
+  const int connected = guarded([&] {
     lines_ = Lines::connect(hood, comm_->comm, &edges);
-    if (!hood.loops.empty()) moves_ = std::make_shared<LocalMoves>(hood, edges);
+    if (!hood.loops.empty()) moves_ = std::make_shared<LocalMoves>(hood.loops, edges);
   });
+  if (code == MPI_SUCCESS) code = connected;
   if (code != MPI_SUCCESS) return code;
   lay_out(hood);
   persistent_ = true;
@@ -141,7 +159,8 @@ int Messages::init(const Neighbourhood& hood, const Edges& edges, int tags) {
 int Messages::start() {
   moved_ = false;
   code_ = MPI_SUCCESS;
-  return begin_all(nullptr);
+  const int code = snapshot_ ? snapshot_->take() : MPI_SUCCESS;
+  return code == MPI_SUCCESS ? begin_all(nullptr) : skip(code);
 }
 
 void Messages::begin_moves() {

@@ -5,6 +5,7 @@
 #include "mpi/neighbours/exchange_way.hpp"
 #include "mpi/neighbours/lines.hpp"
 #include "mpi/neighbours/local_moves.hpp"
+#include "mpi/neighbours/snapshot.hpp"
 
 namespace dunnage::mpi {
 
@@ -40,6 +41,10 @@ class Messages final : public ExchangeWay {
   int begin_send(std::size_t target);
   /// Begins the exchange. `edges`: its buffers; null if they are persistent.
   int begin_all(const Edges* edges);
+  /// Finds memory for a copy of what is sent, if the exchange is in place. Sets edges_.
+  int find_snapshot(const Neighbourhood& hood, const Edges& edges);
+  /// This rank cannot begin the exchange. Its next one is that of the neighbours again.
+  int skip(int code);
   /// What this rank brings to itself, of the last collective or anew.
   int find_moves(const Edges& edges);
   /// This rank could not begin all messages: takes back what can be taken back, and waits for the
@@ -68,7 +73,8 @@ class Messages final : public ExchangeWay {
   const Hook hook_;
   std::shared_ptr<MessageComm> comm_;
   std::shared_ptr<const std::atomic<bool>> orphaned_;
-  std::shared_ptr<Lines> lines_;  // null if there are none
+  std::shared_ptr<Lines> lines_;        // null if there are none
+  std::unique_ptr<Snapshot> snapshot_;  // null unless the exchange is in place
   // Of begin(), until wait() has ended:
   Neighbourhood* hood_ = nullptr;
   const Edges* edges_ = nullptr;

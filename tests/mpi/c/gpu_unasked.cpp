@@ -20,6 +20,9 @@ enum class What {
   alltoall,
   alltoallv,
   alltoallw,
+  alltoall_in_place,
+  alltoallv_in_place,
+  alltoallw_in_place,
   allgather,
   allgatherv,
   gather,
@@ -31,10 +34,24 @@ enum class What {
   reduce_scatter_block,
   scan
 };
-constexpr int whats = 13;
-constexpr const char* names[whats] = {
-    "alltoall", "alltoallv", "alltoallw", "allgather", "allgatherv",           "gather", "gatherv",
-    "scatter",  "scatterv",  "allreduce", "reduce",    "reduce_scatter_block", "scan"};
+constexpr int whats = 16;
+constexpr const char* names[whats] = {"alltoall",
+                                      "alltoallv",
+                                      "alltoallw",
+                                      "alltoall in place",
+                                      "alltoallv in place",
+                                      "alltoallw in place",
+                                      "allgather",
+                                      "allgatherv",
+                                      "gather",
+                                      "gatherv",
+                                      "scatter",
+                                      "scatterv",
+                                      "allreduce",
+                                      "reduce",
+                                      "reduce_scatter_block",
+                                      "scan"};
+constexpr bool in_place(What what) { return what >= What::alltoall_in_place && what <= What::alltoallw_in_place; }
 
 /// One call, alike on all ranks but for the memory.
 struct Call {
@@ -56,7 +73,7 @@ class UnderWay {
         in_(kind, call.n * ranks_),
         out_(kind, call.n * ranks_) {
     in_.count_from(value_of(call.number, rank_, 0));
-    out_.fill(-1);
+    in_place(call.what) ? out_.count_from(value_of(call.number, rank_, 0)) : out_.fill(-1);
     for (int r = 0; r < ranks_; ++r) {
       places_.push_back(r * call.n);
       bytes_.push_back(r * call.n * int(sizeof(double)));
@@ -96,7 +113,10 @@ class UnderWay {
     switch (call_.what) {
       case What::alltoall:
       case What::alltoallv:
-      case What::alltoallw: return value_of(call_.number, source, rank_ * n + j);
+      case What::alltoallw:
+      case What::alltoall_in_place:
+      case What::alltoallv_in_place:
+      case What::alltoallw_in_place: return value_of(call_.number, source, rank_ * n + j);
       case What::allgather:
       case What::allgatherv: return value_of(call_.number, source, j);
       case What::gather:
@@ -122,12 +142,22 @@ class UnderWay {
     const auto type = MPI_DOUBLE;
     const auto *counts = counts_.data(), *places = places_.data(), *bytes = bytes_.data();
     const auto* types = types_.data();
+    const void* const here = MPI_IN_PLACE;
+    const int* const none = nullptr;
+    const MPI_Datatype no_type = MPI_DATATYPE_NULL;
+    const MPI_Datatype* const no_types = nullptr;
     switch (call_.what) {
       case What::alltoall: return either(MPI_Alltoall, MPI_Ialltoall, in, n, type, out, n, type, comm);
       case What::alltoallv:
         return either(MPI_Alltoallv, MPI_Ialltoallv, in, counts, places, type, out, counts, places, type, comm);
       case What::alltoallw:
         return either(MPI_Alltoallw, MPI_Ialltoallw, in, counts, bytes, types, out, counts, bytes, types, comm);
+      // What else describes the data to be sent is not looked at.
+      case What::alltoall_in_place: return either(MPI_Alltoall, MPI_Ialltoall, here, 0, no_type, out, n, type, comm);
+      case What::alltoallv_in_place:
+        return either(MPI_Alltoallv, MPI_Ialltoallv, here, none, none, no_type, out, counts, places, type, comm);
+      case What::alltoallw_in_place:
+        return either(MPI_Alltoallw, MPI_Ialltoallw, here, none, none, no_types, out, counts, bytes, types, comm);
       case What::allgather: return either(MPI_Allgather, MPI_Iallgather, in, n, type, out, n, type, comm);
       case What::allgatherv:
         return either(MPI_Allgatherv, MPI_Iallgatherv, in, n, type, out, counts, places, type, comm);
