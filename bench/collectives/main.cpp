@@ -57,11 +57,6 @@ bool right(const Reduction& reduction, Call&& call, Doubles& from, Doubles& to, 
   return to.holds(reduction, rank, count);
 }
 
-/// Calls of an operation that move so many bytes each.
-int calls_for(std::int64_t bytes, int most) {
-  return static_cast<int>(std::clamp<std::int64_t>((512 << 20) / bytes, 3, most));
-}
-
 /// NCCL, or null if it was not asked for or a rank cannot use it.
 std::unique_ptr<NcclComm> open_nccl(const std::string& library, int rank, int ranks) {
   if (library.empty()) return nullptr;
@@ -121,9 +116,8 @@ class Bench {
   bool measure(const Operation& operation, const Nccl& nccl, Buffer& from, Buffer& to, int number, std::int64_t bytes,
                std::int64_t limit_bytes) {
     int verified = right(operation, operation.call, from, to, rank_, number);
-    const int calls = calls_for(bytes * ranks_, options_.each);
     const auto in_turn = [&](const auto& call) {
-      return measured(calls, [&] {
+      return measured(options_.each, [&] {
         if constexpr (std::is_same_v<Buffer, Doubles>)
           call(from.at(), to.at(), number);
         else
@@ -136,7 +130,7 @@ class Bench {
       verified &= right(operation, nccl, from, to, rank_, number);
       nccl_seconds = in_turn(nccl);
     }
-    const auto limit = Limit(gpu_, ranks_, stream_ ? &*stream_ : nullptr, limit_bytes).measure(calls);
+    const auto limit = Limit(gpu_, ranks_, stream_ ? &*stream_ : nullptr, limit_bytes).measure(options_.each);
     return tell("bench_collectives", operation.name, options_.memory, bytes, verified, seconds, limit, nccl_seconds);
   }
 

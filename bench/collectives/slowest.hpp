@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <vector>
@@ -12,18 +13,27 @@
 
 namespace bench::collectives {
 
-/// Seconds of each call on the slowest rank.
+/// Seconds of `most` calls on the slowest rank, or of fewer if those would take more than half a
+/// second. Some calls before are not measured, in which ranks learn about each other.
 template <class Call>
-std::vector<double> measured(int calls, Call&& call) {
-  std::vector<double> here, slowest(static_cast<std::size_t>(calls));
-  for (int i = 0; i < calls + 2; ++i) {
+std::vector<double> measured(int most, Call&& call) {
+  constexpr double enough = 0.5;  // seconds
+  constexpr int least = 3, before = 12;
+  const auto seconds = [&] {
     MPI_Barrier(MPI_COMM_WORLD);
     const auto start = std::chrono::steady_clock::now();
     call();
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    if (i >= 2) here.push_back(spent.count());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  double spent = 0, slow = 0;
+  for (int i = 0; i < before && (i < 2 || spent < enough); ++i, spent += slow) {
+    slow = seconds();
+    MPI_Allreduce(MPI_IN_PLACE, &slow, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   }
-  MPI_Reduce(here.data(), slowest.data(), calls, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  const int calls = slow * most < enough ? most : std::min(most, std::max(least, static_cast<int>(enough / slow)));
+  std::vector<double> slowest;
+  for (int i = 0; i < calls; ++i) slowest.push_back(seconds());
+  MPI_Allreduce(MPI_IN_PLACE, slowest.data(), calls, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return slowest;
 }
 

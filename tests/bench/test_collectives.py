@@ -11,9 +11,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from bench_runs import run_program  # noqa: E402
 from installed import BUILD, MPIS  # noqa: E402
 
-OPERATIONS = {"alltoall", "ialltoall", "alltoall, pieces of 128", "alltoallw", "alltoallv, one peer", "allgather",
-              "iallgather", "gather", "scatter", "allreduce", "iallreduce", "allreduce in place", "reduce",
-              "reduce_scatter_block", "scan"}
+OPERATIONS = {"alltoall", "alltoall in place", "ialltoall", "alltoall, pieces of 128", "alltoallw",
+              "alltoallv, one peer", "allgather", "iallgather", "gather", "scatter", "allreduce", "iallreduce",
+              "allreduce in place", "reduce", "reduce_scatter_block", "scan"}
 
 
 def run_bench(*arguments, **variables):

@@ -16,8 +16,6 @@ namespace {
 
 /// Once in so many rounds without news a call looks at receives that it is not about.
 constexpr unsigned rounds_between = 8;
-/// What comes within that long goes together.
-constexpr std::chrono::microseconds moment{3};
 
 /// So many calls complete requests without the MPI before one lets it make progress.
 constexpr unsigned calls_between = 16;
@@ -122,17 +120,20 @@ bool OwnOperations::receive_as_they_come() {
   if (!gpu_announcements()) return false;
   // The sender of a partitioned message may wait for a collective of this call first.
   const bool parts = !some([](const Request& o) { return o.active && o.collective(); });
+  auto& batch = arriving_.emplace(FetchBatch::Outer::join);
+  const bool together = batch.begins_together();
   std::vector<int> waiting;
-  each([&](std::size_t i, const Request* o) {
+  each([&](std::size_t i, Request* o) {
     if (!o->active || (o->receives() ? o->delivered : !parts || !o->several() || !o->has_parts())) return;
     waiting.push_back(static_cast<int>(i));
+    o->awaited = together;
     o->prefetch();
   });
   const WorldReturnsErrors guard;  // the MPI's call afterwards tells the errors
-  auto& batch = arriving_.emplace(FetchBatch::Outer::join);
   const auto there = [&](std::size_t k) {
     const int i = waiting[k];
     if (!deliver_if_there(*(*this)[i], requests_[i], batch, i)) return false;
+    (*this)[i]->awaited = false;
     waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(k));
     return true;
   };
@@ -153,7 +154,7 @@ bool OwnOperations::receive_as_they_come() {
     if (waiting.size() > 1) come |= there(1 + turn++ % (waiting.size() - 1));
     const auto now = std::chrono::steady_clock::now();
     if (come) last = now;
-    if (waiting.empty() || now - last > moment) batch.go_on();
+    if (waiting.empty() || now - last > batch.moment()) batch.go_on();
     if (!come && rounds % rounds_between == 0) progress_others();
     if (come)
       patience.rest();

@@ -30,7 +30,8 @@ constexpr std::int64_t long_fetch = 256 << 10;
 
 }  // namespace
 
-FetchBatch::FetchBatch(Outer outer) : outer_(innermost) {
+FetchBatch::FetchBatch(Outer outer, When when)
+    : outer_(innermost), when_(outer_ && outer == Outer::join ? outer_->when_ : when) {
   innermost = this;
   if (!outer_ || outer == Outer::leave) return;
   pending_ = std::exchange(outer_->pending_, {});
@@ -117,6 +118,8 @@ void FetchBatch::go_on() {
     return done;
   });
   if (joint_fetch && !pending_.empty()) begin_jointly(*joint_fetch);
+  if (begins_together())
+    std::stable_sort(pending_.begin(), pending_.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
   const auto room = [&] {
     return flights_.size() < few_flights || (flights_.size() < most_flights && pending_bytes_ >= worth_a_flight);
   };

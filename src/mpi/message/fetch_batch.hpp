@@ -2,6 +2,7 @@
 // allows.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -54,7 +55,10 @@ class FetchBatch {
  public:
   /// `join`: takes over what the outer batch has not begun, so that both share launches.
   enum class Outer { leave, join };
-  explicit FetchBatch(Outer outer = Outer::leave);
+  /// `together`: the data should begin in the order of their requests, which all ranks have alike.
+  /// So they wait for each other longer than others do. A batch that joins is as the outer one.
+  enum class When { as_they_come, together };
+  explicit FetchBatch(Outer outer = Outer::leave, When when = When::as_they_come);
   FetchBatch(const FetchBatch&) = delete;
   FetchBatch& operator=(const FetchBatch&) = delete;
   ~FetchBatch();
@@ -69,7 +73,20 @@ class FetchBatch {
   /// Whether what has been added should not wait for more to come: it takes longer to move than a
   /// launch takes, and either nothing is under way or it is worth a launch of its own.
   bool worth_a_launch() const {
-    return pending_bytes_ >= longer_than_a_launch && (flights_.empty() || pending_.size() >= worth_of_messages);
+    return when_ == When::as_they_come && pending_bytes_ >= longer_than_a_launch &&
+           (flights_.empty() || pending_.size() >= worth_of_messages);
+  }
+  bool begins_together() const { return when_ == When::together; }
+  /// For so long what has been added should wait for more to come.
+  std::chrono::nanoseconds moment() const {
+    constexpr std::chrono::nanoseconds least{3000};
+    return begins_together() ? least + worth_waiting(pending_bytes_) : least;
+  }
+  /// For so long data should wait for others with which they are to begin: an eighth of the time
+  /// that a link between GPUs needs for them.
+  static std::chrono::nanoseconds worth_waiting(std::int64_t bytes) {
+    constexpr std::int64_t bytes_in_a_nanosecond = 400;
+    return std::chrono::nanoseconds(bytes / bytes_in_a_nanosecond / 8);
   }
   struct Failure {
     int index, code;  // the request's; an MPI error code
@@ -105,6 +122,7 @@ class FetchBatch {
   std::vector<Failure> failures_;
   bool begun_ = false;  // a flight of this batch has begun
   FetchBatch* const outer_;
+  const When when_;
   int index_ = 0;
 };
 

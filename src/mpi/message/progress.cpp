@@ -110,6 +110,7 @@ bool look_at_watched() {
     auto* request = process->requests.find(key);
     // The handle of a receive that has ended may be another operation's by now.
     if (!request || !watchable(*request) || request->delivered) return true;
+    if (request->awaited) return false;
     const auto current = thread_runs.load(std::memory_order_relaxed) ? begun.again() : std::nullopt;
     if (!deliver_if_there(*request, handle_of<MPI_Request>(key), batch, static_cast<int>(arrived.size()))) return false;
     arrived.push_back(request);  // the call that ends the request tells a failure

@@ -164,7 +164,10 @@ class Request {
   bool stays = false;
   bool active = false;     // started and not completed
   bool delivered = false;  // complete() has been called since the start
-  std::uint64_t key = 0;   // of the program's request
+  /// A call that is under way looks itself whether this receive has come: its data are to go with
+  /// others.
+  bool awaited = false;
+  std::uint64_t key = 0;  // of the program's request
   /// The request that the MPI is asked about in place of the program's while a persistent operation
   /// goes by a way of ours; else MPI_REQUEST_NULL. Of an operation by a channel, show() makes it.
   MPI_Request inner = MPI_REQUEST_NULL;

@@ -8,8 +8,8 @@
 
 namespace dunnage::mpi {
 
-/// In the order of the neighbourhood's targets and sources. Data from this rank to itself that are in
-/// their place already are sent and received in one buffer.
+/// In the order of the neighbourhood's targets and sources. Data from this rank to itself that are
+/// in their place already have one description for both.
 struct Edges {
   std::vector<EdgeData> sends, receives;
   bool in_place = false;  // what is to be sent lies in the receive buffers

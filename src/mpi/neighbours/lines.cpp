@@ -250,6 +250,12 @@ void Lines::run_plan() {
   run(plan_->context, *plan_->prepared);
 }
 
+std::chrono::nanoseconds Lines::moment() const {
+  std::int64_t bytes = 0;
+  for (const auto& line : in_) bytes += line->buffers().bytes();
+  return std::chrono::microseconds(10) + FetchBatch::worth_waiting(bytes);
+}
+
 bool Lines::received() const {
   return std::all_of(in_.begin(), in_.end(), [](const auto& line) { return line->ended(); });
 }

@@ -70,7 +70,7 @@ class Lines {
       if (news == InLine::News::messages)
         for (const auto edge : line->edges()) receive(edge);
     }
-    if (!all_told && !fetching_ && std::chrono::steady_clock::now() < begun_ + moment) return Moves::wait;
+    if (!all_told && !fetching_ && std::chrono::steady_clock::now() < begun_ + moment()) return Moves::wait;
     return bring(moves, all_told, note);
   }
   /// Whether all data have come that come by lines.
@@ -99,8 +99,7 @@ class Lines {
     std::int64_t bytes = 0;
   };
   /// For that long an exchange waits for all its neighbours, so that their data share a launch.
-  static constexpr std::chrono::microseconds moment{10};
-
+  std::chrono::nanoseconds moment() const;
   /// Announces this rank's data to its neighbours.
   void begin_sends(Hook hook, const Edges* edges);
   /// Gets ready for the neighbours' data. Returns an MPI error code.

@@ -201,7 +201,8 @@ int Messages::wait_with_lines() {
 
 int Messages::wait() {
   if (lines_ && lines_->in_use()) return wait_with_lines();
-  FetchBatch batch;
+  FetchBatch batch(FetchBatch::Outer::leave, FetchBatch::When::together);
+  batch.about(count());  // last, because the link to others is busy longer than this rank's memory
   begin_moves();
   if (!alone_) {
     const WorldReturnsErrors guard;
@@ -231,8 +232,9 @@ bool Messages::test() {
   bool ended = true;
   {
     FetchBatch batch;  // what has come goes together
-    lines_ ? go_on_by_lines() : begin_moves();
+    if (lines_) go_on_by_lines();
     for (std::size_t i = 0; i < sources_; ++i) ended &= test_one(i);
+    if (!lines_) begin_moves();
     note(batch.finish());
   }
   if (lines_) ended &= lines_->received();

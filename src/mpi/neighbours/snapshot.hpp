@@ -12,9 +12,9 @@ namespace dunnage::mpi {
 /// Not thread-safe: a communicator's collectives come one at a time.
 class Snapshot {
  public:
-  /// `in_place`: its sends are of the receive buffers. `loops`: of this rank to itself. Takes memory: of the device if all data are
-  /// in that of one device and its arena has room, else of the host. Throws device::Error,
-  /// std::bad_alloc.
+  /// `in_place`: its sends are of the receive buffers. `loops`: of this rank to itself, which are
+  /// not copied. Takes memory: of the device if all data are in that of one device and its arena has
+  /// room, else of the host. Throws device::Error, std::bad_alloc.
   Snapshot(LocalMoves::Loops loops, const Edges& in_place);
   /// The edges with sends from the copy. They live as long as this object.
   const Edges& edges() const { return edges_; }

@@ -84,6 +84,18 @@ void PreparedMoves::launch(device::Gpu& gpu, device::Borrowed& lane) {
 
 namespace {
 
+/// Whether a message is one copy, by the widest words.
+bool copied(const MoveRange& range) {
+  constexpr std::uintptr_t widest = 16;
+  const auto from = range.from.recipe->recipe.contiguous(0, range.size),
+             to = range.to.recipe->recipe.contiguous(0, range.size);
+  if (!from || !to || !fuses(range)) return false;
+  const auto begin = [](const Described& data, std::int64_t first) {
+    return data.address() + static_cast<std::uintptr_t>(first);
+  };
+  return (begin(range.from, *from) | begin(range.to, *to) | static_cast<std::uintptr_t>(range.size)) % widest == 0;
+}
+
 /// What goes together of some messages.
 struct Together {
   /// A message, by all that a plan depends on.
@@ -94,15 +106,17 @@ struct Together {
     bool operator==(const Key&) const = default;
   };
   std::vector<Key> keys;
+  Sharing sharing;
   std::vector<std::size_t> alone;
   std::optional<PreparedMoves> prepared;
 
-  Together(std::vector<Key> all, std::span<const MoveRange> ranges, std::int64_t large) : keys(std::move(all)) {
+  Together(std::vector<Key> all, std::span<const MoveRange> ranges, const Sharing& how)
+      : keys(std::move(all)), sharing(how) {
     std::vector<MoveRange> together;
     bool layouts = false;  // a message is contiguous on neither side
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const auto& range = ranges[i];
-      if (range.size >= large || !fuses(range)) {
+      if (!(range.size < sharing.large ? fuses(range) : range.size < sharing.copies && copied(range))) {
         alone.push_back(i);
         continue;
       }
@@ -111,7 +125,7 @@ struct Together {
                              range.to.recipe->recipe.contiguous(0, range.size));
     }
     // The kernels that only pack or unpack are faster than those that walk two layouts.
-    if (together.size() >= 2 && layouts) {
+    if (together.size() >= 2 && (layouts || sharing.copies > 0)) {
       prepared.emplace(together);
     } else {
       alone.resize(ranges.size());
@@ -132,16 +146,17 @@ Plans& plans() {
 }
 
 /// The lock is held.
-Together& together(std::list<Together>& all, std::span<const MoveRange> ranges, std::int64_t large) {
+Together& together(std::list<Together>& all, std::span<const MoveRange> ranges, const Sharing& sharing) {
   std::vector<Together::Key> keys;
   keys.reserve(ranges.size());
   for (const auto& range : ranges)
     keys.push_back({range.from.recipe->id, range.to.recipe->id, range.from.address(), range.to.address(), range.size});
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Together& one) { return one.keys == keys; });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Together& one) { return one.sharing == sharing && one.keys == keys; });
   if (found != all.end()) {
     all.splice(all.begin(), all, found);
   } else {
-    all.emplace_front(std::move(keys), ranges, large);
+    all.emplace_front(std::move(keys), ranges, sharing);
     if (all.size() > Plans::most) all.pop_back();
   }
   return all.front();
@@ -150,9 +165,9 @@ Together& together(std::list<Together>& all, std::span<const MoveRange> ranges, 
 }  // namespace
 
 std::vector<std::size_t> launch_together(device::Gpu& gpu, device::Borrowed& lane, std::span<const MoveRange> ranges,
-                                         std::int64_t large) {
+                                         const Sharing& sharing) {
   const std::lock_guard lock(plans().mutex);
-  auto& plan = together(plans().all, ranges, large);
+  auto& plan = together(plans().all, ranges, sharing);
   if (plan.prepared) plan.prepared->launch(gpu, lane);
   return plan.alone;
 }

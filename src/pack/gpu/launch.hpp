@@ -43,11 +43,17 @@ struct MoveRange {
 };
 /// Whether launch_together() takes a message.
 bool fuses(const MoveRange& range);
-/// Puts as few kernels as possible into the stream, which move messages of less than `large` bytes
-/// from buffer to buffer, if that is faster than to move each alone. Returns the places of the
-/// messages that are left. The same messages are planned once. Thread-safe. Throws device::Error.
+/// Which messages share a launch.
+struct Sharing {
+  std::int64_t large;   // bytes; shorter messages share one if none of them is faster alone
+  std::int64_t copies;  // if not 0: all of them do, and so do contiguous ones of less than so many bytes
+  bool operator==(const Sharing&) const = default;
+};
+/// Puts as few kernels as possible into the stream, which move messages from buffer to buffer.
+/// Returns the places of the messages that are left. The same messages are planned once.
+/// Thread-safe. Throws device::Error.
 std::vector<std::size_t> launch_together(device::Gpu& gpu, device::Borrowed& lane, std::span<const MoveRange> ranges,
-                                         std::int64_t large);
+                                         const Sharing& sharing);
 
 /// The kernels that move messages together, planned once and launched again and again. Not
 /// thread-safe.

@@ -164,12 +164,22 @@ device::Borrowed& Transfers::lane_for(std::int64_t bytes) {
   return *second_;
 }
 
+bool Transfers::from_several(Moves moves) {
+  std::int32_t first = -1;
+  for (const auto* move : moves) {
+    if (move->owner < 0 || move->size < large || move->size >= most_by_kernels) continue;
+    if (first >= 0 && move->owner != first) return true;
+    first = move->owner;
+  }
+  return false;
+}
+
 std::vector<std::size_t> Transfers::begin_together(Moves moves) {
   if (moves.size() == 1) return {0};  // by far the most frequent case
   std::vector<pack::gpu::MoveRange> ranges;
   ranges.reserve(moves.size());
   for (const auto* move : moves) ranges.push_back({move->from, move->to, move->size});
-  return pack::gpu::launch_together(gpu_, lane_, ranges, large);
+  return pack::gpu::launch_together(gpu_, lane_, ranges, {large, from_several(moves) ? most_by_kernels : 0});
 }
 
 Transfers::Transfers(device::Gpu& gpu, Moves moves, std::size_t piece) : gpu_(gpu), lane_(gpu_) {

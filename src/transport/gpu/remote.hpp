@@ -49,6 +49,8 @@ class Remote {
   /// Maps the allocation, or uses a mapping that exists. Throws device::Error.
   Remote(const device::Driver& driver, const GpuSource& source);
   std::int64_t size() const { return source_.size; }
+  /// The process whose memory it is; -1 if it is this one.
+  std::int32_t owner() const { return source_.allocation.way == device::Exported::own ? -1 : source_.allocation.owner; }
   /// Copies bytes [begin, end) of the packed stream to this process, and waits until they are
   /// there. Byte 0 would go to `to`, in memory of the kind that `place` says. Throws device::Error.
   void pack(void* to, const device::Place& place, std::size_t piece, std::int64_t begin, std::int64_t end) const;
@@ -67,8 +69,11 @@ class Remote {
 };
 
 /// Moves the data of several messages to this context's device memory. All begin together. Messages
-/// of less than `large` bytes share a launch if none of them is faster alone. Every member, and the
-/// destructor, needs the context to be current in which the object was made. Not thread-safe.
+/// of less than `large` bytes share a launch if none of them is faster alone. Contiguous ones of
+/// less than `most_by_kernels` bytes share a launch if some of them are large and come from
+/// different processes: where ranks begin at different times, their copy engines would all read
+/// from one GPU first. Every member, and the destructor, needs the context to be current in which
+/// the object was made. Not thread-safe.
 class Transfers {
  public:
   struct Move {
@@ -76,12 +81,14 @@ class Transfers {
     Described to;
     std::int64_t size;                 // packed bytes
     std::shared_ptr<const void> keep;  // lives until the transfers end
+    std::int32_t owner = -1;           // the process whose memory is read; -1 if it is this one
   };
   /// What brings the data of another process.
   static Move move(std::shared_ptr<const Remote> remote, const Described& to) {
     auto from = remote->described();
     const auto size = remote->size();
-    return {std::move(from), to, size, std::move(remote)};
+    const auto owner = remote->owner();
+    return {std::move(from), to, size, std::move(remote), owner};
   }
   using Moves = std::span<const Move* const>;  // each lives until the transfers end
   /// Begins them, in the current context. `piece`: bytes of staging memory, of which two are taken
@@ -94,11 +101,15 @@ class Transfers {
 
  private:
   class Scratch;
+  /// Whether messages of at least `large` and less than `most_by_kernels` bytes come from different
+  /// processes.
+  static bool from_several(Moves moves);
   /// Begins the messages that share launches, and returns the places of the others.
   std::vector<std::size_t> begin_together(Moves moves);
   /// Bytes from which on messages go to two streams in turn. The copy engine then begins with the
   /// next message while it still waits for the last bytes of the one before.
   static constexpr std::int64_t large = 4 << 20;
+  static constexpr std::int64_t most_by_kernels = 32 << 20;
   device::Borrowed& lane_for(std::int64_t bytes);
 
   device::Gpu& gpu_;
