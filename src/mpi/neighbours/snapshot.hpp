@@ -13,8 +13,8 @@ namespace dunnage::mpi {
 class Snapshot {
  public:
   /// `in_place`: its sends are of the receive buffers. `loops`: of this rank to itself, which are
-  /// not copied. Takes memory: of the device if all data are in that of one device and its arena has
-  /// room, else of the host. Throws device::Error, std::bad_alloc.
+  /// not copied. Takes memory: of the device if all data are in that of one device and its arena
+  /// has room, else of the host. Throws device::Error, std::bad_alloc.
   Snapshot(LocalMoves::Loops loops, const Edges& in_place);
   /// The edges with sends from the copy. They live as long as this object.
   const Edges& edges() const { return edges_; }
