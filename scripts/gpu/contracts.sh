@@ -28,7 +28,7 @@ as_tested() { # PROGRAM
       settings=(DUNNAGE_NEIGHBOURS=on DUNNAGE_PARTITIONED=on CONTRACT_OUR_PARTITIONS=1)
       arguments=(0.5 3) # seconds, seed
       ;;
-    unasked) settings=(DUNNAGE_COLLECTIVES=on) arguments=("${SEED:-1}") ;;
+    unasked) settings=(DUNNAGE_COLLECTIVES=on DUNNAGE_NEIGHBOURS=on CONTRACT_OUR_NEIGHBOURS=1) arguments=("${SEED:-1}") ;;
     windows)
       settings=(DUNNAGE_COLLECTIVES=on CONTRACT_OUR_WINDOWS=1 OMPI_MCA_osc=^ucx)
       arguments=(device)

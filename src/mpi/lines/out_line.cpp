@@ -13,9 +13,6 @@ using transport::gpu::GpuSource;
 
 namespace {
 
-/// Parts of a packed copy begin where kernels move the widest words.
-constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
 /// How long this rank waits for the receiver before it makes a copy. On hosts with more ranks than
 /// cores a shorter time made more copies than it saved.
 std::chrono::nanoseconds patience(std::int64_t bytes) {
@@ -208,7 +205,7 @@ std::unique_ptr<OutLine::Copying> OutLine::begin_copy_in_arena() {
   CUcontext context = nullptr;
   const auto& driver = *device::driver();
   for (std::size_t i = 0; i < buffers_.count(); ++i) {
-    size += aligned(buffers_.bytes(i));
+    size += with_gap(buffers_.bytes(i));
     if (!context && buffers_.bytes(i) > 0) context = context_of(driver, buffers_[i].device()->place);
   }
   std::shared_ptr<const device::Arena::Block> block;
@@ -229,7 +226,7 @@ std::unique_ptr<OutLine::Copying> OutLine::begin_copy_in_arena() {
     sources[i] = transport::gpu::part_of(whole, begin, begin + bytes);
     const auto to = static_cast<std::uintptr_t>(block->address) + static_cast<std::uintptr_t>(begin);
     moves.push_back({*buffers_[i].device(), transport::gpu::contiguous_at(to, bytes, there), bytes, block});
-    begin += aligned(bytes);
+    begin += with_gap(bytes);
   }
   return std::make_unique<Copying>(std::move(block), std::move(sources), ScopedTransfers(context, std::move(moves)));
 }

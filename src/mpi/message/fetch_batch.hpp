@@ -55,8 +55,9 @@ class FetchBatch {
  public:
   /// `join`: takes over what the outer batch has not begun, so that both share launches.
   enum class Outer { leave, join };
-  /// `together`: the data should begin in the order of their requests, which all ranks have alike.
-  /// So they wait for each other longer than others do. A batch that joins is as the outer one.
+  /// `together`: the data should begin in the order of their requests, so that ranks do not all
+  /// read from one GPU first. So they wait for each other longer than others do. A batch that joins
+  /// is as the outer one.
   enum class When { as_they_come, together };
   explicit FetchBatch(Outer outer = Outer::leave, When when = When::as_they_come);
   FetchBatch(const FetchBatch&) = delete;

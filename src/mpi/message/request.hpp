@@ -165,7 +165,7 @@ class Request {
   bool active = false;     // started and not completed
   bool delivered = false;  // complete() has been called since the start
   /// A call that is under way looks itself whether this receive has come: its data are to go with
-  /// others.
+  /// others. Only progress_receives() asks for that.
   bool awaited = false;
   std::uint64_t key = 0;  // of the program's request
   /// The request that the MPI is asked about in place of the program's while a persistent operation

@@ -15,6 +15,10 @@ namespace dunnage::mpi {
 /// there is no memory.
 memory::Staging staging_for(const memory::Buffer& buffer, std::int64_t size, bool in_device = false);
 
+/// Bytes from one part of a packed copy to the next: each begins where kernels move the widest
+/// words.
+constexpr std::int64_t with_gap(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+
 /// That GPU's memory. Empty if there is none, or the buffer is not in a GPU's memory.
 memory::Staging device_staging_for(const memory::Buffer& buffer, std::int64_t size);
 

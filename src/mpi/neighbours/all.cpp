@@ -180,15 +180,7 @@ std::shared_ptr<MessageComm> AllCall::agreed_without_waiting(std::optional<Edges
   }
   constexpr std::uint64_t more_than_kinds = 1 << 20;
   auto& kind = all_->unasked.try_emplace(kind_, comm(), kind_ + more_than_kinds * times_left).first->second;
-  return kind.begin([&] {
-    bool there = false;
-    guarded([&] {
-      if (!device::driver()) return;
-      made = edges();
-      there = in_device_memory(*made);
-    });
-    return there;
-  });
+  return ExchangeCall::agreed_without_waiting(kind, made, edges);
 }
 
 }  // namespace dunnage::mpi

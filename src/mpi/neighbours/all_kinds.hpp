@@ -14,6 +14,9 @@ struct AllKind {
     alltoall,
     alltoallv,
     alltoallw,
+    alltoall_in_place,
+    alltoallv_in_place,
+    alltoallw_in_place,
     allgather,
     allgatherv,
     gather,
@@ -45,9 +48,10 @@ inline std::uint64_t width_of(std::int64_t count, MPI_Datatype type) {
 
 /// Of allgather and alltoall.
 template <class Count>
-AllKind kind_of(Hook hook, const void*, Count, MPI_Datatype, void*, Count recvcount, MPI_Datatype recvtype) {
+AllKind kind_of(Hook hook, const void* sendbuf, Count, MPI_Datatype, void*, Count recvcount, MPI_Datatype recvtype) {
   if (gathers(hook)) return {AllKind::Collective::allgather, width_of(recvcount, recvtype)};
-  return {AllKind::Collective::alltoall, width_of(recvcount, recvtype)};
+  return {sendbuf == MPI_IN_PLACE ? AllKind::Collective::alltoall_in_place : AllKind::Collective::alltoall,
+          width_of(recvcount, recvtype)};
 }
 
 /// Of allgatherv.
@@ -58,8 +62,12 @@ AllKind kind_of(Hook, const void*, Count, MPI_Datatype, void*, const Count*, con
 
 /// Of alltoallv and alltoallw.
 template <class Count, class Place, class Type>
-AllKind kind_of(Hook, const void*, const Count*, const Place*, Type, void*, const Count*, const Place*, Type) {
-  return {std::is_same_v<Type, MPI_Datatype> ? AllKind::Collective::alltoallv : AllKind::Collective::alltoallw};
+AllKind kind_of(Hook, const void* sendbuf, const Count*, const Place*, Type, void*, const Count*, const Place*, Type) {
+  using Collective = AllKind::Collective;
+  const bool in_place = sendbuf == MPI_IN_PLACE;  // on all ranks alike
+  if constexpr (std::is_same_v<Type, MPI_Datatype>)
+    return {in_place ? Collective::alltoallv_in_place : Collective::alltoallv};
+  return {in_place ? Collective::alltoallw_in_place : Collective::alltoallw};
 }
 
 /// Of gather and scatter. Only the root knows both sizes, which are equal.

@@ -1,11 +1,13 @@
 #include "mpi/neighbours/call.hpp"
 
+#include "device/driver.hpp"
 #include "device/looks.hpp"
 #include "mpi/message/attach.hpp"
 #include "mpi/message/handle.hpp"
 #include "mpi/neighbours/messages.hpp"
 #include "mpi/neighbours/request.hpp"
 #include "mpi/neighbours/rings.hpp"
+#include "mpi/neighbours/unasked.hpp"
 #include "mpi/process/failure.hpp"
 
 namespace dunnage::mpi {
@@ -16,6 +18,19 @@ std::optional<Edges> ExchangeCall::agreed(Turn turn, base::FunctionRef<Edges()> 
   auto made = edges();
   if (turn == Turn::asked && !asked(made)) return std::nullopt;
   return made;
+}
+
+std::shared_ptr<MessageComm> ExchangeCall::agreed_without_waiting(UnaskedKind& kind, std::optional<Edges>& made,
+                                                                  base::FunctionRef<Edges()> edges) const {
+  return kind.begin([&] {
+    bool there = false;
+    guarded([&] {
+      if (!device::driver()) return;
+      made = edges();
+      there = in_device_memory(*made);
+    });
+    return there;
+  });
 }
 
 void ExchangeCall::exchange(const Edges& edges) {

@@ -30,6 +30,11 @@ class ExchangeCall {
   std::optional<Edges> agreed(Turn turn, base::FunctionRef<Edges()> edges,
                               base::FunctionRef<bool(const Edges&)> asked) const;
 
+  /// In a collective of a kind that waits for nobody: what its messages go by, or null if it is not
+  /// ours. `made`: its data, if they had to be looked at.
+  std::shared_ptr<MessageComm> agreed_without_waiting(UnaskedKind& kind, std::optional<Edges>& made,
+                                                      base::FunctionRef<Edges()> edges) const;
+
   // The ranks have agreed before.
   void exchange(const Edges& edges);
   /// `by`: what the messages go by.

@@ -2,6 +2,7 @@
 
 #include "mpi/neighbours/messages.hpp"
 #include "mpi/neighbours/rings.hpp"
+#include "mpi/neighbours/unasked.hpp"
 #include "mpi/process/gpu_use.hpp"
 
 namespace dunnage::mpi {
@@ -27,6 +28,16 @@ bool NeighbourCall::asked(const Edges& edges) {
     return true;
   if (!by_rings) by_rings = !far;
   return hood()->possible && *by_rings;
+}
+
+std::shared_ptr<MessageComm> NeighbourCall::agreed_without_waiting(std::optional<Edges>& made,
+                                                                   base::FunctionRef<Edges()> edges) {
+  if (!hood() || !hood()->possible) return nullptr;
+  if (hood()->messages) return hood()->messages;
+  constexpr std::uint64_t neighbour_collectives = 1 << 17;  // no other kind has that number
+  auto& kind = hood()->unasked;
+  if (!kind) kind = std::make_shared<UnaskedKind>(comm(), neighbour_collectives);
+  return ExchangeCall::agreed_without_waiting(*kind, made, edges);
 }
 
 Edges NeighbourCall::refused() const {

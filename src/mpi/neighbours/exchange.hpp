@@ -30,7 +30,9 @@ class NeighbourCall : public ExchangeCall {
   Edges edges_of_call(const void* sendbuf, Data... data) const {
     return sendbuf == MPI_IN_PLACE ? refused() : edges_of(*hood(), hook(), sendbuf, data...);
   }
-  bool agreed_before() const { return hood() && hood()->messages; }
+  /// In a call that waits for nobody: what its messages go by, or null if it is not ours. `made`:
+  /// its data, if they had to be looked at.
+  std::shared_ptr<MessageComm> agreed_without_waiting(std::optional<Edges>& made, base::FunctionRef<Edges()> edges);
 
  private:
   bool asked(const Edges& edges);
@@ -47,14 +49,15 @@ class NeighbourExchange : public NeighbourCall {
   }
 };
 
-/// A nonblocking call, which waits for nobody. So the ranks have agreed before, or the call is the
-/// MPI's.
+/// A nonblocking call.
 class NonblockingNeighbourExchange : public NeighbourCall {
  public:
   template <class... Data>
   NonblockingNeighbourExchange(Hook hook, MPI_Comm comm, MPI_Request* request, Data... data)
       : NeighbourCall(hook, comm) {
-    if (agreed_before()) begin(edges_of_call(data...), request, hood()->messages);
+    const auto edges = [&] { return edges_of_call(data...); };
+    std::optional<Edges> made;
+    if (const auto messages = agreed_without_waiting(made, edges)) begin(made ? *made : edges(), request, messages);
   }
 };
 

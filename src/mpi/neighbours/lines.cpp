@@ -104,6 +104,7 @@ std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messag
   if (persistent)
     for (auto& line : lines->in_)
       guarded([&] { line->take(persistent->receives); });  // after an error fetch() tells it
+  lines->find_moment();
   return lines->in_.empty() && lines->out_.empty() ? nullptr : lines;
 }
 
@@ -136,8 +137,11 @@ int Lines::begin_receives(const Edges* edges) {
   int code = MPI_SUCCESS;
   if (edges)
     code = guarded([&] {
-      for (auto& line : in_)
-        if (line->take(edges->receives)) plan_.reset();
+      bool changed = false;
+      for (auto& line : in_) changed |= line->take(edges->receives);
+      if (!changed) return;
+      plan_.reset();
+      find_moment();
     });
   for (auto& line : in_) {
     line->begin(exchange_);
@@ -250,10 +254,10 @@ void Lines::run_plan() {
   run(plan_->context, *plan_->prepared);
 }
 
-std::chrono::nanoseconds Lines::moment() const {
+void Lines::find_moment() {
   std::int64_t bytes = 0;
   for (const auto& line : in_) bytes += line->buffers().bytes();
-  return std::chrono::microseconds(10) + FetchBatch::worth_waiting(bytes);
+  moment_ = std::chrono::microseconds(10) + FetchBatch::worth_waiting(bytes);
 }
 
 bool Lines::received() const {

@@ -70,7 +70,7 @@ class Lines {
       if (news == InLine::News::messages)
         for (const auto edge : line->edges()) receive(edge);
     }
-    if (!all_told && !fetching_ && std::chrono::steady_clock::now() < begun_ + moment()) return Moves::wait;
+    if (!all_told && !fetching_ && std::chrono::steady_clock::now() < begun_ + moment_) return Moves::wait;
     return bring(moves, all_told, note);
   }
   /// Whether all data have come that come by lines.
@@ -99,7 +99,7 @@ class Lines {
     std::int64_t bytes = 0;
   };
   /// For that long an exchange waits for all its neighbours, so that their data share a launch.
-  std::chrono::nanoseconds moment() const;
+  void find_moment();
   /// Announces this rank's data to its neighbours.
   void begin_sends(Hook hook, const Edges* edges);
   /// Gets ready for the neighbours' data. Returns an MPI error code.
@@ -121,6 +121,7 @@ class Lines {
   std::vector<std::shared_ptr<const device::Import>> mappings_;  // of plan_, while it runs
   std::uint64_t exchange_ = 0;
   std::chrono::steady_clock::time_point begun_{};
+  std::chrono::nanoseconds moment_{0};
   bool in_use_ = false;
   bool fetching_ = false;  // data of this exchange have been fetched
 };

@@ -13,15 +13,25 @@ memory::Buffer buffer_at(const EdgeData& data) {
   return buffer_of(const_cast<void*>(data.buffer), data.count, data.type);
 }
 
+/// The arguments are compared, because of some types no more is known.
+bool in_its_place(const EdgeData& out, const EdgeData& in) {
+  return out.count == 0 || (out.buffer == in.buffer && out.count == in.count && out.type == in.type);
+}
+
 }  // namespace
+
+bool LocalMoves::needed(Loops loops, const Edges& edges) {
+  return std::any_of(loops.begin(), loops.end(), [&](const auto& loop) {
+    return !in_its_place(edges.sends[loop.target], edges.receives[loop.source]);
+  });
+}
 
 LocalMoves::LocalMoves(Loops loops, const Edges& edges) {
   for (const auto& loop : loops) {
     const auto &out = edges.sends[loop.target], &in = edges.receives[loop.source];
     auto from = buffer_at(out);
     memory::Landing to{buffer_at(in)};
-    const bool there = out.count == 0 || Side(out) == Side(in);
-    const auto bytes = there ? 0 : from.size();
+    const auto bytes = in_its_place(out, in) ? 0 : from.size();
     const bool too_long = bytes > (in.count == 0 ? 0 : to.buffer.size());
     moves_.push_back({out, in, std::move(from), std::move(to), bytes, too_long});
   }
@@ -45,13 +55,13 @@ void LocalMoves::prepare() {
 }
 
 bool LocalMoves::fits(Loops loops, const Edges& edges) const {
-  if (!prepared_ || moves_.size() != loops.size()) return false;
+  if (!planned() || moves_.size() != loops.size()) return false;
   for (std::size_t i = 0; i < moves_.size(); ++i) {
     const auto& loop = loops[i];
     if (!(moves_[i].from_side == edges.sends[loop.target]) || !(moves_[i].to_side == edges.receives[loop.source]))
       return false;
   }
-  return memory_.there();
+  return true;
 }
 
 std::int64_t LocalMoves::bytes() const {

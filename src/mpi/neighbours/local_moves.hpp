@@ -28,8 +28,12 @@ class LocalMoves {
   LocalMoves(const LocalMoves&) = delete;
   LocalMoves& operator=(const LocalMoves&) = delete;
 
+  /// Whether there is anything to move: data that are in their place already are not moved.
+  static bool needed(Loops loops, const Edges& edges);
   /// Whether it was made for such arguments, and the datatypes and the memory are still those.
   bool fits(Loops loops, const Edges& edges) const;
+  /// Whether one launch does all copies, and the memory is still there.
+  bool planned() const { return prepared_ && memory_.there(); }
   /// Packed bytes of all.
   std::int64_t bytes() const;
   /// The copies, if launches of kernels do them; else null. They live as long as this object.

@@ -99,7 +99,7 @@ int Messages::begin_all(const Edges* edges) {
 }
 
 int Messages::find_moves(const Edges& edges) {
-  if (hood_->loops.empty()) return MPI_SUCCESS;
+  if (!LocalMoves::needed(hood_->loops, edges)) return MPI_SUCCESS;
   auto& last = hood_->last_moves;
   const int code = guarded([&] {
     if (!last || !last->fits(hood_->loops, edges)) last = std::make_shared<LocalMoves>(hood_->loops, edges);
@@ -108,18 +108,20 @@ int Messages::find_moves(const Edges& edges) {
   return code;
 }
 
-int Messages::find_snapshot(const Neighbourhood& hood, const Edges& edges) {
-  edges_ = &edges;
-  if (!edges.in_place) return MPI_SUCCESS;
-  return guarded([&] {
-    snapshot_ = std::make_unique<Snapshot>(hood.loops, edges);
-    edges_ = &snapshot_->edges();
-  });
+const Edges& Messages::from_snapshot(const Neighbourhood& hood, const Edges& edges, std::shared_ptr<Snapshot> last) {
+  if (!edges.in_place) return edges;
+  int code = guarded(
+      [&] { snapshot_ = last && last->fits(edges) ? std::move(last) : std::make_shared<Snapshot>(hood.loops, edges); });
+  if (code == MPI_SUCCESS && wrong(snapshot_->edges(), persistent_)) code = MPI_ERR_COUNT;
+  if (code == MPI_SUCCESS) return snapshot_->edges();
+  snapshot_ = nullptr;
+  without_snapshot_ = code;
+  return edges;
 }
 
-int Messages::skip(int code) {
-  if (lines_) lines_->skip();
-  return code;
+void Messages::take_snapshot() {
+  note(without_snapshot_);
+  if (snapshot_) note(snapshot_->take());
 }
 
 int Messages::begin(Neighbourhood& hood, const Edges& edges, bool waits) {
@@ -127,23 +129,24 @@ int Messages::begin(Neighbourhood& hood, const Edges& edges, bool waits) {
   waits_ = waits;
   hood_ = &hood;
   if (waits) lines_ = hood.lines;
-  int code = find_snapshot(hood, edges);
-  if (code == MPI_SUCCESS && snapshot_) code = snapshot_->take();
-  return code == MPI_SUCCESS ? begin_all(edges_) : skip(code);
+  auto last = std::exchange(hood.last_snapshot, nullptr);
+  if (last && last.use_count() > 1) last.reset();  // a call that is under way sends from it
+  edges_ = &from_snapshot(hood, edges, std::move(last));
+  if (snapshot_ && snapshot_->bytes() < most_prepared) hood.last_snapshot = snapshot_;
+  take_snapshot();
+  return begin_all(edges_);
 }
 
 int Messages::init(const Neighbourhood& hood, const Edges& given, int tags) {
-  int code = find_snapshot(hood, given);
-  const auto& edges = *edges_;
-  // All ranks connect, whatever happens.
-  const int connected = guarded([&] {
+  persistent_ = true;
+  const auto& edges = from_snapshot(hood, given, nullptr);
+  // All ranks connect, whatever happens below.
+  int code = guarded([&] {
     lines_ = Lines::connect(hood, comm_->comm, &edges);
-    if (!hood.loops.empty()) moves_ = std::make_shared<LocalMoves>(hood.loops, edges);
+    if (LocalMoves::needed(hood.loops, edges)) moves_ = std::make_shared<LocalMoves>(hood.loops, edges);
   });
-  if (code == MPI_SUCCESS) code = connected;
   if (code != MPI_SUCCESS) return code;
   lay_out(hood);
-  persistent_ = true;
   for (std::size_t i = 0; i < hood.sources.size() && code == MPI_SUCCESS; ++i)
     if (!loops_[place_of(i)])
       code = init_own_receive(receive_call(hook_, edges.receives[i], hood.sources[i], tags, comm_->comm, true, true),
@@ -159,8 +162,8 @@ int Messages::init(const Neighbourhood& hood, const Edges& given, int tags) {
 int Messages::start() {
   moved_ = false;
   code_ = MPI_SUCCESS;
-  const int code = snapshot_ ? snapshot_->take() : MPI_SUCCESS;
-  return code == MPI_SUCCESS ? begin_all(nullptr) : skip(code);
+  take_snapshot();
+  return begin_all(nullptr);
 }
 
 void Messages::begin_moves() {

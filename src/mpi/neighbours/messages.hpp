@@ -41,10 +41,11 @@ class Messages final : public ExchangeWay {
   int begin_send(std::size_t target);
   /// Begins the exchange. `edges`: its buffers; null if they are persistent.
   int begin_all(const Edges* edges);
-  /// Finds memory for a copy of what is sent, if the exchange is in place. Sets edges_.
-  int find_snapshot(const Neighbourhood& hood, const Edges& edges);
-  /// This rank cannot begin the exchange. Its next one is that of the neighbours again.
-  int skip(int code);
+  /// The edges that messages are for: if the exchange is in place, with sends from a copy. `last`:
+  /// that of the last exchange, if nobody uses it; else null. Without memory for the copy, what is
+  /// sent is undefined, and this rank fails. The others must not wait for it.
+  const Edges& from_snapshot(const Neighbourhood& hood, const Edges& edges, std::shared_ptr<Snapshot> last);
+  void take_snapshot();
   /// What this rank brings to itself, of the last collective or anew.
   int find_moves(const Edges& edges);
   /// This rank could not begin all messages: takes back what can be taken back, and waits for the
@@ -74,7 +75,8 @@ class Messages final : public ExchangeWay {
   std::shared_ptr<MessageComm> comm_;
   std::shared_ptr<const std::atomic<bool>> orphaned_;
   std::shared_ptr<Lines> lines_;        // null if there are none
-  std::unique_ptr<Snapshot> snapshot_;  // null unless the exchange is in place
+  std::shared_ptr<Snapshot> snapshot_;  // null unless the exchange is in place
+  int without_snapshot_ = MPI_SUCCESS;  // why an exchange in place has none
   // Of begin(), until wait() has ended:
   Neighbourhood* hood_ = nullptr;
   const Edges* edges_ = nullptr;

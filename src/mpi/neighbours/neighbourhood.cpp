@@ -117,9 +117,9 @@ MessageComm::~MessageComm() {
     return;
   }
   if (comm != private_world()) return;  // it has been freed
-  for (const int peer : ranks_) {       // nobody uses the tag again
-    end_own_sends({peer, tag_, 1, comm});
-    end_own_receives({peer, tag_, 1, comm});
+  for (const int peer : ranks_) {       // nobody uses the tags again
+    end_own_sends({peer, tag_, few_tags, comm});
+    end_own_receives({peer, tag_, few_tags, comm});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "mpi/process/private_world.hpp"
 #include "mpi/process/process.hpp"
 
 namespace dunnage::mpi {
@@ -21,6 +22,8 @@ struct Edge {
 class Lines;
 class LocalMoves;
 class Rings;
+class Snapshot;
+class UnaskedKind;
 
 /// What the messages go by. Operations that are under way, and persistent requests, share it with
 /// the program's communicator, which may be freed before them.
@@ -30,16 +33,20 @@ class MessageComm {
   /// this process.
   MessageComm(MPI_Comm fresh, int of_this) : comm(fresh), rank(of_this), owned_(true) {}
   /// A communicator with more ranks. `ranks`: what the ranks of the program's one are called there.
-  /// `tag`: which no other messages there have, now or later.
+  /// `tag`: the first of few_tags tags which no other messages there have, now or later.
   MessageComm(MPI_Comm larger, int of_this, std::vector<int> ranks, int tag)
       : comm(larger), rank(of_this), owned_(false), ranks_(std::move(ranks)), tag_(tag) {}
   MessageComm(const MessageComm&) = delete;
   MessageComm& operator=(const MessageComm&) = delete;
   ~MessageComm();
 
-  /// The peer and the tag of messages along an edge.
+  /// The peer and the tag of messages along an edge. Two tags are enough for all edges between two
+  /// different ranks: in a Cartesian topology there are one down and one up, and those of a graph
+  /// are begun in one order by both ranks.
   Edge ends_of(const Edge& edge) const {
-    return {ranks_.empty() || edge.peer < 0 ? edge.peer : ranks_[static_cast<std::size_t>(edge.peer)], edge.tag + tag_};
+    if (owned_) return edge;
+    const int peer = edge.peer < 0 ? edge.peer : ranks_[static_cast<std::size_t>(edge.peer)];
+    return {peer, tag_ + edge.tag % few_tags};
   }
 
   MPI_Comm comm;
@@ -77,7 +84,11 @@ struct Neighbourhood {
   bool connected = false;  // the first blocking collective has been begun
   /// Of the last blocking or nonblocking collective, which most often comes again.
   std::shared_ptr<LocalMoves> last_moves;
+  /// Likewise, if it was in place and had little data.
+  std::shared_ptr<Snapshot> last_snapshot;
   unsigned calls = 0;  // until there are `messages`
+  /// Of nonblocking collectives, until there are `messages`. Null until the first of them.
+  std::shared_ptr<UnaskedKind> unasked;
   /// How many different tags the edges have, on all ranks alike once they have agreed.
   int tags = 1;
   /// How many persistent operations have been made. Neighbourhoods share the number if they share

@@ -10,8 +10,13 @@
 namespace dunnage::mpi {
 namespace {
 
-/// Each rank's data begin where kernels move the widest words.
-constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
+/// So many bytes at an address, by as few elements as possible: some MPIs take counts of 32 bits
+/// only. No MPI compares the datatypes of both sides of a message.
+EdgeData bytes_at(const char* at, std::int64_t size) {
+  if (size % 8 == 0) return {at, size / 8, MPI_INT64_T};
+  if (size % 4 == 0) return {at, size / 4, MPI_INT32_T};
+  return {at, size, MPI_BYTE};
+}
 
 /// Memory for so many bytes of buffers.
 memory::Staging memory_for(const std::vector<memory::Buffer>& buffers, std::int64_t size) {
@@ -24,7 +29,8 @@ memory::Staging memory_for(const std::vector<memory::Buffer>& buffers, std::int6
 
 }  // namespace
 
-Snapshot::Snapshot(LocalMoves::Loops loops, const Edges& in_place) : edges_(in_place) {
+Snapshot::Snapshot(LocalMoves::Loops loops, const Edges& in_place)
+    : sides_(in_place.sends.begin(), in_place.sends.end()), edges_(in_place) {
   std::vector<memory::Buffer> buffers;
   std::vector<std::size_t> targets;
   std::int64_t size = 0;
@@ -34,7 +40,7 @@ Snapshot::Snapshot(LocalMoves::Loops loops, const Edges& in_place) : edges_(in_p
     if (own || send.count == 0) continue;
     auto buffer = buffer_of(const_cast<void*>(send.buffer), send.count, send.type);
     if (buffer.size() == 0) continue;
-    size += aligned(buffer.size());
+    size += with_gap(buffer.size());
     buffers.push_back(std::move(buffer));
     targets.push_back(i);
   }
@@ -47,12 +53,18 @@ Snapshot::Snapshot(LocalMoves::Loops loops, const Edges& in_place) : edges_(in_p
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     auto& send = edges_.sends[targets[i]];
     copies.sends.push_back(send);
-    send = {at, buffers[i].size(), MPI_BYTE};
+    send = bytes_at(at, buffers[i].size());
     copies.receives.push_back(send);
     moves.push_back({i, i});
-    at += aligned(buffers[i].size());
+    at += with_gap(buffers[i].size());
   }
   moves_ = std::make_unique<LocalMoves>(moves, copies);
+}
+
+bool Snapshot::fits(const Edges& in_place) const {
+  return moves_ && moves_->planned() &&
+         std::equal(sides_.begin(), sides_.end(), in_place.sends.begin(), in_place.sends.end(),
+                    [](const Side& side, const EdgeData& data) { return side == Side(data); });
 }
 
 int Snapshot::take() {

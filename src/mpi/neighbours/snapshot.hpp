@@ -20,8 +20,12 @@ class Snapshot {
   const Edges& edges() const { return edges_; }
   /// Packs what is in the receive buffers now. Returns an MPI error code.
   int take();
+  std::int64_t bytes() const { return moves_ ? moves_->bytes() : 0; }
+  /// Whether it was made for such data, and take() needs no more than a launch.
+  bool fits(const Edges& in_place) const;
 
  private:
+  std::vector<Side> sides_;  // of the data where they are
   memory::Staging memory_;
   Edges edges_;
   std::unique_ptr<LocalMoves> moves_;  // null if there are no data

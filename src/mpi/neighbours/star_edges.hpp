@@ -18,8 +18,8 @@ Edges star_edges(const Neighbourhood& star, bool to_root, EdgeData own, const vo
   if (in_place) own = {blocks, 0, at_root ? type : MPI_DATATYPE_NULL};  // the MPI is to refuse it beside the root
   const auto own_edge = [&](std::size_t) { return own; };
   auto edges = to_root ? edges_by(star, own_edge, block) : edges_by(star, block, own_edge);
-  for (const auto& loop : star.loops)
-    if (in_place) edges.sends[loop.target].count = edges.receives[loop.source].count = 0;
+  if (!in_place) return edges;
+  for (const auto& loop : star.loops) edges.sends[loop.target].count = edges.receives[loop.source].count = 0;
   return edges;
 }
 

@@ -21,7 +21,7 @@ const transport::shm::Memory* agreements_ = nullptr;
 /// Whether ranks surely agree. Nothing that may differ between ranks is asked.
 bool all_agree() {
   return process->everyone || process->alone || process->settings.partitioned == base::Partitioned::on ||
-         process->settings.collectives == base::Collectives::on;
+         process->settings.collectives == base::Collectives::on || process->settings.neighbours == base::Neighbours::on;
 }
 
 constexpr std::uint64_t wants_partitioned = 1, wants_triggered = 2, wants_collectives = 4;
@@ -49,7 +49,7 @@ int largest_tag() { return most; }
 bool private_world_serves_partitioned() { return (wanted & wants_partitioned) != 0; }
 bool private_world_serves_matching() { return (wanted & (wants_partitioned | wants_triggered)) != 0; }
 int match_tag() { return most + 1; }
-int agreed_tag(std::uint32_t number) { return most + 2 + static_cast<int>(number); }
+int agreed_tag(std::uint32_t number) { return most + 2 + few_tags * static_cast<int>(number); }
 const transport::shm::Memory* agreements() { return agreements_; }
 
 /// Partitioned messages gain on Open MPI, which takes partitions of strided types from the wrong
@@ -62,8 +62,9 @@ std::uint64_t private_world_wants() {
   const bool partitioned = possible && (how == base::Partitioned::on || device::driver() ||
                                         process->library.kind == plan::Library::Kind::open_mpi);
   const bool triggered = dlsym(RTLD_DEFAULT, "DNG_api_version") != nullptr;
-  const bool collectives =
-      process->settings.collectives != base::Collectives::off && (device::driver() || device::gpus_probable());
+  const bool collectives = (process->settings.collectives != base::Collectives::off ||
+                            process->settings.neighbours != base::Neighbours::off) &&
+                           (device::driver() || device::gpus_probable());
   return (partitioned ? wants_partitioned : 0) | (triggered ? wants_triggered : 0) |
          (collectives ? wants_collectives : 0);
 }
@@ -87,7 +88,7 @@ void make_private_world(std::optional<std::uint64_t> somewhere) {
   const int here[] = {made, memory != nullptr};
   int everywhere[] = {0, 0};
   if (own.Allreduce(here, everywhere, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && everywhere[0]) {
-    most = *static_cast<int*>(value) - 1 - static_cast<int>(transport::shm::agreements);
+    most = *static_cast<int*>(value) - 1 - few_tags * static_cast<int>(transport::shm::agreements);
     duplicate = fresh;
     wanted = *somewhere;
     if (everywhere[1] && (wanted & wants_collectives)) agreements_ = memory;

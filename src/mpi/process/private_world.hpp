@@ -34,9 +34,10 @@ inline constexpr int introduction_tag = 0;
 int largest_tag();
 /// The tag of messages by which ranks match exchanges (mpi/triggered). It is larger.
 int match_tag();
-/// The tag of messages that the ranks have agreed on, by the number of the agreement. It is larger
-/// still.
+/// The first tag of messages that the ranks have agreed on, by the number of the agreement. It is
+/// larger still. Each agreement has so many tags.
 int agreed_tag(std::uint32_t number);
+inline constexpr int few_tags = 2;
 
 /// Consecutive tags for messages from this rank to another, which nobody else uses as long as this
 /// object lives. Movable. Thread-safe.

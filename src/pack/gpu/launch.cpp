@@ -113,7 +113,8 @@ struct Together {
   Together(std::vector<Key> all, std::span<const MoveRange> ranges, const Sharing& how)
       : keys(std::move(all)), sharing(how) {
     std::vector<MoveRange> together;
-    bool layouts = false;  // a message is contiguous on neither side
+    bool layouts = false;      // a message is contiguous on neither side
+    bool long_copies = false;  // a message is long and contiguous
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const auto& range = ranges[i];
       if (!(range.size < sharing.large ? fuses(range) : range.size < sharing.copies && copied(range))) {
@@ -121,11 +122,12 @@ struct Together {
         continue;
       }
       together.push_back(range);
+      long_copies = long_copies || range.size >= sharing.large;
       layouts = layouts || !(range.from.recipe->recipe.contiguous(0, range.size) ||
                              range.to.recipe->recipe.contiguous(0, range.size));
     }
     // The kernels that only pack or unpack are faster than those that walk two layouts.
-    if (together.size() >= 2 && (layouts || sharing.copies > 0)) {
+    if (together.size() >= 2 && (layouts || long_copies)) {
       prepared.emplace(together);
     } else {
       alone.resize(ranges.size());

@@ -46,7 +46,7 @@ bool fuses(const MoveRange& range);
 /// Which messages share a launch.
 struct Sharing {
   std::int64_t large;   // bytes; shorter messages share one if none of them is faster alone
-  std::int64_t copies;  // if not 0: all of them do, and so do contiguous ones of less than so many bytes
+  std::int64_t copies;  // so do contiguous messages of less than so many bytes, with all shorter ones
   bool operator==(const Sharing&) const = default;
 };
 /// Puts as few kernels as possible into the stream, which move messages from buffer to buffer.

@@ -7,6 +7,7 @@
 // no call blocks.
 #include <unistd.h>
 
+#include <climits>
 #include <deque>
 #include <memory>
 #include <random>
@@ -219,6 +220,116 @@ void on(MPI_Comm comm, Where where, unsigned seed, bool only) {
   while (!under_way.empty()) end_one();
 }
 
+/// Topologies that are made before the program uses a GPU.
+struct Topologies {
+  Topologies() {
+    const auto& c = contract();
+    const int one = 1;
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &c.ranks, &one, 0, &ring);
+    const std::vector<int> next(edges, (c.rank + 1) % c.ranks), before(edges, (c.rank + c.ranks - 1) % c.ranks);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, edges, before.data(), MPI_UNWEIGHTED, edges, next.data(),
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+  }
+  ~Topologies() {
+    MPI_Comm_free(&ring);
+    MPI_Comm_free(&graph);
+  }
+  static constexpr int edges = 3;  // to the next rank
+  MPI_Comm ring, graph;
+};
+
+/// A nonblocking neighbour collective of this rank, until it has ended.
+class Exchange {
+ public:
+  /// `what`: an alltoall or an allgather, not in place. `sources`: for each edge to this rank, the
+  /// rank it comes from and which of that rank's edges it is.
+  Exchange(What what, int number, int n, Kind kind, MPI_Comm comm, std::vector<std::pair<int, int>> sources)
+      : what_(what),
+        number_(number),
+        n_(n),
+        sources_(std::move(sources)),
+        in_(kind, n * int(sources_.size())),
+        out_(kind, n * int(sources_.size())) {
+    in_.count_from(value_of(number, contract().rank, 0));
+    out_.fill(-1);
+    for (int i = 0; i < int(sources_.size()); ++i) {
+      places_.push_back(i * n);
+      bytes_.push_back(i * n * MPI_Aint(sizeof(double)));
+    }
+    counts_.assign(sources_.size(), n);
+    types_.assign(sources_.size(), MPI_DOUBLE);
+    check_ok(make(comm), name());
+  }
+  void wait() {
+    check_ok(MPI_Wait(&request_, MPI_STATUS_IGNORE), name());
+    const bool gathers = what_ == What::allgather || what_ == What::allgatherv;
+    const auto& got = out_.read();
+    bool right = true;
+    for (int i = 0; i < n_ * int(sources_.size()); ++i) {
+      const auto& [rank, edge] = sources_[std::size_t(i / n_)];
+      right = right && got[std::size_t(i)] == value_of(number_, rank, (gathers ? 0 : edge * n_) + i % n_);
+    }
+    check(right, name());
+  }
+
+ private:
+  std::string name() const { return std::string("neighbours, ") + names[int(what_)] + " " + std::to_string(number_); }
+  int make(MPI_Comm comm) {
+    const auto in = in_.data(), out = out_.data();
+    const auto type = MPI_DOUBLE;
+    const auto *counts = counts_.data(), *places = places_.data();
+    switch (what_) {
+      case What::alltoall: return MPI_Ineighbor_alltoall(in, n_, type, out, n_, type, comm, &request_);
+      case What::alltoallv:
+        return MPI_Ineighbor_alltoallv(in, counts, places, type, out, counts, places, type, comm, &request_);
+      case What::alltoallw:
+        return MPI_Ineighbor_alltoallw(in, counts, bytes_.data(), types_.data(), out, counts, bytes_.data(),
+                                       types_.data(), comm, &request_);
+      case What::allgather: return MPI_Ineighbor_allgather(in, n_, type, out, n_, type, comm, &request_);
+      default: return MPI_Ineighbor_allgatherv(in, n_, type, out, counts, places, type, comm, &request_);
+    }
+  }
+
+  const What what_;
+  const int number_, n_;
+  const std::vector<std::pair<int, int>> sources_;
+  Doubles in_, out_;
+  std::vector<int> counts_, places_;
+  std::vector<MPI_Aint> bytes_;
+  std::vector<MPI_Datatype> types_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+/// `first_on_device`: the call from which on this rank's memory is a GPU's. From call `first_ours`
+/// on the calls are surely Dunnage's: MPICH 4.0 takes several edges between two ranks for one
+/// another.
+void between_neighbours(const Topologies& topologies, unsigned seed, int first_on_device, int first_ours) {
+  constexpr What whats_of[] = {What::alltoall, What::alltoallv, What::alltoallw, What::allgather, What::allgatherv};
+  constexpr int calls = 30;
+  const auto& c = contract();
+  const int next = (c.rank + 1) % c.ranks, before = (c.rank + c.ranks - 1) % c.ranks;
+  const std::vector<std::pair<int, int>> in_ring{{before, 1}, {next, 0}},
+      in_graph{{before, 0}, {before, 1}, {before, 2}};
+  std::mt19937 shared(seed), own(seed * 100 + unsigned(c.rank) + 1);
+  contract().section("between neighbours");
+  std::deque<std::unique_ptr<Exchange>> under_way;
+  for (int number = 0; number < calls; ++number) {
+    const bool graph = shared() % 2 == 0 && number >= first_ours;
+    const auto what = whats_of[shared() % 5];
+    const int n = shared() % 2 == 0 ? 2 : 500;
+    if (own() % 4 == 0) usleep(unsigned(own() % 1000));
+    const auto kind = number >= first_on_device ? Kind::device : Kind::host;
+    under_way.push_back(std::make_unique<Exchange>(what, number, n, kind, graph ? topologies.graph : topologies.ring,
+                                                   graph ? in_graph : in_ring));
+    while (under_way.size() > own() % 3) {
+      const auto which = under_way.begin() + std::ptrdiff_t(own() % under_way.size());
+      (*which)->wait();
+      under_way.erase(which);
+    }
+  }
+  for (auto& one : under_way) one->wait();
+}
+
 /// Communicators that come and go, each with some calls on device memory.
 void on_passing_communicators() {
   contract().section("communicators that come and go");
@@ -289,9 +400,16 @@ void null_types() {
 
 CONTRACT_PROGRAM(unasked) {
   Contract c("unasked", &argc, &argv);
+  auto topologies = std::make_unique<Topologies>();
   const std::string argument = argc > 1 ? argv[1] : "";
   const bool only = argument == "device";
   unsigned seed = argument.empty() || only ? 1 : unsigned(std::stoi(argument));
+  // On rings of fewer ranks the MPIs' own are wrong.
+  if (our_neighbours() || c.ranks >= 3) {
+    const int first = only || c.ranks < 3 ? 0 : 7 + c.rank % 2 * 7;
+    between_neighbours(*topologies, seed, first, !our_neighbours() ? INT_MAX : first == 0 ? 0 : 15);
+  }
+  topologies.reset();
   for (const auto where : wheres) {
     if (only && where != Where::all) continue;
     // Communicators that one call has made, and one of a single rank.
