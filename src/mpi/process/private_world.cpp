@@ -21,7 +21,7 @@ const transport::shm::Memory* agreements_ = nullptr;
 /// Whether ranks surely agree. Nothing that may differ between ranks is asked.
 bool all_agree() {
   return process->everyone || process->alone || process->settings.partitioned == base::Partitioned::on ||
-         process->settings.collectives == base::Collectives::on || process->settings.neighbours == base::Neighbours::on;
+         process->settings.collectives == base::Collectives::on;
 }
 
 constexpr std::uint64_t wants_partitioned = 1, wants_triggered = 2, wants_collectives = 4;
