@@ -15,17 +15,18 @@ namespace dunnage::mpi {
 /// there is no memory.
 memory::Staging staging_for(const memory::Buffer& buffer, std::int64_t size, bool in_device = false);
 
-/// Bytes from one part of a packed copy to the next: each begins where kernels move the widest
-/// words.
-constexpr std::int64_t with_gap(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
-
-/// That GPU's memory. Empty if there is none, or the buffer is not in a GPU's memory.
+/// Memory of the GPU in whose memory the buffer is. Empty if there is none, or the buffer is in
+/// host memory.
 memory::Staging device_staging_for(const memory::Buffer& buffer, std::int64_t size);
 
 /// A parcel for `size` bytes of a buffer, in one piece or in two as the MPI needs it. Empty if
 /// there is no memory. `both`: the parcel is sent from and received into.
 memory::Parcel parcel_for(const memory::Buffer& buffer, plan::Operation operation, std::int64_t size, bool both = false,
                           bool in_device = false);
+
+/// Bytes from one part of a packed copy to the next: each begins where kernels move the widest
+/// words.
+constexpr std::int64_t with_gap(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 /// How the MPI is shown a parcel: one element of a datatype with a gap, or bytes of MPI_PACKED.
 class Shown {
