@@ -74,7 +74,7 @@ class FetchBatch {
   /// Whether what has been added should not wait for more to come: it takes longer to move than a
   /// launch takes, and either nothing is under way or it is worth a launch of its own.
   bool worth_a_launch() const {
-    return when_ == When::as_they_come && pending_bytes_ >= longer_than_a_launch &&
+    return !begins_together() && pending_bytes_ >= longer_than_a_launch &&
            (flights_.empty() || pending_.size() >= worth_of_messages);
   }
   bool begins_together() const { return when_ == When::together; }

@@ -129,11 +129,14 @@ int Messages::begin(Neighbourhood& hood, const Edges& edges, bool waits) {
   waits_ = waits;
   hood_ = &hood;
   if (waits) lines_ = hood.lines;
-  auto last = std::exchange(hood.last_snapshot, nullptr);
-  if (last && last.use_count() > 1) last.reset();  // a call that is under way sends from it
-  edges_ = &from_snapshot(hood, edges, std::move(last));
-  if (snapshot_ && snapshot_->bytes() < most_prepared) hood.last_snapshot = snapshot_;
-  take_snapshot();
+  edges_ = &edges;
+  if (edges.in_place) {
+    auto last = std::exchange(hood.last_snapshot, nullptr);
+    if (last && last.use_count() > 1) last.reset();  // a call that is under way sends from it
+    edges_ = &from_snapshot(hood, edges, std::move(last));
+    if (snapshot_ && snapshot_->bytes() < most_prepared) hood.last_snapshot = snapshot_;
+    take_snapshot();
+  }
   return begin_all(edges_);
 }
 

@@ -84,7 +84,7 @@ struct Neighbourhood {
   bool connected = false;  // the first blocking collective has been begun
   /// Of the last blocking or nonblocking collective, which most often comes again.
   std::shared_ptr<LocalMoves> last_moves;
-  /// Likewise, if it was in place and had little data.
+  /// Of the last one in place, if it had little data.
   std::shared_ptr<Snapshot> last_snapshot;
   unsigned calls = 0;  // until there are `messages`
   /// Of nonblocking collectives, until there are `messages`. Null until the first of them.
