@@ -35,6 +35,30 @@ class Chooser {
   /// Whether measurements have chosen.
   bool settled() const { return settled_.load(std::memory_order_relaxed); }
 
+  // The two ranks of a message should do alike, so they tell each other what they have chosen:
+
+  /// What a rank tells. A place of zeros tells nothing.
+  enum class Told : std::uint32_t { nothing, library, ours };
+  /// What the other rank of a message has chosen stands under one of these names. Zeros: nobody
+  /// tells.
+  using Names = std::array<std::uint64_t, 2>;
+  /// From now on what measurements have chosen stands in `place`, too; null: it stands nowhere. No
+  /// other thread may use this object meanwhile.
+  void tell_in(std::atomic<std::uint32_t>* place, const Names& other_rank) {
+    place_ = place;
+    other_rank_ = other_rank;
+  }
+  const Names& other_rank() const { return other_rank_; }
+  /// Whether the MPI was chosen although Dunnage is nearly as fast. Such a rank does what the other
+  /// one has chosen, and asks for it for `most_asked` messages.
+  bool asks() const { return asks_.load(std::memory_order_relaxed) > 0; }
+  static constexpr int most_asked = 16;
+  /// It is the turn of `own` to do a message, which is not measured, and whose other rank has told
+  /// `other`. `own` is Dunnage, or this trial asks(). Returns who does the message. If so many
+  /// messages in a row are the MPI's because of the other rank, the MPI is chosen here, too.
+  Packer agree(Packer own, Told other);
+  static constexpr int most_left = 64;
+
   /// What is known so far, for the report.
   struct Found {
     Packer choice;
@@ -45,6 +69,12 @@ class Chooser {
  protected:
   explicit Chooser(Packer choice) : choice_(choice) {}
   ~Chooser() = default;
+
+  /// A choice was made. `clearly`: Dunnage would be slower, if it is not chosen. `calls`: so many
+  /// come before the next measurement.
+  void choose(Packer packer, bool clearly, std::int32_t calls);
+  /// Measurements begin again.
+  void forget_choice(Packer packer);
 
   /// Counts a call. Returns whether it is not measured, whoever does it.
   bool pause() {
@@ -57,6 +87,17 @@ class Chooser {
   std::atomic<Packer> choice_;
   std::atomic<bool> settled_{false};
   std::atomic<std::int32_t> left_{0};  // calls before the next measurement
+
+ private:
+  void tell(Told what) {
+    if (place_) place_->store(static_cast<std::uint32_t>(what), std::memory_order_relaxed);
+  }
+
+  std::atomic<std::uint32_t>* place_ = nullptr;
+  Names other_rank_{};
+  std::atomic<int> asks_{0};        // messages that still ask
+  std::atomic<int> left_by_it_{0};  // messages in a row that the other rank has left to the MPI
+  std::atomic<std::int32_t> pause_{0};
 };
 
 }  // namespace dunnage::plan

@@ -43,7 +43,7 @@ ExchangeTrial::Turn ExchangeTrial::next(std::int64_t now) {
   const auto unmeasured = [&] { return Turn{choice(), false, 0, now}; };
   if (pause()) return unmeasured();
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return unmeasured();
+  if (!lock || asks()) return unmeasured();
   if (phase_ == Phase::settled) return {choice(), true, trial_, now};
   const auto packer = packer_at(now);
   if (looks_ > 0) return {packer, packer != Packer::library, trial_, now};
@@ -68,10 +68,10 @@ void ExchangeTrial::take_try(const Turn& turn, std::int64_t now, double time) {
   const bool is_hopeless =
       ours_begun_ >= enough_hopeless && library_.taken >= 2 && least_of_ours_ > hopeless * library_.median();
   const bool is_clear = library_.slower_than(ours_) || ours_.slower_than(library_);
-  if (is_hopeless || is_clear || (library_.enough() && ours_.enough())) return choose();
+  if (is_hopeless || is_clear || (library_.enough() && ours_.enough())) return conclude(is_hopeless);
   // An exchange that is shorter than others of its size has many in a slice.
   if (++exchanges_ % most_exchanges != 0 || (library_.taken + ours_.taken) * 2 > exchanges_) return;
-  if (++lengths_ > most_lengths) return choose();
+  if (++lengths_ > most_lengths) return conclude(false);
   begin_slices(slice_ * longer);
 }
 
@@ -87,29 +87,30 @@ void ExchangeTrial::begin_phase(Phase phase) {
   begin_slices(first_slice_);
 }
 
-void ExchangeTrial::choose() {
-  const bool gains = library_.taken > 0 && ours_.taken > 0 && least_gain * ours_.median() < library_.median();
-  if (!gains) return settle(Packer::library);
+void ExchangeTrial::conclude(bool is_hopeless) {
+  const bool both = library_.taken > 0 && ours_.taken > 0;
+  const bool gains = both && least_gain * ours_.median() < library_.median();
+  const bool loses = is_hopeless || (both && least_loss * library_.median() < ours_.median());
+  if (!gains) return settle(Packer::library, loses);
   looks_ = looks;
   mixed_ = 0;
-  choice_.store(Packer::cached, std::memory_order_relaxed);
+  choose(Packer::cached, true, 0);
 }
 
 void ExchangeTrial::take_look(const Turn& turn, double time) {
   if (turn.packer == Packer::library) return;  // another thread has begun it before
   if (began_together(turn.begin)) mixed_ = time > mixed * library_.median() ? mixed_ + 1 : 0;
-  if (mixed_ >= most_mixed) return settle(Packer::library);
+  if (mixed_ >= most_mixed) return settle(Packer::library, true);
   if (--looks_ > 0) return;
-  if (phase_ == Phase::trying_again) return settle(Packer::cached);
+  if (phase_ == Phase::trying_again) return settle(Packer::cached, true);
   begin_phase(Phase::trying_again);
   left_.store(between_trials, std::memory_order_relaxed);
 }
 
-void ExchangeTrial::settle(Packer choice) {
+void ExchangeTrial::settle(Packer packer, bool clearly) {
   phase_ = Phase::settled;
   others_ = looks_ = 0;
-  choice_.store(choice, std::memory_order_relaxed);
-  left_.store(least_pause, std::memory_order_relaxed);
+  choose(packer, clearly, least_pause);
   settled_.store(true, std::memory_order_relaxed);
 }
 
@@ -117,7 +118,7 @@ void ExchangeTrial::begin_again() {
   begin_phase(Phase::trying);
   lost_ = others_ = 0;
   ++trial_;
-  choice_.store(first_, std::memory_order_relaxed);
+  forget_choice(first_);
   settled_.store(false, std::memory_order_relaxed);
   pause_before_trial();
 }
@@ -153,7 +154,7 @@ void ExchangeTrial::follow(const Found& other) {
   library_ = ours_ = {};
   for (const auto packer : {Packer::library, Packer::cached})
     if (const auto time = other.nanoseconds[static_cast<std::size_t>(packer)]; time > 0) of(packer).add(time);
-  settle(other.choice);
+  settle(other.choice, true);
   left_.store(std::numeric_limits<std::int32_t>::max(), std::memory_order_relaxed);
 }
 

@@ -41,6 +41,8 @@ class ExchangeTrial : public Chooser {
   /// Dunnage must be faster by this factor. Measuring takes time itself, and more of the MPI's
   /// exchanges than of ours, whose requests Dunnage knows anyway.
   static constexpr double least_gain = 1.1;
+  /// If it is slower by less than this factor, the choice is the other rank's, where that is known.
+  static constexpr double least_loss = 1.03;
   /// So many messages lie between the two trials.
   static constexpr int between_trials = 64;
   /// After Dunnage has been chosen, so many exchanges of its slices are looked at. If `most_mixed`
@@ -105,8 +107,8 @@ class ExchangeTrial : public Chooser {
   void pause_before_trial();
   void begin_slices(std::int64_t length);
   void begin_phase(Phase phase);
-  void choose();
-  void settle(Packer choice);
+  void conclude(bool is_hopeless);
+  void settle(Packer packer, bool clearly);
   void begin_again();
 
   const Packer first_;

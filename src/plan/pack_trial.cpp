@@ -86,6 +86,7 @@ PackTrial::Turn PackTrial::next(std::uint32_t number) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return {choice_.load(std::memory_order_relaxed), false, 0};
   if (looks_ > 0) return {choice(), true, trial_};
+  if (asks()) return {choice(), false, trial_};
   if (rules_.by_number && !settled_) return next_by_number(number);
   std::erase_if(turns_, [&](const auto packer) { return !has_turns(*find(packer)); });
   if (turns_.empty()) {
@@ -135,7 +136,7 @@ void PackTrial::look(Turn turn, double time) {
   const auto librarys = median(*find(Packer::library));
   mixed_ = librarys > 0 && time > mixed * librarys ? mixed_ + 1 : 0;
   if (mixed_ >= most_mixed) {
-    choice_.store(Packer::library, std::memory_order_relaxed);
+    choose(Packer::library, true, pause_);
     looks_ = 1;
   }
   if (--looks_ == 0) left_.store(pause_, std::memory_order_relaxed);
@@ -165,7 +166,8 @@ bool PackTrial::readmit() {
 }
 
 void PackTrial::settle() {
-  const auto* favourite = find(favourite_);
+  // Ranks that have agreed about messages do not part again for little.
+  const auto* favourite = find(settled_ && rules_.by_number ? choice() : favourite_);
   const Candidate* best = favourite->out ? nullptr : favourite;
   for (const auto& candidate : candidates_) {
     if (candidate.out || &candidate == favourite) continue;
@@ -181,8 +183,10 @@ void PackTrial::settle() {
     looks_ = looks;
     mixed_ = 0;
   }
-  choice_.store(best->packer, std::memory_order_relaxed);
-  left_.store(looks_ > 0 ? 0 : pause_, std::memory_order_relaxed);
+  const bool clearly = std::ranges::all_of(candidates_, [&](const auto& candidate) {
+    return &candidate == best || candidate.out || rules_.least_gain * median(*best) < median(candidate);
+  });
+  choose(best->packer, clearly || settled_, looks_ > 0 ? 0 : pause_);
   settled_ = true;
 }
 
@@ -191,6 +195,7 @@ void PackTrial::begin_again() {
   turns_.clear();
   round_ = others_ = lost_ = looks_ = 0;
   settled_ = false;
+  forget_choice(choice());
   ++trial_;
   left_.store(0, std::memory_order_relaxed);
 }

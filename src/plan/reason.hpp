@@ -19,6 +19,7 @@ namespace dunnage::plan {
   row(too_large, "larger than DUNNAGE_STAGING_LIMIT or an int count") \
   row(no_gain, "no gain predicted") \
   row(tried, "the MPI's turn in a trial, or it won the trial") \
+  row(left_by_other, "the other rank of the message has chosen the MPI") \
   row(untrusted, "this MPI cannot be trusted with packed bytes here") \
   row(never, "DUNNAGE_FORCE=never") \
   row(no_memory, "no staging memory") \

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <random>
 
@@ -205,6 +206,33 @@ TEST(ExchangeTrial, OthersFollow) {
   EXPECT_EQ(other.found().nanoseconds, pair[0].found().nanoseconds);
   pair[0].follow({mpi, true, {}});  // which knows better
   EXPECT_EQ(pair[0].choice(), ours);
+}
+
+TEST(ExchangeTrial, OthersAreToldWhatItHasChosen) {
+  using Told = ExchangeTrial::Told;
+  std::atomic<std::uint32_t> place{0};
+  const auto told = [&] { return Told{place.load()}; };
+  for (const double of_mpi : {70'000, 40'000}) {
+    Pair pair;
+    pair[0].tell_in(&place, {});
+    EXPECT_EQ(told(), Told::nothing);
+    pair.exchange(1000, times(of_mpi, 50'000, 100'000));
+    EXPECT_EQ(told(), of_mpi > 50'000 ? Told::ours : Told::library);
+    EXPECT_FALSE(pair[0].asks());
+    place = 0;
+  }
+}
+
+TEST(ExchangeTrial, TheOtherRankIsAskedIfTheCandidatesAreClose) {
+  std::atomic<std::uint32_t> place{0};
+  Pair pair;
+  pair[0].tell_in(&place, {});
+  for (int i = 0; i < 1000 && !pair[0].settled(); ++i) pair.exchange(1, times(51'000, 50'000, 50'500));
+  ASSERT_TRUE(pair[0].asks());
+  EXPECT_FALSE(pair[0].next(0).measured);
+  EXPECT_EQ(pair[0].agree(mpi, ExchangeTrial::Told::ours), ours);
+  EXPECT_EQ(ExchangeTrial::Told{place.load()}, ExchangeTrial::Told::ours);
+  EXPECT_EQ(pair[0].next(0).packer, ours);
 }
 
 }  // namespace

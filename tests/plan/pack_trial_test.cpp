@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <random>
@@ -44,6 +45,105 @@ TEST(PackTrial, ChoosesTheFastest) {
       EXPECT_TRUE(trial.found().settled);
       for (int i = 0; i < PackTrial::least_pause - 1; ++i) EXPECT_EQ(call(trial, times), best) << i;
     }
+}
+
+TEST(PackTrial, OthersAreToldWhatItHasChosen) {
+  using Told = PackTrial::Told;
+  std::atomic<std::uint32_t> place{0};
+  const auto told = [&] { return Told{place.load()}; };
+  const Times gains{{Packer::library, 1500}, {Packer::cached, 1000}};
+  const Times loses{{Packer::library, 1000}, {Packer::cached, 9000}};
+  PackTrial trial(Packer::library, false, message_rules);
+  trial.tell_in(&place, {3, 4});
+  EXPECT_EQ(trial.other_rank(), (PackTrial::Names{3, 4}));
+  for (int i = 0; !trial.settled(); ++i) {
+    EXPECT_EQ(told(), Told::nothing);
+    call(trial, gains, static_cast<std::uint32_t>(i));
+  }
+  EXPECT_EQ(told(), Told::ours);
+  for (int i = 0; i < PackTrial::looks; ++i) call(trial, loses);
+  EXPECT_EQ(told(), Told::library) << "a mixture";
+}
+
+/// A trial of messages that has ended, whose rank tells others of it.
+struct Ended {
+  std::atomic<std::uint32_t> place{0};
+  PackTrial trial{Packer::library, false, message_rules};
+  explicit Ended(const Times& times) {
+    trial.tell_in(&place, {1, 2});
+    for (int i = 0; !trial.settled(); ++i) call(trial, times, static_cast<std::uint32_t>(i));
+  }
+  PackTrial::Told told() const { return PackTrial::Told{place.load()}; }
+};
+const Times close{{Packer::library, 1000}, {Packer::cached, 990}};
+
+TEST(PackTrial, TheOtherRankIsAskedIfTheCandidatesAreClose) {
+  using Told = PackTrial::Told;
+  for (const auto answer : {Told::ours, Told::library}) {
+    Ended ended(close);
+    auto& trial = ended.trial;
+    EXPECT_TRUE(trial.asks());
+    EXPECT_EQ(ended.told(), Told::nothing);
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_FALSE(trial.leaves_to_library()) << "a message must ask";
+      EXPECT_FALSE(trial.next().measured);
+      EXPECT_EQ(trial.agree(Packer::library, Told::nothing), Packer::library);
+    }
+    EXPECT_EQ(trial.agree(Packer::library, answer), answer == Told::ours ? Packer::cached : Packer::library);
+    EXPECT_FALSE(trial.asks());
+    EXPECT_EQ(ended.told(), answer);
+    EXPECT_EQ(trial.leaves_to_library(), answer == Told::library);
+    spend(trial, close, 10'000);
+    EXPECT_EQ(ended.told(), answer) << "what is measured later makes no difference";
+  }
+}
+
+TEST(PackTrial, TheOtherRankIsNotAskedForEver) {
+  Ended ended(close);
+  for (int i = 0; i < PackTrial::most_asked; ++i) {
+    EXPECT_TRUE(ended.trial.asks());
+    EXPECT_EQ(ended.trial.agree(Packer::library, PackTrial::Told::nothing), Packer::library);
+  }
+  EXPECT_FALSE(ended.trial.asks());
+  EXPECT_EQ(ended.told(), PackTrial::Told::library);
+  EXPECT_TRUE(ended.trial.leaves_to_library());
+}
+
+TEST(PackTrial, WhatTheOtherRankLeavesIsLeft) {
+  using Told = PackTrial::Told;
+  Ended ended({{Packer::library, 2000}, {Packer::cached, 1000}});
+  auto& trial = ended.trial;
+  for (int i = 0; i < 10 * PackTrial::most_left; ++i)  // of two peers, one packs
+    EXPECT_EQ(trial.agree(Packer::cached, i % 2 == 0 ? Told::library : Told::ours),
+              i % 2 == 0 ? Packer::library : Packer::cached);
+  EXPECT_EQ(trial.choice(), Packer::cached);
+  for (int i = 0; i < PackTrial::most_left; ++i) {
+    EXPECT_EQ(ended.told(), Told::ours);
+    EXPECT_EQ(trial.agree(Packer::cached, Told::library), Packer::library);
+  }
+  EXPECT_EQ(ended.told(), Told::library) << "after so many messages in a row";
+  EXPECT_TRUE(trial.leaves_to_library());
+}
+
+TEST(PackTrial, WhoseTurnItIsCountsUntilTheChoiceIsMade) {
+  PackTrial trial(Packer::library, false, message_rules);
+  EXPECT_EQ(trial.agree(Packer::cached, PackTrial::Told::nothing), Packer::cached);
+  EXPECT_EQ(trial.agree(Packer::cached, PackTrial::Told::ours), Packer::cached);
+  EXPECT_EQ(trial.agree(Packer::cached, PackTrial::Told::library), Packer::library);
+  EXPECT_FALSE(trial.settled());
+}
+
+TEST(PackTrial, OthersAreToldThatItTriesAgain) {
+  std::atomic<std::uint32_t> place{0};
+  PackTrial trial(Packer::library, false, message_rules);
+  trial.tell_in(&place, {});
+  const Times before{{Packer::library, 1000}, {Packer::cached, 2000}};
+  const Times after{{Packer::library, 9000}, {Packer::cached, 2000}};
+  for (int i = 0; !trial.settled(); ++i) call(trial, before, static_cast<std::uint32_t>(i));
+  EXPECT_EQ(PackTrial::Told{place.load()}, PackTrial::Told::library);
+  int calls = 0;
+  while (trial.settled() && ++calls < 10'000) call(trial, after, static_cast<std::uint32_t>(calls));
+  EXPECT_EQ(PackTrial::Told{place.load()}, PackTrial::Told::nothing);
 }
 
 TEST(PackTrial, ChoosesSoonIfOneIsClearlyTheFastest) {

@@ -40,6 +40,9 @@ ADVICE: Dict[str, Advice] = {
     "the MPI's turn in a trial, or it won the trial": Advice(
         "packing calls and messages try who is faster with such data "
         "([decisions 23](../decisions/0023-pack-trials.md), [28](../decisions/0028-message-trials.md))", NOTHING),
+    "the other rank of the message has chosen the MPI": Advice(
+        "both ranks of a message leave it to the MPI, if one of them does "
+        "([decision 47](../decisions/0047-other-side.md))", NOTHING),
     "this MPI cannot be trusted with packed bytes here": Advice(
         "a defect that only packed messages meet ([limits](limits.md))", NOTHING),
     "DUNNAGE_FORCE=never": Advice("you asked for it", "leave the setting out to accelerate calls", act=True),

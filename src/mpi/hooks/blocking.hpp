@@ -138,8 +138,8 @@ int sendrecv_replace(Hook hook, Fn next, void* buf, Count count, MPI_Datatype da
   avoid_length(count, datatype, dest, comm);
   const auto posting = posting_of(source, recvtag, comm);
   const auto accept_as = [&](plan::Operation operation, int peer) {
-    return accept_message(hook, operation, turn_of(hook, operation, buf, count, datatype, peer), buf, count, datatype,
-                          most_of<Count>, peer, comm);
+    return accept_message(hook, operation, turn_of(hook, operation, buf, count, datatype, peer, comm), buf, count,
+                          datatype, most_of<Count>, peer, comm);
   };
   auto accepted = receives ? accept_as(plan::Operation::receive, source) : accept_as(plan::Operation::send, dest);
   if (accepted && receives && dest != MPI_PROC_NULL) accepted = accept_as(plan::Operation::send, dest);

@@ -34,6 +34,7 @@ void leave_world() {
 void forget_world() {
   process->initialized = false;
   process->tickets_from = std::numeric_limits<std::int64_t>::max();
+  process->pack_trials.tell_no_more();
   process->world.reset();
 }
 

@@ -18,6 +18,7 @@ Reason choose_message(Hook hook, const Variant& variant, Operation operation, co
                       MPI_Comm comm) {
   if (!turn && gains_too_little(hook, operation, variant)) return Reason::no_gain;
   if (!turn) return variant.choice(operation, peers_of(peer, comm));
+  if (turn.is_left()) return Reason::left_by_other;
   return turn.is_librarys() ? Reason::tried : Reason::accelerated;
 }
 

@@ -22,6 +22,12 @@ MessageTurn::MessageTurn(plan::PackTrial& trial, std::uint32_t number) {
   start_ = process->exchanges.now();
 }
 
+void MessageTurn::agree(plan::Chooser& trial, const OtherSide& other) {
+  const bool ours = is_ours();
+  packer_ = trial.agree(*packer_, told_by(other, trial));
+  left_ = ours && is_librarys();
+}
+
 namespace {
 
 /// The trial that `trial_in` finds in the plan of a message. Null if the message has none.
@@ -50,20 +56,26 @@ plan::ExchangeTrial* find_exchange_trial(Operation operation, const void* buffer
 
 }  // namespace
 
-MessageTurn turn_of(Hook hook, Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
-                    int peer) {
+MessageTurn turn_of(Hook hook, Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type, int peer,
+                    MPI_Comm comm) {
   if (has_turns_at_starts(hook)) return {};
+  const auto bytes = [&] { return count * known_type(type)->bytes(); };
+  const auto agreed = [&](MessageTurn turn, plan::Chooser& trial) {
+    if (turn.may_differ(trial)) turn.agree(trial, {peer, comm, bytes()});
+    return turn;
+  };
   if (in_exchange(hook)) {
     auto* trial = find_exchange_trial(operation, buffer, count, type, peer);
-    return trial ? MessageTurn(*trial) : MessageTurn();
+    return trial ? agreed(MessageTurn(*trial), *trial) : MessageTurn();
   }
   auto* trial = find_trial(operation, buffer, count, type, peer,
                            [&](const Variant& variant) { return variant.trial(operation); });
   if (!trial) return {};
-  if (tells(hook) == Tells::nothing) return trial->settled() ? MessageTurn(trial->choice()) : MessageTurn();
+  if (tells(hook) == Tells::nothing)
+    return trial->settled() ? agreed(MessageTurn(trial->choice()), *trial) : MessageTurn();
   if (trial->leaves_to_library()) return MessageTurn(Packer::library);
   static MessageNumbers numbers;
-  return {*trial, numbers.next(operation == Operation::send, peer, count * known_type(type)->bytes())};
+  return agreed({*trial, numbers.next(operation == Operation::send, peer, bytes())}, *trial);
 }
 
 plan::ExchangeTrial* trial_at_starts(Hook hook, Operation operation, const void* buffer, std::int64_t count,

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "mpi/process/other_side.hpp"
 #include "mpi/process/types.hpp"
 #include "plan/exchange_timer.hpp"
 
@@ -83,6 +84,15 @@ class MessageTurn {
   explicit operator bool() const { return packer_.has_value(); }
   bool is_librarys() const { return packer_ == plan::Packer::library; }
   bool is_ours() const { return packer_ && !is_librarys(); }
+  /// Whether the other rank may do something else than this one, which is not measured. Then
+  /// agree() is to be called.
+  bool may_differ(const plan::Chooser& trial) const {
+    return !trial_ && !message_ && (is_ours() || (is_librarys() && trial.asks()));
+  }
+  /// Does as the other rank of the message, of whose trial this turn is. Costs some loads.
+  void agree(plan::Chooser& trial, const OtherSide& other);
+  /// Whether it is the MPI's because of the other rank.
+  bool is_left() const { return left_; }
 
   /// The call has ended with this code. If the message goes on after the call, nothing happens.
   void ended(int code) {
@@ -102,15 +112,16 @@ class MessageTurn {
 
  private:
   std::optional<plan::Packer> packer_;
+  bool left_ = false;
   plan::PackTrial* trial_ = nullptr;  // if the call is measured
   plan::PackTrial::Turn turn_{};
   std::int64_t start_ = 0;  // nanoseconds
   plan::ExchangeTimer::Message message_;
 };
 
-/// The turn of a message that is about to begin. `peer`: in `comm`. The time from here counts.
+/// The turn of a message that is about to begin. The time from here counts.
 MessageTurn turn_of(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
-                    int peer);
+                    int peer, MPI_Comm comm);
 
 /// The trial that says at each start who packs a persistent message of host memory. Null without
 /// one.

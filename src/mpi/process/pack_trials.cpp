@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "base/siphash.hpp"
 #include "pack/cpu/program.hpp"
+#include "transport/peers/world.hpp"
 
 namespace dunnage::mpi {
 namespace {
@@ -37,9 +41,28 @@ std::unique_ptr<plan::ExchangeTrial> exchange_trial_of(const plan::Shape& shape,
   return std::make_unique<plan::ExchangeTrial>(first, bytes);
 }
 
+/// Under which name a rank tells what it has found in such a trial. Not 0.
+std::uint64_t name_of(const plan::DataKind& kind, Operation operation, bool exchanges) {
+  const auto text = fmt::format("{} {} {} {} {} {} {}", kind.kernel, kind.block, kind.size, kind.spread, kind.mixed,
+                                static_cast<int>(operation), exchanges);
+  const auto name = base::siphash({0, 4}, text);
+  return name != 0 ? name : 1;
+}
+
+/// The other rank of a message may be in a trial of either sort. What buffers a message does not
+/// depend on the other rank.
+void tell_others(plan::Chooser& trial, const plan::DataKind& kind, Operation operation, bool exchanges,
+                 const transport::peers::World* world) {
+  if (!world || (operation != Operation::send && operation != Operation::receive)) return;
+  const auto other = operation == Operation::receive ? Operation::send : Operation::receive;
+  trial.tell_in(world->take_choice(name_of(kind, operation, exchanges)),
+                {name_of(kind, other, exchanges), name_of(kind, other, !exchanges)});
+}
+
 }  // namespace
 
-PackTrials::Trials PackTrials::of(const pack::Program& program, bool mixed, bool messages, const plan::Model& model) {
+PackTrials::Trials PackTrials::of(const pack::Program& program, bool mixed, bool messages, const plan::Model& model,
+                                  const transport::peers::World* world) {
   if (program.size() == 0) return {};
   const plan::Shape shape{program.size(), program.blocks(), program.stores() == pack::Stores::streamed, mixed};
   auto kind = plan::kind_of(program.kernel(), shape, program.span());
@@ -53,6 +76,8 @@ PackTrials::Trials PackTrials::of(const pack::Program& program, bool mixed, bool
       if (plan::is_message(operation) && !messages) continue;
       found->second.calls[i] = call_trial_of(shape, operation, model);
       found->second.exchanges[i] = exchange_trial_of(shape, operation, model, found->first.most());
+      if (auto* trial = found->second.calls[i].get()) tell_others(*trial, found->first, operation, false, world);
+      if (auto* trial = found->second.exchanges[i].get()) tell_others(*trial, found->first, operation, true, world);
     }
   }
   Trials trials;
@@ -60,6 +85,16 @@ PackTrials::Trials PackTrials::of(const pack::Program& program, bool mixed, bool
   std::ranges::transform(found->second.calls, trials.calls.begin(), get);
   std::ranges::transform(found->second.exchanges, trials.exchanges.begin(), get);
   return trials;
+}
+
+void PackTrials::tell_no_more() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [kind, trials] : kinds_) {
+    for (auto& trial : trials.calls)
+      if (trial) trial->tell_in(nullptr, {});
+    for (auto& trial : trials.exchanges)
+      if (trial) trial->tell_in(nullptr, {});
+  }
 }
 
 std::vector<PackTrials::Told> PackTrials::told() const {

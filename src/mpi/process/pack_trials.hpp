@@ -16,6 +16,9 @@
 namespace dunnage::pack {
 class Program;
 }
+namespace dunnage::transport::peers {
+class World;
+}
 
 namespace dunnage::mpi {
 
@@ -32,7 +35,13 @@ class PackTrials {
 
   /// Returns the trials of data with that program. All are null if there are too many kinds of
   /// data. `messages`: whether messages are tried. The trials live as long as this object.
-  Trials of(const pack::Program& program, bool mixed, bool messages, const plan::Model& model);
+  /// In the memory of `world` the ranks of a message tell each other what they have chosen; null if
+  /// there is none.
+  Trials of(const pack::Program& program, bool mixed, bool messages, const plan::Model& model,
+            const transport::peers::World* world);
+
+  /// The memory ends in which ranks tell each other what they have chosen (process/other_side.hpp).
+  void tell_no_more();
 
   struct Told {
     plan::DataKind data;

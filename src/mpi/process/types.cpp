@@ -193,7 +193,8 @@ Variant KnownType::plan(std::int64_t count) const {
   }
   // What a message between hosts takes depends on its peer, and the trials do not tell peers apart.
   if (process->settings.trials && process->settings.force == base::Force::automatic)
-    made.trials = process->pack_trials.of(*program, mixed_, !process->several_hosts, process->model);
+    made.trials =
+        process->pack_trials.of(*program, mixed_, !process->several_hosts, process->model, process->world.get());
   made.ticket = process->settings.tickets == base::Tickets::always || plan::choose_ticket(process->model, shape);
   if (variant_count_.load(std::memory_order_relaxed) < most_variants) {
     variant_count_.fetch_add(1, std::memory_order_relaxed);

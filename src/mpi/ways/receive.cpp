@@ -104,7 +104,7 @@ bool meets_announcements_only(const ReceiveCall& call) {
 }
 
 MessageTurn turn_of(const ReceiveCall& call) {
-  return turn_of(call.hook, Operation::receive, call.buffer, call.count, call.type, call.source);
+  return turn_of(call.hook, Operation::receive, call.buffer, call.count, call.type, call.source, call.comm);
 }
 
 Accepted accept_receive(const ReceiveCall& call, const MessageTurn& turn) {
@@ -337,10 +337,11 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     landing_.parcel = nullptr;
     if (comm_gone_()) return Start::by_mpi;
     MessageTurn turn(*trial_);
+    if (turn.may_differ(*trial_)) turn.agree(*trial_, {source_, comm_, landing_.capacity()});
     measure(turn.take_message());
     if (turn.is_librarys()) {
       if (trial_->settled()) drop_parcel();
-      return left_to_mpi(plan::Reason::tried);
+      return left_to_mpi(turn.is_left() ? plan::Reason::left_by_other : plan::Reason::tried);
     }
     if (!parcel_) parcel_ = parcel_for(landing_.buffer, Operation::receive, landing_.capacity());
     if (!parcel_) return measure_no_more(), left_to_mpi(plan::Reason::no_memory);

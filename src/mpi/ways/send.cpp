@@ -149,7 +149,7 @@ struct Staged {
 };
 
 MessageTurn turn_of(const SendCall& call) {
-  return turn_of(call.hook, operation_of(call.hook), call.buffer, call.count, call.type, call.dest);
+  return turn_of(call.hook, operation_of(call.hook), call.buffer, call.count, call.type, call.dest, call.comm);
 }
 
 /// The message as the ways see it, if one of them may have it.
@@ -385,10 +385,11 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
   Start begin_by_turn(int& code) {
     if (comm_gone_()) return Start::by_mpi;
     MessageTurn turn(*trial_);
+    if (turn.may_differ(*trial_)) turn.agree(*trial_, {call_.dest, call_.comm, buffer_.size()});
     measure(turn.take_message());
     if (turn.is_librarys()) {
       if (trial_->settled()) parcel_ = {};
-      return left_to_mpi(Reason::tried);
+      return left_to_mpi(turn.is_left() ? Reason::left_by_other : Reason::tried);
     }
     if (message_)
       if (auto sending = announce(call_.hook, *message_)) return begin_announced(std::move(sending), code);

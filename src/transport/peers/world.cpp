@@ -10,7 +10,7 @@ std::unique_ptr<World> World::join(const Identity& self, std::uint64_t most, std
 }
 
 World::World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle)
-    : own_(std::move(own)), room_(*own_, most, idle), peers(self, *own_) {}
+    : own_(std::move(own)), room_(*own_, most, idle), peers(self, *own_), looked_for_(self.ranks) {}
 
 void World::answer_requests() {
   if (answering_.exchange(true, std::memory_order_acquire)) return;
@@ -32,6 +32,17 @@ Hold World::holds(std::uint32_t rank, const Allocation& memory, const decltype(L
   slots_.collect();  // operations that are over name no memory
   passing.pass(rank, memory, bytes, make);
   return nullptr;
+}
+
+std::uint32_t World::choice_of(std::uint32_t rank, std::uint64_t name, bool look) {
+  const auto* known = peers.memory(rank);
+  if (!known && look && rank < peers.self().ranks && !looked_for_[rank].load(std::memory_order_relaxed)) {
+    looked_for_[rank].store(true, std::memory_order_relaxed);
+    known = peers.memory_of_learned(rank);
+    if (!known && looks_.fetch_add(1, std::memory_order_relaxed) < most_looked_for && peers.near(rank))
+      known = peers.memory(rank);
+  }
+  return known ? shm::find_choice(*known, name) : 0;
 }
 
 std::optional<shm::Reading> World::published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial,

@@ -10,6 +10,7 @@
 #include "transport/peers/peers.hpp"
 #include "transport/peers/rendezvous.hpp"
 #include "transport/peers/tokens.hpp"
+#include "transport/shm/choices.hpp"
 #include "transport/shm/patience.hpp"
 #include "transport/shm/publications.hpp"
 
@@ -58,6 +59,12 @@ class World {
   const Memory* memory(std::uint32_t rank) {
     return rank == peers.self().rank ? own_.get() : peers.memory_of_learned(rank);
   }
+  /// Where this process writes what it has found out under that name (shm/choices.hpp), or null.
+  std::atomic<std::uint32_t>* take_choice(std::uint64_t name) const { return shm::take_choice(*own_, name); }
+  /// What a rank has found out under that name; 0 if nothing is known. `look`: the rank may be
+  /// looked for, which may take a millisecond. That is done once for a rank, and for the first
+  /// `most_looked_for` ranks.
+  std::uint32_t choice_of(std::uint32_t rank, std::uint64_t name, bool look);
   /// What a rank has published, which may be this one. Returns nothing if it is not there.
   std::optional<shm::Reading> published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial,
                                         std::int64_t size);
@@ -75,9 +82,14 @@ class World {
   }
 
  private:
+  static constexpr std::uint32_t most_looked_for = 32;
+
   World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle);
   void answer_requests();
   bool all_received(bool in_doubt);
+
+  std::vector<std::atomic<bool>> looked_for_;  // by rank
+  std::atomic<std::uint32_t> looks_{0};
 };
 
 }  // namespace dunnage::transport::peers

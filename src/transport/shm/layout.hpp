@@ -1,5 +1,6 @@
 // What stands in a process' shared memory: a header, the operations that the process offers, a
-// mailbox for each other rank, what the ranks of a host agree on, and the data of the operations.
+// mailbox for each other rank, what the ranks of a host agree on, what the process has found out,
+// and the data of the operations.
 //
 // The owner of the memory writes everything, unless a comment names another writer. All processes
 // of a job run the same version of Dunnage: the name of the memory contains the version of the
@@ -87,6 +88,13 @@ struct Agreement {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 };
 
+/// What the owner has found out about data of one kind (choices.hpp). Other ranks read it.
+struct Choice {
+  std::atomic<std::uint64_t> name{0};  // 0: free
+  std::atomic<std::uint32_t> what{0};  // 0: nothing; else the user's
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+};
+
 /// The beginning of a process' shared memory.
 struct SegmentHeader {
   std::uint64_t magic = 0;
@@ -136,16 +144,17 @@ constexpr std::int64_t place_of(const Slot& slot, std::uint64_t i, std::uint64_t
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
-/// Nobody writes slots, agreements and mailboxes before one is used, so that the kernel provides no
-/// memory for the others. A slot or an agreement of zeros is free, and in a mailbox of zeros nobody
+/// Nobody writes slots, agreements, choices and mailboxes before one is used, so that the kernel
+/// provides no memory for the others. What has zeros only is free, and in a mailbox of zeros nobody
 /// has asked for anything.
 constexpr std::size_t slots_begin() { return whole_pages(sizeof(SegmentHeader)); }
 constexpr std::size_t details_begin() { return slots_begin() + transport::slots * sizeof(Slot); }
 constexpr std::size_t agreements_begin() {
   return whole_pages(details_begin() + transport::slots * sizeof(SlotDetails));
 }
-inline constexpr std::uint32_t agreements = 1024;
-constexpr std::size_t mailboxes_begin() { return whole_pages(agreements_begin() + agreements * sizeof(Agreement)); }
+inline constexpr std::uint32_t agreements = 1024, choices = 8192;
+constexpr std::size_t choices_begin() { return whole_pages(agreements_begin() + agreements * sizeof(Agreement)); }
+constexpr std::size_t mailboxes_begin() { return whole_pages(choices_begin() + choices * sizeof(Choice)); }
 constexpr std::size_t data_begin(std::uint32_t ranks) {
   return whole_pages(mailboxes_begin() + ranks * sizeof(Mailbox));
 }

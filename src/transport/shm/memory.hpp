@@ -46,6 +46,9 @@ class Memory {
   Agreement& agreement(std::uint32_t number) const {
     return reinterpret_cast<Agreement*>(static_cast<char*>(base_) + agreements_begin())[number];
   }
+  Choice& choice(std::uint32_t number) const {
+    return reinterpret_cast<Choice*>(static_cast<char*>(base_) + choices_begin())[number];
+  }
   /// The mailbox in which that rank asks the owner of this memory.
   Mailbox& mailbox(std::uint32_t rank) const {
     return reinterpret_cast<Mailbox*>(static_cast<char*>(base_) + mailboxes_begin())[rank];
