@@ -39,8 +39,8 @@ class Chooser {
 
   /// What a rank tells. A place of zeros tells nothing.
   enum class Told : std::uint32_t { nothing, library, ours };
-  /// What the other rank of a message has chosen stands under one of these names. Zeros: nobody
-  /// tells.
+  /// What the other rank of a message has chosen stands under the first of these names where
+  /// something stands. Zeros: nobody tells.
   using Names = std::array<std::uint64_t, 2>;
   /// From now on what measurements have chosen stands in `place`, too; null: it stands nowhere. No
   /// other thread may use this object meanwhile.

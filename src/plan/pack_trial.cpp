@@ -65,16 +65,18 @@ bool PackTrial::enough() const {
   return std::ranges::all_of(candidates_, [&](const auto& c) { return !contends(c) || c.taken >= calls; });
 }
 
-/// The trial has not ended. Of two messages each candidate has one, in an order that looks random,
-/// because programs have periods. A candidate with enough samples has its turns all the same,
+/// Whether a message is the MPI's in a trial. Of two messages each candidate has one, in an order
+/// that looks random, because programs have periods.
+bool PackTrial::librarys(std::uint32_t number) { return random_bit(number / 2) == (number % 2 == 0); }
+
+/// The trial has not ended. A candidate with enough samples has its turns all the same,
 /// because the other side may need more.
 PackTrial::Turn PackTrial::next_by_number(std::uint32_t number) {
   if (enough() && !readmit()) {
     settle();
     return {choice(), false, 0};
   }
-  const bool librarys = random_bit(number / 2) == (number % 2 == 0);
-  const auto wanted = [&](const Candidate& one) { return (one.packer == Packer::library) == librarys; };
+  const auto wanted = [&](const Candidate& one) { return (one.packer == Packer::library) == librarys(number); };
   auto candidate = std::ranges::find_if(candidates_, wanted);
   if (candidate == candidates_.end() || !has_turns(*candidate))
     candidate = std::ranges::find_if(candidates_, [&](const auto& one) { return has_turns(one); });
@@ -101,6 +103,15 @@ PackTrial::Turn PackTrial::next(std::uint32_t number) {
   // After the last call of a round of a settled trial comes the next pause.
   if (settled_ && turns_.empty()) settle();
   return {packer, true, trial_};
+}
+
+PackTrial::Turn PackTrial::agree(Turn turn, std::uint32_t number, Told other) {
+  if (!turn.measured) return {Chooser::agree(turn.packer, other), false, turn.trial};
+  const std::lock_guard lock(mutex_);
+  if (other == Told::ours || (other == Told::nothing && !librarys(number))) return turn;
+  // A look that tells nothing about what both ranks have chosen.
+  if (other == Told::library && looks_ > 0 && --looks_ == 0) left_.store(pause_, std::memory_order_relaxed);
+  return {Packer::library, false, turn.trial};
 }
 
 void PackTrial::took(Turn turn, double nanoseconds) {

@@ -79,6 +79,10 @@ class PackTrial : public Chooser {
   /// Who does the next call. `number`: of a message, among those of its two ranks. Both sides say
   /// one number.
   Turn next(std::uint32_t number = 0);
+  /// The other rank of a message has told what it has chosen. Returns the turn as it shall be.
+  /// Until the other rank has chosen, the number of a message still says whose turn it is.
+  Turn agree(Turn turn, std::uint32_t number, Told other);
+  using Chooser::agree;
   /// Tells how long the work of a measured call took.
   void took(Turn turn, double nanoseconds);
   /// Tells that a measured call has told nothing. After many such calls the trial rests.
@@ -98,6 +102,7 @@ class PackTrial : public Chooser {
     bool began = false;   // its only time is that of the trial's first call
   };
 
+  static bool librarys(std::uint32_t number);
   Turn next_by_number(std::uint32_t number);
   void look(Turn turn, double time);
   void begin_round();

@@ -125,6 +125,31 @@ TEST(PackTrial, WhatTheOtherRankLeavesIsLeft) {
   EXPECT_TRUE(trial.leaves_to_library());
 }
 
+TEST(PackTrial, ALookDoesAsTheOtherRankDoes) {
+  using Told = PackTrial::Told;
+  const Times gains{{Packer::library, 2000}, {Packer::cached, 1000}};
+  for (const auto told : {Told::nothing, Told::ours, Told::library}) {
+    Ended ended(gains);
+    auto& trial = ended.trial;
+    int looks = 0, of_library = 0;
+    for (std::uint32_t number = 0; number < 40; ++number) {
+      const auto turn = trial.next(number);
+      if (!turn.measured) break;
+      ++looks;
+      const auto agreed = trial.agree(turn, number, told);
+      EXPECT_EQ(agreed.measured, agreed.packer == Packer::cached);
+      of_library += agreed.packer == Packer::library;
+      if (agreed.measured) trial.took(agreed, 1000);
+    }
+    EXPECT_EQ(trial.choice(), Packer::cached);
+    EXPECT_EQ(of_library, told == Told::ours ? 0 : told == Told::library ? PackTrial::looks : looks - PackTrial::looks);
+    if (told == Told::nothing)
+      EXPECT_GT(looks, PackTrial::looks) << "the other rank may be trying";
+    else
+      EXPECT_EQ(looks, PackTrial::looks);
+  }
+}
+
 TEST(PackTrial, WhoseTurnItIsCountsUntilTheChoiceIsMade) {
   PackTrial trial(Packer::library, false, message_rules);
   EXPECT_EQ(trial.agree(Packer::cached, PackTrial::Told::nothing), Packer::cached);

@@ -16,6 +16,7 @@ MessageTurn::MessageTurn(plan::ExchangeTrial& trial) {
 
 MessageTurn::MessageTurn(plan::PackTrial& trial, std::uint32_t number) {
   turn_ = trial.next(number);
+  number_ = number;
   packer_ = turn_.packer;
   if (!turn_.measured) return;
   trial_ = &trial;
@@ -24,8 +25,15 @@ MessageTurn::MessageTurn(plan::PackTrial& trial, std::uint32_t number) {
 
 void MessageTurn::agree(plan::Chooser& trial, const OtherSide& other) {
   const bool ours = is_ours();
-  packer_ = trial.agree(*packer_, told_by(other, trial));
-  left_ = ours && is_librarys();
+  const auto told = told_by(other, trial);
+  if (trial_) {
+    turn_ = trial_->agree(turn_, number_, told);
+    packer_ = turn_.packer;
+    if (!turn_.measured) trial_ = nullptr;
+  } else {
+    packer_ = trial.agree(*packer_, told);
+  }
+  left_ = ours && is_librarys() && told == plan::Chooser::Told::library;
 }
 
 namespace {

@@ -84,10 +84,11 @@ class MessageTurn {
   explicit operator bool() const { return packer_.has_value(); }
   bool is_librarys() const { return packer_ == plan::Packer::library; }
   bool is_ours() const { return packer_ && !is_librarys(); }
-  /// Whether the other rank may do something else than this one, which is not measured. Then
-  /// agree() is to be called.
+  /// Whether the other rank may do something else than this one. Then agree() is to be called. What
+  /// is measured in a trial that has not ended tells by its time what the other rank does.
   bool may_differ(const plan::Chooser& trial) const {
-    return !trial_ && !message_ && (is_ours() || (is_librarys() && trial.asks()));
+    if (message_ || (trial_ && !trial.settled())) return false;
+    return is_ours() || (is_librarys() && trial.asks());
   }
   /// Does as the other rank of the message, of whose trial this turn is. Costs some loads.
   void agree(plan::Chooser& trial, const OtherSide& other);
@@ -115,6 +116,7 @@ class MessageTurn {
   bool left_ = false;
   plan::PackTrial* trial_ = nullptr;  // if the call is measured
   plan::PackTrial::Turn turn_{};
+  std::uint32_t number_ = 0;
   std::int64_t start_ = 0;  // nanoseconds
   plan::ExchangeTimer::Message message_;
 };

@@ -12,14 +12,12 @@ Told told_by(const OtherSide& other, const plan::Chooser& trial) noexcept try {
   if (!process->world || other.rank < 0 || trial.other_rank()[0] == 0) return Told::nothing;
   const auto rank = world_rank(other.comm, other.rank);
   if (rank < 0 || rank == process->rank) return Told::nothing;
-  auto told = Told::nothing;
+  const bool look = other.bytes >= worth_a_look;
   for (const auto name : trial.other_rank()) {
-    const bool look = other.bytes >= worth_a_look;
-    const auto one = Told{process->world->choice_of(static_cast<std::uint32_t>(rank), name, look)};
-    if (one == Told::ours) return one;
-    if (one == Told::library) told = one;
+    const auto told = Told{process->world->choice_of(static_cast<std::uint32_t>(rank), name, look)};
+    if (told != Told::nothing) return told;
   }
-  return told;
+  return Told::nothing;
 } catch (const std::exception&) {
   return Told::nothing;  // no memory
 }
