@@ -87,7 +87,7 @@ PackTrial::Turn PackTrial::next(std::uint32_t number) {
   if (pause()) return {choice_.load(std::memory_order_relaxed), false, 0};
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return {choice_.load(std::memory_order_relaxed), false, 0};
-  if (looks_ > 0) return {choice(), true, trial_};
+  if (looks_ > 0) return {choice(), true, trial_, number};
   if (asks()) return {choice(), false, trial_};
   if (rules_.by_number && !settled_) return next_by_number(number);
   std::erase_if(turns_, [&](const auto packer) { return !has_turns(*find(packer)); });
@@ -102,13 +102,13 @@ PackTrial::Turn PackTrial::next(std::uint32_t number) {
   turns_.pop_back();
   // After the last call of a round of a settled trial comes the next pause.
   if (settled_ && turns_.empty()) settle();
-  return {packer, true, trial_};
+  return {packer, true, trial_, number};
 }
 
-PackTrial::Turn PackTrial::agree(Turn turn, std::uint32_t number, Told other) {
+PackTrial::Turn PackTrial::agree(Turn turn, Told other) {
   if (!turn.measured) return {Chooser::agree(turn.packer, other), false, turn.trial};
   const std::lock_guard lock(mutex_);
-  if (other == Told::ours || (other == Told::nothing && !librarys(number))) return turn;
+  if (other == Told::ours || (other == Told::nothing && !librarys(turn.number))) return turn;
   // A look that tells nothing about what both ranks have chosen.
   if (other == Told::library && looks_ > 0 && --looks_ == 0) left_.store(pause_, std::memory_order_relaxed);
   return {Packer::library, false, turn.trial};

@@ -75,13 +75,14 @@ class PackTrial : public Chooser {
     Packer packer;
     bool measured;  // took() must follow
     std::uint8_t trial;
+    std::uint32_t number = 0;  // of a message that is measured after the trial
   };
   /// Who does the next call. `number`: of a message, among those of its two ranks. Both sides say
   /// one number.
   Turn next(std::uint32_t number = 0);
   /// The other rank of a message has told what it has chosen. Returns the turn as it shall be.
   /// Until the other rank has chosen, the number of a message still says whose turn it is.
-  Turn agree(Turn turn, std::uint32_t number, Told other);
+  Turn agree(Turn turn, Told other);
   using Chooser::agree;
   /// Tells how long the work of a measured call took.
   void took(Turn turn, double nanoseconds);

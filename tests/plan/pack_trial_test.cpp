@@ -136,7 +136,7 @@ TEST(PackTrial, ALookDoesAsTheOtherRankDoes) {
       const auto turn = trial.next(number);
       if (!turn.measured) break;
       ++looks;
-      const auto agreed = trial.agree(turn, number, told);
+      const auto agreed = trial.agree(turn, told);
       EXPECT_EQ(agreed.measured, agreed.packer == Packer::cached);
       of_library += agreed.packer == Packer::library;
       if (agreed.measured) trial.took(agreed, 1000);

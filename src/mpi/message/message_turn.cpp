@@ -16,7 +16,6 @@ MessageTurn::MessageTurn(plan::ExchangeTrial& trial) {
 
 MessageTurn::MessageTurn(plan::PackTrial& trial, std::uint32_t number) {
   turn_ = trial.next(number);
-  number_ = number;
   packer_ = turn_.packer;
   if (!turn_.measured) return;
   trial_ = &trial;
@@ -27,7 +26,7 @@ void MessageTurn::agree(plan::Chooser& trial, const OtherSide& other) {
   const bool ours = is_ours();
   const auto told = told_by(other, trial);
   if (trial_) {
-    turn_ = trial_->agree(turn_, number_, told);
+    turn_ = trial_->agree(turn_, told);
     packer_ = turn_.packer;
     if (!turn_.measured) trial_ = nullptr;
   } else {

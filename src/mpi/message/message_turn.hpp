@@ -116,7 +116,6 @@ class MessageTurn {
   bool left_ = false;
   plan::PackTrial* trial_ = nullptr;  // if the call is measured
   plan::PackTrial::Turn turn_{};
-  std::uint32_t number_ = 0;
   std::int64_t start_ = 0;  // nanoseconds
   plan::ExchangeTimer::Message message_;
 };

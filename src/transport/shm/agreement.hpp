@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "transport/shm/memory.hpp"
+#include "transport/shm/named_places.hpp"
 
 namespace dunnage::transport::shm {
 
@@ -19,13 +20,8 @@ namespace dunnage::transport::shm {
 /// is no place, for all processes alike. `name`: not 0. Thread-safe.
 inline std::optional<std::uint32_t> find_agreement(const Memory& memory, std::uint64_t name) {
   constexpr std::uint32_t most_looks = 64;
-  for (std::uint32_t i = 0; i < most_looks; ++i) {
-    const auto number = static_cast<std::uint32_t>((name + i) % agreements);
-    auto& place = memory.agreement(number).name;
-    auto there = place.load(std::memory_order_acquire);
-    if (there == name || (there == 0 && (place.compare_exchange_strong(there, name) || there == name))) return number;
-  }
-  return std::nullopt;
+  return take_place(
+      name, agreements, most_looks, [&](std::uint32_t number) -> auto& { return memory.agreement(number).name; });
 }
 
 /// Returns whether the processes have agreed, for call number `call` of this process, which begins

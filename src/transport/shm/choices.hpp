@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "transport/shm/memory.hpp"
+#include "transport/shm/named_places.hpp"
 
 namespace dunnage::transport::shm {
 
@@ -14,12 +15,9 @@ inline constexpr std::uint32_t most_looks_at_choices = 16;
 /// The place of that name in this process' own memory, which the process writes. The first call
 /// takes it, and it is never given back. Returns null if there is none. `name`: not 0. Thread-safe.
 inline std::atomic<std::uint32_t>* take_choice(const Memory& own, std::uint64_t name) {
-  for (std::uint32_t i = 0; i < most_looks_at_choices; ++i) {
-    auto& choice = own.choice(static_cast<std::uint32_t>((name + i) % choices));
-    std::uint64_t there = 0;
-    if (choice.name.compare_exchange_strong(there, name) || there == name) return &choice.what;
-  }
-  return nullptr;
+  const auto number = take_place(
+      name, choices, most_looks_at_choices, [&](std::uint32_t place) -> auto& { return own.choice(place).name; });
+  return number ? &own.choice(*number).what : nullptr;
 }
 
 /// What the owner of the memory has written under that name; 0 if it has written nothing.
