@@ -42,6 +42,8 @@ class InLine {
   std::int64_t size();
   /// Looks at the line. What it tells of an exchange does not change once it is not `none`.
   News news();
+  /// Whether nothing has been told yet, and a look would find nothing. Costs two loads.
+  bool quiet() const { return news_ == News::none && line_.news(exchange_) == News::none; }
   /// The line is told by other means that the exchange has been announced.
   void rung() { news_ = News::rung; }
   /// news() is about to be called.

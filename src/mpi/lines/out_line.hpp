@@ -72,6 +72,8 @@ class OutLine {
   void prefetch() const { line_.prefetch(); }
   /// Whether something is announced that has not ended().
   bool under_way() const { return announced_; }
+  /// Whether the receiver still needs what was announced. Costs one load.
+  bool quiet() const { return !line_.read(exchange_); }
   std::uint32_t receiver() const { return receiver_; }
 
  private:

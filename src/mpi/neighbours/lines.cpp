@@ -260,6 +260,24 @@ void Lines::find_moment() {
   moment_ = std::chrono::microseconds(10) + FetchBatch::worth_waiting(bytes);
 }
 
+bool Lines::quiet() const {
+  bool waits = false;
+  for (const auto& line : in_) {
+    if (line->ended()) continue;
+    if (line->fetched()) return false;
+    if (line->told() != InLine::News::none) continue;
+    if (!line->quiet()) return false;
+    waits = true;
+  }
+  if (waits) return true;
+  for (const auto& line : out_) {
+    if (!line->under_way()) continue;
+    if (!line->quiet()) return false;
+    waits = true;
+  }
+  return waits;
+}
+
 bool Lines::received() const {
   return std::all_of(in_.begin(), in_.end(), [](const auto& line) { return line->ended(); });
 }

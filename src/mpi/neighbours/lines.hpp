@@ -73,6 +73,9 @@ class Lines {
     if (!all_told && !fetching_ && std::chrono::steady_clock::now() < begun_ + moment_) return Moves::wait;
     return bring(moves, all_told, note);
   }
+  /// Whether the exchange waits for others, and looking at them would find nothing new. Costs a few
+  /// loads for each line.
+  bool quiet() const;
   /// Whether all data have come that come by lines.
   bool received() const;
   /// Whether all targets have what was announced.

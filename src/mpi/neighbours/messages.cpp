@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/relax.hpp"
 #include "mpi/completion/calls.hpp"
 #include "mpi/hooks/nonblocking.hpp"
 #include "mpi/message/buffer.hpp"
@@ -70,6 +71,7 @@ void Messages::lay_out(const Neighbourhood& hood) {
 int Messages::begin_receive(std::size_t source) {
   auto& request = requests_[place_of(source)];
   ended_[place_of(source)] = false;
+  by_messages_ = true;
   if (persistent_) return mpi::start(Hook::MPI_Start, process->own.Start, &request);
   return begin_own_receive(receive_call(hook_, edges_->receives[source], comm_->ends_of(hood_->sources[source]), 0,
                                         comm_->comm, false, waits_),
@@ -188,12 +190,13 @@ void Messages::go_on_by_lines() {
 }
 
 int Messages::wait_with_lines() {
-  // A look at lines and messages takes a microsecond. The first ones need not change the handler
-  // each.
-  constexpr int spins = 100;
+  // A look at lines and messages takes a microsecond, and one at quiet lines less than a tenth of
+  // that. The first ones need not change the handler each.
+  constexpr int spins = 50, looks = 32;
   std::optional<WorldReturnsErrors> guard(std::in_place);
   transport::shm::Patience patience(spins);
   for (int round = 1; !test(); ++round, patience.wait()) {
+    for (int look = 0; look < looks && !by_messages_ && lines_->quiet(); ++look) base::relax();
     if (round % polls_between == 0) {
       let_mpi_progress();
       progress_receives();

@@ -87,7 +87,7 @@ class Messages final : public ExchangeWay {
   std::vector<bool> ended_;            // by request, since the start
   std::size_t sources_ = 0, first_ = 0;
   bool receives_ = false;              // a source is not this rank
-  bool by_messages_ = false;           // a message to another rank has been begun
+  bool by_messages_ = false;           // a message to another rank, or from one, has been begun
   bool alone_ = false;                 // all edges are from this rank to itself
   std::shared_ptr<LocalMoves> moves_;  // null if there are none
   bool moved_ = false;                 // since the start

@@ -169,13 +169,13 @@ class ReachedTree {
 DUNNAGE_TREE_KERNELS(TREE)
 #undef TREE
 
-#define FUSED(direction, N)                                                                        \
-  void fused_##direction##_n##N(const void* parameter, u64 blocks, u32, Translate translate) {     \
-    auto f = copied<Fused<N>>(parameter);                                                          \
-    for (auto& entry : f.entry) reach(entry.nest.user, translate), reach(entry.packed, translate); \
-    for (u64 block = 0; block < blocks; ++block)                                                   \
-      for (u32 thread = 0; thread < block_threads; ++thread)                                       \
-        run_fused<is_##direction>(f, static_cast<u32>(block), thread);                             \
+#define FUSED(direction, N, U)                                                                        \
+  void fused_##direction##_n##N##_u##U(const void* parameter, u64 blocks, u32, Translate translate) { \
+    auto f = copied<Fused<N>>(parameter);                                                             \
+    for (auto& entry : f.entry) reach(entry.nest.user, translate), reach(entry.packed, translate);    \
+    for (u64 block = 0; block < blocks; ++block)                                                      \
+      for (u32 thread = 0; thread < block_threads; ++thread)                                          \
+        run_fused<is_##direction, U>(f, static_cast<u32>(block), thread);                             \
   }
 DUNNAGE_FUSED_KERNELS(FUSED)
 #undef FUSED
@@ -190,12 +190,13 @@ DUNNAGE_FUSED_KERNELS(FUSED)
 DUNNAGE_MOVE_KERNELS(MOVE)
 #undef MOVE
 
-#define MOVES(N)                                                                                                     \
-  void moves_n##N(const void* parameter, u64 blocks, u32, Translate translate) {                                     \
-    auto f = copied<Fused<N, FusedMove>>(parameter);                                                                 \
-    reach(f, translate);                                                                                             \
-    for (u64 block = 0; block < blocks; ++block)                                                                     \
-      for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_pack>(f, static_cast<u32>(block), thread); \
+#define MOVES(N, U)                                                                     \
+  void moves_n##N##_u##U(const void* parameter, u64 blocks, u32, Translate translate) { \
+    auto f = copied<Fused<N, FusedMove>>(parameter);                                    \
+    reach(f, translate);                                                                \
+    for (u64 block = 0; block < blocks; ++block)                                        \
+      for (u32 thread = 0; thread < block_threads; ++thread)                            \
+        run_fused<is_pack, U>(f, static_cast<u32>(block), thread);                      \
   }
 DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
 #undef MOVES
@@ -300,7 +301,7 @@ void move_and_tell(const void* parameter, u64 blocks, Translate translate) {
   void moves_tell_n##N(const void* parameter, u64 blocks, u32, Translate translate) { \
     move_and_tell<N>(parameter, blocks, translate);                                   \
   }
-DUNNAGE_FUSED_MOVE_KERNELS(TELLING_MOVES)
+DUNNAGE_TELLING_MOVE_KERNELS(TELLING_MOVES)
 #undef TELLING_MOVES
 
 void stamped(const void* parameter, u64, u32, Translate translate) {
@@ -327,14 +328,15 @@ constexpr EmulatedKernel all[] = {{"signal", sizeof(Signal), signal},
 #define TILE(direction, W, M) ENTRY(tile_##direction##_w##W##_m##M, Tiled)
 #define PARTS(direction, W) ENTRY(parts_##direction##_w##W, Tiled)
 #define TREE(direction) ENTRY(tree_##direction, Tree)
-#define FUSED(direction, N) ENTRY(fused_##direction##_n##N, Fused<N>)
+#define FUSED(direction, N, U) ENTRY(fused_##direction##_n##N##_u##U, Fused<N>)
 #define MOVE(W, D, I) ENTRY(move_w##W##_d##D##_i##I, Move<u##I>)
-#define MOVES(N) ENTRY(moves_n##N, Fused<N, FusedMove>) ENTRY(moves_tell_n##N, TellingMoves<N>)
+#define MOVES(N, U) ENTRY(moves_n##N##_u##U, Fused<N, FusedMove>)
+#define TELLING_MOVES(N) ENTRY(moves_tell_n##N, TellingMoves<N>)
 #define REDUCE(name, ...) ENTRY(reduce_##name, Reduction)
                                   DUNNAGE_DENSE_KERNELS(DENSE) DUNNAGE_ROWS_KERNELS(ROWS) DUNNAGE_TILE_KERNELS(TILE)
-                                      DUNNAGE_PARTS_KERNELS(PARTS) DUNNAGE_TREE_KERNELS(TREE)
-                                          DUNNAGE_FUSED_KERNELS(FUSED) DUNNAGE_MOVE_KERNELS(MOVE)
-                                              DUNNAGE_FUSED_MOVE_KERNELS(MOVES) DUNNAGE_REDUCE_KERNELS(REDUCE)};
+                                      DUNNAGE_PARTS_KERNELS(PARTS) DUNNAGE_TREE_KERNELS(TREE) DUNNAGE_FUSED_KERNELS(
+                                          FUSED) DUNNAGE_MOVE_KERNELS(MOVE) DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
+                                          DUNNAGE_TELLING_MOVE_KERNELS(TELLING_MOVES) DUNNAGE_REDUCE_KERNELS(REDUCE)};
 
 }  // namespace
 

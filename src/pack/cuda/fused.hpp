@@ -13,8 +13,8 @@ inline constexpr std::uint32_t block_threads = 256;
 
 inline constexpr int max_fused = 128;  // entries; more would not fit into a kernel's parameters
 
-/// How many words a thread moves. All its loads are in flight at the same time. Neighbouring
-/// threads move neighbouring words.
+/// How many words a thread moves at most. All its loads are in flight at the same time.
+/// Neighbouring threads move neighbouring words.
 inline constexpr std::uint32_t fused_words = 4;
 inline constexpr int fused_loops = 3;
 
@@ -84,19 +84,19 @@ struct DataReady {
   DUNNAGE_HD void operator()() const {}
 };
 
-/// Moves the words of one thread. `at` is the first of them. `wait()` returns when the data may be
-/// moved. Meanwhile the thread finds out where its words are, which takes about a microsecond. If
+/// Moves the U words of one thread. `at` is the first of them. `wait()` returns when the data may
+/// be moved. Meanwhile the thread finds out where its words are, which takes about a microsecond. If
 /// it need not wait, the first word is read while the thread looks for the second one.
-template <bool Pack, int W, class Entry, class Wait>
+template <bool Pack, int W, std::uint32_t U, class Entry, class Wait>
 DUNNAGE_HD void move_fused(const Entry& e, std::uint32_t at, Wait wait) {
   constexpr bool waits = !std::is_same_v<Wait, DataReady>;
-  Word<W> words[fused_words];
-  Ends word[fused_words];
+  Word<W> words[U];
+  Ends word[U];
   const auto read = [&](std::uint32_t u) {
     if (word[u].to) words[u] = load<W>(word[u].from);
   };
   DUNNAGE_UNROLL
-  for (std::uint32_t u = 0; u < fused_words; ++u) {
+  for (std::uint32_t u = 0; u < U; ++u) {
     const auto i = at + u * block_threads;
     if (i < e.words) word[u] = ends<Pack, W>(e, i);
     if (!waits) read(u);
@@ -104,24 +104,24 @@ DUNNAGE_HD void move_fused(const Entry& e, std::uint32_t at, Wait wait) {
   if (waits) {
     wait();
     DUNNAGE_UNROLL
-    for (std::uint32_t u = 0; u < fused_words; ++u) read(u);
+    for (std::uint32_t u = 0; u < U; ++u) read(u);
   }
   DUNNAGE_UNROLL
-  for (std::uint32_t u = 0; u < fused_words; ++u)
+  for (std::uint32_t u = 0; u < U; ++u)
     if (word[u].to) store<W>(word[u].to, words[u]);
 }
 
-/// Moves the words of one thread of a block, after wait().
-template <bool Pack, int N, class Entry, class Wait = DataReady>
+/// Moves the U words of one thread of a block, after wait().
+template <bool Pack, std::uint32_t U = fused_words, int N, class Entry, class Wait = DataReady>
 DUNNAGE_HD void run_fused(const Fused<N, Entry>& f, std::uint32_t block, std::uint32_t thread, Wait wait = {}) {
   const auto& entry = fused_entry(f, block);
-  const auto at = block * (block_threads * fused_words) + thread;
+  const auto at = block * (block_threads * U) + thread;
   switch (entry.word) {
-    case 1: return move_fused<Pack, 1>(entry, at, wait);
-    case 2: return move_fused<Pack, 2>(entry, at, wait);
-    case 4: return move_fused<Pack, 4>(entry, at, wait);
-    case 8: return move_fused<Pack, 8>(entry, at, wait);
-    default: return move_fused<Pack, 16>(entry, at, wait);
+    case 1: return move_fused<Pack, 1, U>(entry, at, wait);
+    case 2: return move_fused<Pack, 2, U>(entry, at, wait);
+    case 4: return move_fused<Pack, 4, U>(entry, at, wait);
+    case 8: return move_fused<Pack, 8, U>(entry, at, wait);
+    default: return move_fused<Pack, 16, U>(entry, at, wait);
   }
 }
 

@@ -33,20 +33,27 @@ inline FusedNest fused_nest(const Part& part, std::uintptr_t user, std::int64_t 
   return nest;
 }
 
-/// One launch of up to max_fused pieces, the largest first. `entry_of(piece)` is an Entry.
+/// One launch of up to max_fused pieces, the largest first. `entry_of(piece)` is an Entry. A thread
+/// moves one word if there are up to `most_single` words, because its read then begins earlier. Of
+/// more words it moves fused_words, so that more reads are under way.
 template <class Entry, class Piece, class EntryOf>
-Launch fused_launch(KernelId id, std::span<const Piece> pieces, EntryOf&& entry_of) {
+Launch fused_launch(KernelId id, std::uint64_t most_single, std::span<const Piece> pieces, EntryOf&& entry_of) {
   Launch launch;
   launch.id = id;
   const auto make = [&]<int N>(std::integral_constant<int, N>) {
     using Parameters = Fused<N, Entry>;
     auto& fused = *launch.parameters.template emplace<std::unique_ptr<Parameters>>(std::make_unique<Parameters>());
+    std::uint64_t words = 0;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const Entry& entry = fused.entry[i] = entry_of(pieces[i]);
-      const auto threads = (std::uint64_t{entry.words} + fused_words - 1) / fused_words;
-      launch.blocks += (threads + block_threads - 1) / block_threads;
-      fused.end_block[i] = static_cast<std::uint32_t>(launch.blocks);
+      words += entry.words;
       launch.bytes += std::int64_t{entry.words} * entry.word;
+    }
+    launch.id.thread_words = words <= most_single ? 1 : fused_words;
+    const auto block_words = std::uint64_t{block_threads} * launch.id.thread_words;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      launch.blocks += (fused.entry[i].words + block_words - 1) / block_words;
+      fused.end_block[i] = static_cast<std::uint32_t>(launch.blocks);
     }
     std::fill(fused.end_block + pieces.size(), fused.end_block + N, static_cast<std::uint32_t>(launch.blocks));
   };

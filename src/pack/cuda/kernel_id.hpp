@@ -16,10 +16,13 @@ struct KernelId {
   // dense: words of a group; rows: 2 for long rows, else 1; tile: elements that are moved at once;
   // fused: log2 of the number of entries that fit; move: that, or 0 for one message
   std::uint8_t group = 0;
-  std::uint8_t loops = 0;  // dense, rows, move: the number of loops; 0 for any number
-  bool table = false;      // dense, rows: one of the loops has a table
-  bool wide = false;       // dense, rows, move: indices have 64 bits
+  std::uint8_t loops = 0;         // dense, rows, move: the number of loops; 0 for any number
+  bool table = false;             // dense, rows: one of the loops has a table
+  bool wide = false;              // dense, rows, move: indices have 64 bits
+  std::uint8_t thread_words = 0;  // if several entries fit: how many words a thread moves
 
+  /// Whether several entries fit.
+  bool fused() const { return family == Family::fused || (family == Family::move && group > 0); }
   bool operator==(const KernelId&) const = default;
   /// A number below `codes` that no other kernel has.
   std::uint32_t code() const;

@@ -7,10 +7,10 @@
 //   TILE(direction, W, M)             transposes of elements of one word; M elements at a time
 //   PARTS(direction, W)               transposes of elements of several words
 //   TREE(direction)                   structs and lists of different lengths
-//   FUSED(direction, N)               up to N nests in one launch
+//   FUSED(direction, N, U)            up to N nests in one launch; a thread moves U words
 //   MOVE(W, D, I)                     words of W bytes from one nest to another
-//   MOVES(N)                          up to N nests to as many others in one launch; in another
-//                                     kernel, the last block tells others
+//   MOVES(N, U)                       up to N nests to as many others in one launch
+//   TELLING_MOVES(N)                  likewise, and the last block tells others
 //   REDUCE(element, type)             reductions of one kind of element (reduction.hpp has the list)
 #pragma once
 
@@ -47,11 +47,14 @@
 #define DUNNAGE_PARTS_KERNELS(X) DUNNAGE_PARTS(X, pack) DUNNAGE_PARTS(X, unpack)
 
 #define DUNNAGE_TREE_KERNELS(X) X(pack) X(unpack)
-#define DUNNAGE_FUSED_KERNELS(X)                                                                     \
-  X(pack, 8) X(pack, 32) X(pack, 64) X(pack, 128) X(unpack, 8) X(unpack, 32) X(unpack, 64) X(unpack, 128)
+#define DUNNAGE_FUSED(X, direction, U) X(direction, 8, U) X(direction, 32, U) X(direction, 64, U) X(direction, 128, U)
+#define DUNNAGE_FUSED_KERNELS(X)                                                                            \
+  DUNNAGE_FUSED(X, pack, 1) DUNNAGE_FUSED(X, pack, 4) DUNNAGE_FUSED(X, unpack, 1) DUNNAGE_FUSED(X, unpack, 4)
 
 #define DUNNAGE_MOVES(X, W) X(W, 1, 32) X(W, 2, 32) X(W, 3, 32) X(W, 0, 32) X(W, 0, 64)
 #define DUNNAGE_MOVE_KERNELS(X) DUNNAGE_MOVES(X, 4) DUNNAGE_MOVES(X, 8) DUNNAGE_MOVES(X, 16)
-#define DUNNAGE_FUSED_MOVE_KERNELS(X) X(8) X(32) X(64) X(128)
+#define DUNNAGE_FUSED_MOVE_KERNELS(X)                                                                       \
+  X(8, 1) X(32, 1) X(64, 1) X(128, 1) X(8, 4) X(32, 4) X(64, 4) X(128, 4)
+#define DUNNAGE_TELLING_MOVE_KERNELS(X) X(8) X(32) X(64) X(128)
 #define DUNNAGE_REDUCE_KERNELS(X) DUNNAGE_REDUCTION_ELEMENTS(X)
 // clang-format on

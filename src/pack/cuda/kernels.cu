@@ -92,9 +92,9 @@ DUNNAGE_PARTS_KERNELS(PARTS)
   KERNEL tree_##direction(const __grid_constant__ Tree a) { direction##_tree(a, item<std::int64_t>()); }
 DUNNAGE_TREE_KERNELS(TREE)
 
-#define FUSED(direction, N)                                             \
-  KERNEL fused_##direction##_n##N(const __grid_constant__ Fused<N> f) { \
-    run_fused<is_##direction>(f, blockIdx.x, threadIdx.x);              \
+#define FUSED(direction, N, U)                                                 \
+  KERNEL fused_##direction##_n##N##_u##U(const __grid_constant__ Fused<N> f) { \
+    run_fused<is_##direction, U>(f, blockIdx.x, threadIdx.x);                  \
   }
 DUNNAGE_FUSED_KERNELS(FUSED)
 
@@ -102,8 +102,10 @@ DUNNAGE_FUSED_KERNELS(FUSED)
   KERNEL move_w##W##_d##D##_i##I(const __grid_constant__ Move<u##I> a) { move_word<W, D>(a, item<u##I>()); }
 DUNNAGE_MOVE_KERNELS(MOVE)
 
-#define MOVES(N) \
-  KERNEL moves_n##N(const __grid_constant__ Fused<N, FusedMove> f) { run_fused<is_pack>(f, blockIdx.x, threadIdx.x); }
+#define MOVES(N, U)                                                         \
+  KERNEL moves_n##N##_u##U(const __grid_constant__ Fused<N, FusedMove> f) { \
+    run_fused<is_pack, U>(f, blockIdx.x, threadIdx.x);                      \
+  }
 DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
 
 namespace {
@@ -186,7 +188,7 @@ __device__ void move_and_tell(const TellingMoves<N>& m) {
 }
 #define TELLING_MOVES(N) \
   KERNEL moves_tell_n##N(const __grid_constant__ TellingMoves<N> m) { move_and_tell(m); }
-DUNNAGE_FUSED_MOVE_KERNELS(TELLING_MOVES)
+DUNNAGE_TELLING_MOVE_KERNELS(TELLING_MOVES)
 
 KERNEL stamped(const __grid_constant__ StampedExchange x) {
   const std::uint64_t epoch = *x.epoch + x.advance;

@@ -90,7 +90,8 @@ struct MoveJob {
 /// and trees, for nests of many loops, and for long transposes and odd addresses.
 bool fuses(const MoveJob& job);
 /// The launches that move all messages, as few as possible. fuses() must be true of each.
-std::vector<Launch> plan_moves(std::span<const MoveJob> jobs);
+/// `few_blocks`: for kernels whose blocks wait for other ranks, or tell them (telling_moves.hpp).
+std::vector<Launch> plan_moves(std::span<const MoveJob> jobs, bool few_blocks = false);
 
 /// The launches that do all jobs, as few as possible.
 std::vector<Launch> plan(Direction direction, std::span<const Job> jobs);

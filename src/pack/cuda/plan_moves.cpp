@@ -62,7 +62,9 @@ bool fuses(const MoveJob& job) {
   });
 }
 
-std::vector<Launch> plan_moves(std::span<const MoveJob> jobs) {
+std::vector<Launch> plan_moves(std::span<const MoveJob> jobs, bool few_blocks) {
+  // Words, between two H200. Within one they would be 2^18.
+  constexpr std::uint64_t most_single = 1 << 19;
   std::vector<Overlap> overlaps;
   for (const auto& job : jobs)
     each_overlap(job, [&](const Overlap& overlap) {
@@ -74,13 +76,14 @@ std::vector<Launch> plan_moves(std::span<const MoveJob> jobs) {
   std::vector<Launch> launches;
   for (std::size_t i = 0; i < overlaps.size(); i += max_fused) {
     const auto count = std::min<std::size_t>(max_fused, overlaps.size() - i);
-    launches.push_back(fused_launch<FusedMove>(
-        {KernelId::Family::move}, std::span<const Overlap>(overlaps).subspan(i, count), [](const Overlap& o) {
-          const auto word = o.word();
-          return FusedMove{fused_nest(*o.from, o.from_user, o.from_begin, word),
-                           fused_nest(*o.to, o.to_user, o.to_begin, word), static_cast<std::uint32_t>(o.bytes / word),
-                           word};
-        }));
+    launches.push_back(fused_launch<FusedMove>({KernelId::Family::move}, few_blocks ? 0 : most_single,
+                                               std::span<const Overlap>(overlaps).subspan(i, count),
+                                               [](const Overlap& o) {
+                                                 const auto word = o.word();
+                                                 return FusedMove{fused_nest(*o.from, o.from_user, o.from_begin, word),
+                                                                  fused_nest(*o.to, o.to_user, o.to_begin, word),
+                                                                  static_cast<std::uint32_t>(o.bytes / word), word};
+                                               }));
   }
   return launches;
 }

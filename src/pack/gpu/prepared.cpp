@@ -90,7 +90,7 @@ Prepared::Prepared(device::Gpu& gpu, std::span<const MoveRange> ranges, CUdevice
       later.push_back({Direction::unpack, range.to.recipe, range.to.address(), between, 0, range.size});
     }
   }
-  if (!together.empty()) add(gpu, Direction::pack, pack::cuda::plan_moves(together));
+  if (!together.empty()) add(gpu, Direction::pack, pack::cuda::plan_moves(together, true));
   add(gpu, Direction::pack, std::move(alone));
   add(gpu, Direction::unpack, plan(gpu, lane, unpacks));
   add(gpu, Direction::pack, plan(gpu, lane, packs));

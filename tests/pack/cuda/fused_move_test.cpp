@@ -36,7 +36,7 @@ TEST(FusedMoves, RandomMessagesAgainstTheTypemap) {
       messages.push_back(std::move(message));
       ++moved;
     }
-    for (auto& launch : plan_moves(jobs)) {
+    for (auto& launch : plan_moves(jobs, random.between(0, 1) == 0)) {
       ASSERT_TRUE(device.run(std::move(launch))) << device.names.back();
       ++launches;
     }
@@ -78,7 +78,7 @@ TEST(FusedMoves, TwentySixRegionsInOneLaunch) {
   }
   auto launches = plan_moves(jobs);
   ASSERT_EQ(launches.size(), 1u);
-  EXPECT_EQ(name_of(launches[0].id), "moves_n32");
+  EXPECT_EQ(name_of(launches[0].id), "moves_n32_u1");
   tests::EmulatedDevice device;
   ASSERT_TRUE(device.run(std::move(launches[0])));
   for (const auto& message : messages) EXPECT_EQ(message.want.bytes, message.got.bytes);
@@ -96,6 +96,29 @@ TEST(FusedMoves, ThreeHundredMessagesNeedThreeLaunches) {
   tests::EmulatedDevice device;
   for (auto& launch : launches) ASSERT_TRUE(device.run(std::move(launch)));
   for (const auto& message : messages) ASSERT_EQ(message.want.bytes, message.got.bytes);
+}
+
+/// A thread of a launch with many words moves four of them.
+TEST(FusedMoves, ManyWordsFourToAThread) {
+  for (const auto& [all, most] : {std::pair{2, 8}, {20, 32}, {50, 64}, {100, 128}}) {
+    for (const bool many : {false, true}) {
+      std::deque<Message> messages;
+      std::vector<MoveJob> jobs;
+      for (int i = 0; i < all; ++i) {
+        const auto words = std::to_string(i > 0 ? i : many ? 1 << 19 : 1000);
+        const auto text = [&](const char* stride) { return "vector(" + words + ",1," + stride + ",float)"; };
+        messages.emplace_back(type::parse(text("2")), type::parse(text("3")), 4 * (i % 3));
+        jobs.push_back(messages.back().job());
+      }
+      for (const auto& job : jobs) ASSERT_TRUE(fuses(job));
+      auto launches = plan_moves(jobs);
+      ASSERT_EQ(launches.size(), 1u);
+      EXPECT_EQ(name_of(launches[0].id), "moves_n" + std::to_string(most) + (many ? "_u4" : "_u1"));
+      tests::EmulatedDevice device;
+      ASSERT_TRUE(device.run(std::move(launches[0])));
+      for (const auto& message : messages) ASSERT_TRUE(message.want.bytes == message.got.bytes);
+    }
+  }
 }
 
 TEST(FusedMoves, WhatIsFasterAloneIsLeftAlone) {

@@ -1,6 +1,7 @@
 // The kernels' index arithmetic, on the host: random types against the brute-force typemap, and
 // shapes that reach every kernel.
 #include <chrono>
+#include <deque>
 #include <iostream>
 #include <set>
 
@@ -51,27 +52,31 @@ TEST(KernelId, CodesAndNamesAreDifferent) {
         for (const int group : {0, 1, 2, 3, 4, 5, 6, 7})
           for (const int loops : {0, 1, 2, 3})
             for (const bool table : {false, true})
-              for (const bool wide : {false, true}) {
-                const bool has_word = family == Family::dense || family == Family::tile || family == Family::parts ||
-                                      family == Family::move;
-                const bool has_group = family != Family::parts && family != Family::tree;
-                const bool has_loops = family == Family::dense || family == Family::rows || family == Family::move;
-                if (family == Family::move && (direction == Direction::unpack || table)) continue;
-                // Several messages in one launch.
-                if (family == Family::move && group && (group < 3 || word || loops || wide)) continue;
-                if ((!has_word && word) || (!has_group && group) || (!has_loops && (loops || table || wide))) continue;
-                const KernelId id{family,
-                                  direction,
-                                  static_cast<std::uint8_t>(word),
-                                  static_cast<std::uint8_t>(group),
-                                  static_cast<std::uint8_t>(loops),
-                                  table,
-                                  wide};
-                if (!names.contains(name_of(id))) continue;
-                ++found;
-                EXPECT_TRUE(codes.insert(id.code()).second) << name_of(id);
-                EXPECT_LT(id.code(), KernelId::codes);
-              }
+              for (const bool wide : {false, true})
+                for (const int thread_words : {0, 1, 4}) {
+                  const bool has_word = family == Family::dense || family == Family::tile || family == Family::parts ||
+                                        family == Family::move;
+                  const bool has_group = family != Family::parts && family != Family::tree;
+                  const bool has_loops = family == Family::dense || family == Family::rows || family == Family::move;
+                  if (family == Family::move && (direction == Direction::unpack || table)) continue;
+                  // Several messages in one launch.
+                  if (family == Family::move && group && (group < 3 || word || loops || wide)) continue;
+                  if ((family == Family::fused || (family == Family::move && group)) != (thread_words > 0)) continue;
+                  if ((!has_word && word) || (!has_group && group) || (!has_loops && (loops || table || wide)))
+                    continue;
+                  const KernelId id{family,
+                                    direction,
+                                    static_cast<std::uint8_t>(word),
+                                    static_cast<std::uint8_t>(group),
+                                    static_cast<std::uint8_t>(loops),
+                                    table,
+                                    wide,
+                                    static_cast<std::uint8_t>(thread_words)};
+                  if (!names.contains(name_of(id))) continue;
+                  ++found;
+                  EXPECT_TRUE(codes.insert(id.code()).second) << name_of(id);
+                  EXPECT_LT(id.code(), KernelId::codes);
+                }
   for (int element = 0; element < element_kinds; ++element) {
     const KernelId id{Family::reduce, Direction::pack, static_cast<std::uint8_t>(element)};
     EXPECT_TRUE(names.contains(name_of(id))) << name_of(id);
@@ -282,6 +287,50 @@ TEST(Kernels, ManyBuffersAtOnce) {
     all += entries.size();
   }
   EXPECT_GT(all, 3000u);
+}
+
+/// A thread of a launch with many words moves four of them.
+TEST(Kernels, ManyWordsFourToAThread) {
+  for (const auto& [all, most] : {std::pair{2, 8}, {20, 32}, {50, 64}, {100, 128}}) {
+    for (const bool many : {false, true}) {
+      struct Entry {
+        std::shared_ptr<const type::Spec> spec;
+        Recipe recipe;
+        tests::Buffer user, got;
+        std::vector<unsigned char> packed;
+      };
+      std::deque<Entry> entries;
+      std::vector<Job> packs, unpacks;
+      for (int i = 0; i < all; ++i) {
+        const auto words = i > 0 ? i : many ? 1 << 17 : 1000;
+        const auto spec = type::parse("vector(" + std::to_string(words) + ",1,2,double)");
+        const auto layout = type::layout_of(*spec);
+        auto& e = entries.emplace_back(Entry{spec, Recipe(layout, 1), tests::Buffer(layout, 1, 0, 0),
+                                             tests::Buffer(layout, 1, 0xC3, 0),
+                                             std::vector<unsigned char>(static_cast<std::size_t>(spec->size))});
+        e.user.number();
+        const auto packed = reinterpret_cast<std::uintptr_t>(e.packed.data());
+        packs.push_back({&e.recipe, reinterpret_cast<std::uintptr_t>(e.user.base()), packed, 0, e.recipe.size(), 0});
+        unpacks.push_back({&e.recipe, reinterpret_cast<std::uintptr_t>(e.got.base()), packed, 0, e.recipe.size(), 0});
+      }
+      tests::EmulatedDevice device;
+      const auto name = [&, most = most](const char* direction) {
+        return "fused_" + std::string(direction) + "_n" + std::to_string(most) + (many ? "_u4" : "_u1");
+      };
+      ASSERT_TRUE(device.run(Direction::pack, plan(Direction::pack, packs)));
+      EXPECT_EQ(device.names, std::vector{name("pack")});
+      ASSERT_TRUE(device.run(Direction::unpack, plan(Direction::unpack, unpacks)));
+      EXPECT_EQ(device.names, std::vector{name("unpack")});
+      for (auto& e : entries) {
+        tests::Buffer want(type::layout_of(*e.spec), 1, 0xC3, 0);
+        std::vector<unsigned char> expected(e.packed.size());
+        type::typemap_pack(*e.spec, 1, e.user.base(), expected.data());
+        type::typemap_unpack(*e.spec, 1, expected.data(), want.base());
+        ASSERT_TRUE(expected == e.packed);
+        ASSERT_TRUE(want.bytes == e.got.bytes);
+      }
+    }
+  }
 }
 
 // Indices beyond 2^32: loops without a stride have any length and need no memory.

@@ -69,7 +69,7 @@ TEST(SmallExchange, MovesAndTells) {
   const MoveJob job{&from_recipe, reinterpret_cast<std::uintptr_t>(from.data()), &to_recipe,
                     reinterpret_cast<std::uintptr_t>(to.data()), 40};
   const std::array<MoveJob, 2> jobs{job, job};
-  const auto launches = plan_moves(jobs);
+  const auto launches = plan_moves(jobs, true);
   ASSERT_EQ(launches.size(), 1u);
   const auto* moves = std::get_if<std::unique_ptr<Fused<8, FusedMove>>>(&launches[0].parameters);
   ASSERT_TRUE(moves);
@@ -106,7 +106,7 @@ struct Columns {
     for (std::size_t i = 0; i < number; ++i)
       jobs.push_back({&column_recipe, reinterpret_cast<std::uintptr_t>(from.data() + i), &row_recipe,
                       reinterpret_cast<std::uintptr_t>(to.data() + i * words), words * sizeof(double)});
-    launches = plan_moves(jobs);
+    launches = plan_moves(jobs, true);
   }
   const Fused<N, FusedMove>& moves() const {
     return *std::get<std::unique_ptr<Fused<N, FusedMove>>>(launches.at(0).parameters);
