@@ -34,9 +34,9 @@ double ExchangeTrial::Candidate::median() const {
   return sorted[static_cast<std::size_t>(n / 2)];
 }
 
-bool ExchangeTrial::Candidate::slower_than(const Candidate& other) const {
+bool ExchangeTrial::Candidate::slower_than(const Candidate& other, double factor) const {
   return std::min(taken, other.taken) >= clear_samples &&
-         std::ranges::min(all()) > clear * std::ranges::max(other.all());
+         std::ranges::min(all()) > factor * std::ranges::max(other.all());
 }
 
 ExchangeTrial::Turn ExchangeTrial::next(std::int64_t now) {
@@ -67,7 +67,7 @@ void ExchangeTrial::take_try(const Turn& turn, std::int64_t now, double time) {
   if (turn.packer != Packer::library) least_of_ours_ = ours_begun_++ == 0 ? time : std::min(least_of_ours_, time);
   const bool is_hopeless =
       ours_begun_ >= enough_hopeless && library_.taken >= 2 && least_of_ours_ > hopeless * library_.median();
-  const bool is_clear = library_.slower_than(ours_) || ours_.slower_than(library_);
+  const bool is_clear = library_.slower_than(ours_, clear_gain) || ours_.slower_than(library_, clear_loss);
   if (is_hopeless || is_clear || (library_.enough() && ours_.enough())) return conclude(is_hopeless);
   // An exchange that is shorter than others of its size has many in a slice.
   if (++exchanges_ % most_exchanges != 0 || (library_.taken + ours_.taken) * 2 > exchanges_) return;

@@ -35,9 +35,10 @@ class ExchangeTrial : public Chooser {
   /// How often each candidate is measured. The median counts.
   static constexpr int samples = 5;
   /// It ends earlier if each of so many exchanges of one candidate took that many times as long as
-  /// all of the other one's.
+  /// all of the other one's. To leave the messages to the MPI needs less, because Dunnage must be
+  /// faster by `least_gain`.
   static constexpr int clear_samples = 3;
-  static constexpr double clear = 1.25;
+  static constexpr double clear_gain = 1.25, clear_loss = 1.03;
   /// Dunnage must be faster by this factor. Measuring takes time itself, and more of the MPI's
   /// exchanges than of ours, whose requests Dunnage knows anyway.
   static constexpr double least_gain = 1.1;
@@ -92,8 +93,8 @@ class ExchangeTrial : public Chooser {
     void add(double time) { times[static_cast<std::size_t>(taken++ % samples)] = time; }
     std::span<const double> all() const { return {times.data(), static_cast<std::size_t>(std::min(taken, samples))}; }
     double median() const;
-    /// Whether it is clearly slower than another.
-    bool slower_than(const Candidate& other) const;
+    /// Whether each of its exchanges took so many times as long as all of another one's.
+    bool slower_than(const Candidate& other, double factor) const;
     bool enough() const { return taken >= samples; }
   };
   Candidate& of(Packer packer) { return packer == Packer::library ? library_ : ours_; }
