@@ -16,7 +16,8 @@ OwnOperations::OwnOperations(int count, MPI_Request* requests) : requests_(reque
   if (process->requests.empty() || !requests) return;
   const auto alone = no_progress();
   for (int i = 0; i < count; ++i)
-    if (auto* operation = process->requests.find(key_of(requests[i]))) add(i, count, operation);
+    if (auto* operation = process->requests.find(key_of(requests[i])); operation && !operation->in_call)
+      add(i, count, operation);
   if (none()) return;
   take_out([](const Request& o) { return !o.persistent && !o.stays; });
   watched_.emplace(operations_, requests_);
@@ -32,6 +33,7 @@ void OwnOperations::add(int place, int count, Request* operation) {
   if (operations_.empty()) operations_.resize(static_cast<std::size_t>(count));
   places_.push_back(static_cast<std::size_t>(place));
   operations_[places_.back()] = operation;
+  operation->in_call = true;
 }
 
 OwnOperations::~OwnOperations() {
@@ -40,7 +42,8 @@ OwnOperations::~OwnOperations() {
   watched_.reset();
   const auto was_taken_out = [](const Request& o) { return !o.persistent && !o.stays; };
   if (some(was_taken_out)) process->requests.put_back(operations_, was_taken_out);
-  each([](std::size_t, const Request* operation) {
+  each([](std::size_t, Request* operation) {
+    operation->in_call = false;
     if (!operation->delivered) look_after(*operation);
   });
   progress_orphans();

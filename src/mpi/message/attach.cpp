@@ -44,7 +44,7 @@ void forget_request(int rc, const MPI_Request* request) {
   end(process->requests.erase(key));
 }
 
-void attach(MPI_Request request, std::unique_ptr<Request> operation) {
+void attach(MPI_Request request, std::unique_ptr<Request> operation, std::int64_t bytes) {
   if (request == MPI_REQUEST_NULL) {  // not begun, see mpi_began()
     MPI_Status unknown{};
     set_empty(unknown);
@@ -52,13 +52,13 @@ void attach(MPI_Request request, std::unique_ptr<Request> operation) {
     return;
   }
   if (!operation->persistent) {
-    // A send that is complete must have no entry: an MPI gives one handle to all sends that
-    // complete at once. Receives are not asked: MPICH would raise their errors here, through the
-    // wrong communicator's handler. Sends whose completion waits for a receiver are not asked
-    // either: they are synchronous, with handles of their own.
+    // A send that is complete needs no entry. An MPI gives one handle to all sends that complete at
+    // once, and calls about them are to go the short way. Receives are not asked: MPICH would raise
+    // their errors here, through the wrong communicator's handler. Sends whose completion waits for
+    // a receiver are not asked either: they are synchronous, with handles of their own.
     int done = 0;
     MPI_Status status;
-    if (!operation->brings() && !operation->waits_for_receiver() && !operation->several() &&
+    if (bytes < never_asked && !operation->brings() && !operation->waits_for_receiver() && !operation->several() &&
         process->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
       forget_request(MPI_SUCCESS, &request);
       return;

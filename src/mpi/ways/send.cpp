@@ -566,7 +566,7 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
   const auto attach_measured = [&](std::unique_ptr<Request> operation) {
     operation->measure(turn.take_message());
-    attach(*request, std::move(operation));
+    attach(*request, std::move(operation), call.count * known_type(call.type)->bytes());
   };
   if (!accepted) {
     const int rc = carry(call.buffer, call.count, call.type);
