@@ -26,17 +26,12 @@ ExchangeTrial::ExchangeTrial(Packer first, std::int64_t bytes)
 
 void ExchangeTrial::pause_before_trial() { left_.store(first_messages, std::memory_order_relaxed); }
 
-double ExchangeTrial::Candidate::median() const {
+double ExchangeTrial::Candidate::usual() const {
   const auto n = std::min(taken, samples);
-  if (n == 0) return 0;
+  if (n < 2) return n == 0 ? 0 : times.front();
   auto sorted = times;
-  std::nth_element(sorted.begin(), sorted.begin() + n / 2, sorted.begin() + n);
-  return sorted[static_cast<std::size_t>(n / 2)];
-}
-
-bool ExchangeTrial::Candidate::slower_than(const Candidate& other, double factor) const {
-  return std::min(taken, other.taken) >= clear_samples &&
-         std::ranges::min(all()) > factor * std::ranges::max(other.all());
+  std::nth_element(sorted.begin(), sorted.begin() + 1, sorted.begin() + n);
+  return sorted[1];
 }
 
 ExchangeTrial::Turn ExchangeTrial::next(std::int64_t now) {
@@ -65,13 +60,10 @@ bool ExchangeTrial::counts(std::int64_t begin, std::int64_t end) const {
 void ExchangeTrial::take_try(const Turn& turn, std::int64_t now, double time) {
   if (counts(turn.begin, now)) of(turn.packer).add(time);
   if (turn.packer != Packer::library) least_of_ours_ = ours_begun_++ == 0 ? time : std::min(least_of_ours_, time);
-  const bool is_hopeless =
-      ours_begun_ >= enough_hopeless && library_.taken >= 2 && least_of_ours_ > hopeless * library_.median();
-  const bool is_clear = library_.slower_than(ours_, clear_gain) || ours_.slower_than(library_, clear_loss);
-  if (is_hopeless || is_clear || (library_.enough() && ours_.enough())) return conclude(is_hopeless);
+  if (clearly_gains() || clearly_loses() || (library_.enough() && ours_.enough())) return conclude();
   // An exchange that is shorter than others of its size has many in a slice.
   if (++exchanges_ % most_exchanges != 0 || (library_.taken + ours_.taken) * 2 > exchanges_) return;
-  if (++lengths_ > most_lengths) return conclude(false);
+  if (++lengths_ > most_lengths) return conclude();
   begin_slices(slice_ * longer);
 }
 
@@ -87,10 +79,21 @@ void ExchangeTrial::begin_phase(Phase phase) {
   begin_slices(first_slice_);
 }
 
-void ExchangeTrial::conclude(bool is_hopeless) {
+bool ExchangeTrial::clearly_gains() const {
+  return std::min(library_.taken, ours_.taken) >= clear_samples &&
+         std::ranges::min(library_.all()) > clear_gain * std::ranges::max(ours_.all());
+}
+
+bool ExchangeTrial::clearly_loses() const {
+  if (ours_begun_ < enough_to_lose || library_.taken < 2) return false;
+  return least_of_ours_ > hopeless * library_.usual() ||
+         (library_.taken >= clear_samples && least_of_ours_ > clear_loss * std::ranges::max(library_.all()));
+}
+
+void ExchangeTrial::conclude() {
   const bool both = library_.taken > 0 && ours_.taken > 0;
-  const bool gains = both && least_gain * ours_.median() < library_.median();
-  const bool loses = is_hopeless || (both && least_loss * library_.median() < ours_.median());
+  const bool gains = both && least_gain * ours_.usual() < library_.usual();
+  const bool loses = clearly_loses() || (both && least_loss * library_.usual() < ours_.usual());
   if (!gains) return settle(Packer::library, loses);
   looks_ = looks;
   mixed_ = 0;
@@ -99,7 +102,7 @@ void ExchangeTrial::conclude(bool is_hopeless) {
 
 void ExchangeTrial::take_look(const Turn& turn, double time) {
   if (turn.packer == Packer::library) return;  // another thread has begun it before
-  if (began_together(turn.begin)) mixed_ = time > mixed * library_.median() ? mixed_ + 1 : 0;
+  if (began_together(turn.begin)) mixed_ = time > mixed * library_.usual() ? mixed_ + 1 : 0;
   if (mixed_ >= most_mixed) return settle(Packer::library, true);
   if (--looks_ > 0) return;
   if (phase_ == Phase::trying_again) return settle(Packer::cached, true);
@@ -133,7 +136,7 @@ void ExchangeTrial::took(const Turn& turn, std::int64_t now, double nanoseconds)
     case Phase::trying_again: return take_try(turn, now, nanoseconds);
     case Phase::settled: break;
   }
-  const auto known = of(choice()).median();
+  const auto known = of(choice()).usual();
   const bool another = nanoseconds > otherwise * known || nanoseconds * otherwise < known;
   others_ = another ? others_ + 1 : 0;
   if (others_ >= 2) return begin_again();
@@ -161,8 +164,8 @@ void ExchangeTrial::follow(const Found& other) {
 ExchangeTrial::Found ExchangeTrial::found() const {
   const std::lock_guard lock(mutex_);
   Found found{choice(), settled(), {}};
-  found.nanoseconds[static_cast<std::size_t>(Packer::library)] = library_.median();
-  found.nanoseconds[static_cast<std::size_t>(Packer::cached)] = ours_.median();
+  found.nanoseconds[static_cast<std::size_t>(Packer::library)] = library_.usual();
+  found.nanoseconds[static_cast<std::size_t>(Packer::cached)] = ours_.usual();
   return found;
 }
 

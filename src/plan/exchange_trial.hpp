@@ -32,13 +32,13 @@ class ExchangeTrial : public Chooser {
  public:
   /// So many messages come before the trial, because the first ones pay for what later ones do not.
   static constexpr int first_messages = 8;
-  /// How often each candidate is measured. The median counts.
+  /// How often each candidate is measured. The second shortest time counts: a candidate's first
+  /// exchanges pay for memory whose pages are touched for the first time, which later ones do not.
   static constexpr int samples = 5;
-  /// It ends earlier if each of so many exchanges of one candidate took that many times as long as
-  /// all of the other one's. To leave the messages to the MPI needs less, because Dunnage must be
-  /// faster by `least_gain`.
+  /// It ends earlier if each of so many exchanges of the MPI took that many times as long as all of
+  /// Dunnage's.
   static constexpr int clear_samples = 3;
-  static constexpr double clear_gain = 1.25, clear_loss = 1.03;
+  static constexpr double clear_gain = 1.25;
   /// Dunnage must be faster by this factor. Measuring takes time itself, and more of the MPI's
   /// exchanges than of ours, whose requests Dunnage knows anyway.
   static constexpr double least_gain = 1.1;
@@ -47,14 +47,14 @@ class ExchangeTrial : public Chooser {
   /// So many messages lie between the two trials.
   static constexpr int between_trials = 64;
   /// After Dunnage has been chosen, so many exchanges of its slices are looked at. If `most_mixed`
-  /// in a row take `mixed` times the MPI's median, they are mixtures, and the MPI has them again.
+  /// in a row take `mixed` times the MPI's usual time, they are mixtures, and the MPI has them again.
   /// The slices are followed meanwhile, because the other side may still be trying.
   static constexpr int looks = 8, most_mixed = 3;
   static constexpr double mixed = 1.25;
-  /// Dunnage leaves the trial early if each of its first exchanges, those that do not count
-  /// included, takes so many times as long as the MPI's median.
-  static constexpr double hopeless = 2;
-  static constexpr int enough_hopeless = 4;
+  /// Dunnage loses early if each of its first exchanges, those that do not count included, takes so
+  /// many times as long as all of the MPI's that count, or as the usual one of two.
+  static constexpr double clear_loss = 1.03, hopeless = 2;
+  static constexpr int enough_to_lose = 4;
   /// After so many exchanges, if one candidate has too few that count, slices become longer by
   /// that factor, and after `most_lengths` lengths the trial is over.
   static constexpr int most_exchanges = 64, longer = 8, most_lengths = 4;
@@ -92,9 +92,8 @@ class ExchangeTrial : public Chooser {
     int taken = 0;
     void add(double time) { times[static_cast<std::size_t>(taken++ % samples)] = time; }
     std::span<const double> all() const { return {times.data(), static_cast<std::size_t>(std::min(taken, samples))}; }
-    double median() const;
-    /// Whether each of its exchanges took so many times as long as all of another one's.
-    bool slower_than(const Candidate& other, double factor) const;
+    /// The second shortest time. 0 if there is none.
+    double usual() const;
     bool enough() const { return taken >= samples; }
   };
   Candidate& of(Packer packer) { return packer == Packer::library ? library_ : ours_; }
@@ -108,7 +107,9 @@ class ExchangeTrial : public Chooser {
   void pause_before_trial();
   void begin_slices(std::int64_t length);
   void begin_phase(Phase phase);
-  void conclude(bool is_hopeless);
+  bool clearly_gains() const;
+  bool clearly_loses() const;
+  void conclude();
   void settle(Packer packer, bool clearly);
   void begin_again();
 
