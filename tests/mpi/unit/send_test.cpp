@@ -137,6 +137,58 @@ TEST_F(Sends, OneHandleForAllEndedSendsHidesNoOtherRequest) {
   EXPECT_EQ(fake::taken_by(dest).size(), 2u);
 }
 
+/// The MPI is not asked whether long sends have ended when they begin, so an operation may stand
+/// behind the handle of all ended sends. An array of requests has that handle more than once.
+TEST_F(Sends, LongSendsOfOneHandleEndOnce) {
+  fake::habits.one_handle_for_ended_sends = true;
+  const auto type = commit(columns());
+  const int count = static_cast<int>(never_asked);
+  const Memory data(count, type, 13);
+  const std::string small = "small";
+  using End = std::function<void(MPI_Request*)>;
+  const End at_once = [this](MPI_Request* r) { ASSERT_EQ(mpi.MPI_Waitall(4, r, MPI_STATUSES_IGNORE), MPI_SUCCESS); };
+  const End one_by_one = [this](MPI_Request* r) {
+    for (int i = 3; i >= 0; --i) ASSERT_EQ(mpi.MPI_Wait(&r[i], MPI_STATUS_IGNORE), MPI_SUCCESS);
+  };
+  const End by_testall = [this](MPI_Request* r) {
+    int flag = 0;
+    ASSERT_EQ(mpi.MPI_Testall(4, r, &flag, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    EXPECT_TRUE(flag);
+  };
+  const End by_waitany = [this](MPI_Request* r) {
+    for (int i = 0, index = 0; i < 4; ++i) {
+      ASSERT_EQ(mpi.MPI_Waitany(4, r, &index, MPI_STATUS_IGNORE), MPI_SUCCESS);
+      ASSERT_NE(index, MPI_UNDEFINED);
+    }
+  };
+  const End by_waitsome = [this](MPI_Request* r) {
+    int indices[4], all = 0;
+    for (int some = 0; all < 4; all += some) {
+      ASSERT_EQ(mpi.MPI_Waitsome(4, r, &some, indices, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+      ASSERT_GT(some, 0);
+    }
+  };
+  for (const auto& end : {at_once, one_by_one, by_testall, by_waitany, by_waitsome}) {
+    const int asked = fake::calls("Request_get_status");
+    MPI_Request requests[4];
+    const auto send_small = [&](MPI_Request* request) {
+      return mpi.MPI_Isend(small.data(), static_cast<int>(small.size()), MPI_BYTE, dest, 3, MPI_COMM_WORLD, request);
+    };
+    ASSERT_EQ(send_small(&requests[0]), MPI_SUCCESS);
+    ASSERT_EQ(mpi.MPI_Isend(data.data(), count, type, dest, 1, MPI_COMM_WORLD, &requests[1]), MPI_SUCCESS);
+    ASSERT_EQ(mpi.MPI_Isend(data.data(), count, type, dest, 2, MPI_COMM_WORLD, &requests[2]), MPI_SUCCESS);
+    ASSERT_EQ(send_small(&requests[3]), MPI_SUCCESS);
+    EXPECT_EQ(requests[0], requests[1]);
+    EXPECT_EQ(fake::calls("Request_get_status"), asked);
+    end(requests);
+    for (const auto request : requests) EXPECT_EQ(request, MPI_REQUEST_NULL);
+    EXPECT_TRUE(process->requests.empty());
+    EXPECT_EQ(process->staged_sends.used(), 0u);
+    const std::vector<fake::Message> expected{{3, small}, {1, data.packed()}, {2, data.packed()}, {3, small}};
+    EXPECT_EQ(fake::taken_by(dest), expected);
+  }
+}
+
 TEST_F(Sends, ASendThatIsFreedStillArrives) {
   const auto type = commit(columns());
   const Memory data(2, type, 10);
