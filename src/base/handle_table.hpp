@@ -84,13 +84,21 @@ class HandleTable {
     for (auto* value : values)
       if (value && wanted(*value) && exchange(tables_.back()->slot(value->key), nullptr)) live_.add(-1);
   }
-  /// Inserts again the values that take_out() removed with the same arguments.
+  /// Inserts again the values that take_out() removed with the same arguments. Returns those whose
+  /// handle has got another value meanwhile, which are not inserted.
   template <class Values, class F>
-  void put_back(const Values& values, F&& wanted) {
-    if (std::all_of(values.begin(), values.end(), [](const auto* value) { return value == nullptr; })) return;
+  std::vector<T*> put_back(const Values& values, F&& wanted) {
+    std::vector<T*> late;
+    if (std::all_of(values.begin(), values.end(), [](const auto* value) { return value == nullptr; })) return late;
     const std::lock_guard lock(mutex_);
-    for (auto* value : values)
-      if (value && wanted(*value)) insert_locked(value->key, value);
+    for (auto* value : values) {
+      if (!value || !wanted(*value)) continue;
+      if (find(value->key))
+        late.push_back(value);
+      else
+        insert_locked(value->key, value);
+    }
+    return late;
   }
 
  private:

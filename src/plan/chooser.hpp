@@ -63,7 +63,7 @@ class Chooser {
   struct Found {
     Packer choice;
     bool settled;                             // the trial is over
-    std::array<double, packers> nanoseconds;  // medians; 0 where there is none
+    std::array<double, packers> nanoseconds;  // what a candidate usually takes; 0 where nothing is known
   };
 
  protected:

@@ -26,12 +26,13 @@ ExchangeTrial::ExchangeTrial(Packer first, std::int64_t bytes)
 
 void ExchangeTrial::pause_before_trial() { left_.store(first_messages, std::memory_order_relaxed); }
 
-double ExchangeTrial::Candidate::usual() const {
+double ExchangeTrial::Candidate::ranked(int rank) const {
   const auto n = std::min(taken, samples);
-  if (n < 2) return n == 0 ? 0 : times.front();
+  if (n == 0) return 0;
   auto sorted = times;
-  std::nth_element(sorted.begin(), sorted.begin() + 1, sorted.begin() + n);
-  return sorted[1];
+  const auto place = sorted.begin() + std::min(rank, n - 1);
+  std::nth_element(sorted.begin(), place, sorted.begin() + n);
+  return *place;
 }
 
 ExchangeTrial::Turn ExchangeTrial::next(std::int64_t now) {
@@ -86,8 +87,9 @@ bool ExchangeTrial::clearly_gains() const {
 
 bool ExchangeTrial::clearly_loses() const {
   if (ours_begun_ < enough_to_lose || library_.taken < 2) return false;
-  return least_of_ours_ > hopeless * library_.usual() ||
-         (library_.taken >= clear_samples && least_of_ours_ > clear_loss * std::ranges::max(library_.all()));
+  if (least_of_ours_ > hopeless * library_.usual()) return true;
+  return library_.taken >= clear_samples && ours_.taken >= 2 &&
+         least_of_ours_ > clear_loss * std::ranges::max(library_.all());
 }
 
 void ExchangeTrial::conclude() {
@@ -102,7 +104,7 @@ void ExchangeTrial::conclude() {
 
 void ExchangeTrial::take_look(const Turn& turn, double time) {
   if (turn.packer == Packer::library) return;  // another thread has begun it before
-  if (began_together(turn.begin)) mixed_ = time > mixed * library_.usual() ? mixed_ + 1 : 0;
+  if (began_together(turn.begin)) mixed_ = time > mixed * library_.median() ? mixed_ + 1 : 0;
   if (mixed_ >= most_mixed) return settle(Packer::library, true);
   if (--looks_ > 0) return;
   if (phase_ == Phase::trying_again) return settle(Packer::cached, true);
@@ -136,7 +138,7 @@ void ExchangeTrial::took(const Turn& turn, std::int64_t now, double nanoseconds)
     case Phase::trying_again: return take_try(turn, now, nanoseconds);
     case Phase::settled: break;
   }
-  const auto known = of(choice()).usual();
+  const auto known = of(choice()).median();
   const bool another = nanoseconds > otherwise * known || nanoseconds * otherwise < known;
   others_ = another ? others_ + 1 : 0;
   if (others_ >= 2) return begin_again();

@@ -32,8 +32,8 @@ class ExchangeTrial : public Chooser {
  public:
   /// So many messages come before the trial, because the first ones pay for what later ones do not.
   static constexpr int first_messages = 8;
-  /// How often each candidate is measured. The second shortest time counts: a candidate's first
-  /// exchanges pay for memory whose pages are touched for the first time, which later ones do not.
+  /// How often each candidate is measured. The second shortest time is its usual one. In a
+  /// candidate's first exchanges the kernel provides pages of memory, and those take longer.
   static constexpr int samples = 5;
   /// It ends earlier if each of so many exchanges of the MPI took that many times as long as all of
   /// Dunnage's.
@@ -47,12 +47,13 @@ class ExchangeTrial : public Chooser {
   /// So many messages lie between the two trials.
   static constexpr int between_trials = 64;
   /// After Dunnage has been chosen, so many exchanges of its slices are looked at. If `most_mixed`
-  /// in a row take `mixed` times the MPI's usual time, they are mixtures, and the MPI has them again.
+  /// in a row take `mixed` times the MPI's median, they are mixtures, and the MPI has them again.
   /// The slices are followed meanwhile, because the other side may still be trying.
   static constexpr int looks = 8, most_mixed = 3;
   static constexpr double mixed = 1.25;
-  /// Dunnage loses early if each of its first exchanges, those that do not count included, takes so
-  /// many times as long as all of the MPI's that count, or as the usual one of two.
+  /// Dunnage loses early if all its first exchanges are slower, those included that do not count. Each
+  /// must take `clear_loss` times as long as every one of `clear_samples` exchanges of the MPI, or
+  /// `hopeless` times as long as the MPI's usual exchange.
   static constexpr double clear_loss = 1.03, hopeless = 2;
   static constexpr int enough_to_lose = 4;
   /// After so many exchanges, if one candidate has too few that count, slices become longer by
@@ -93,7 +94,10 @@ class ExchangeTrial : public Chooser {
     void add(double time) { times[static_cast<std::size_t>(taken++ % samples)] = time; }
     std::span<const double> all() const { return {times.data(), static_cast<std::size_t>(std::min(taken, samples))}; }
     /// The second shortest time. 0 if there is none.
-    double usual() const;
+    double usual() const { return ranked(1); }
+    double median() const { return ranked(std::min(taken, samples) / 2); }
+    /// The time of that rank, the shortest has 0.
+    double ranked(int rank) const;
     bool enough() const { return taken >= samples; }
   };
   Candidate& of(Packer packer) { return packer == Packer::library ? library_ : ours_; }

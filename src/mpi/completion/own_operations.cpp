@@ -16,7 +16,7 @@ OwnOperations::OwnOperations(int count, MPI_Request* requests) : requests_(reque
   if (process->requests.empty() || !requests) return;
   const auto alone = no_progress();
   for (int i = 0; i < count; ++i)
-    if (auto* operation = process->requests.find(key_of(requests[i])); operation && !operation->in_call)
+    if (auto* operation = process->requests.find(key_of(requests[i])); operation && operation->in_call != this)
       add(i, count, operation);
   if (none()) return;
   take_out([](const Request& o) { return !o.persistent && !o.stays; });
@@ -33,17 +33,22 @@ void OwnOperations::add(int place, int count, Request* operation) {
   if (operations_.empty()) operations_.resize(static_cast<std::size_t>(count));
   places_.push_back(static_cast<std::size_t>(place));
   operations_[places_.back()] = operation;
-  operation->in_call = true;
+  operation->in_call = this;
 }
 
 OwnOperations::~OwnOperations() {
   restore();
   forget_freed();
   watched_.reset();
+  each([](std::size_t, Request* operation) { operation->in_call = nullptr; });
   const auto was_taken_out = [](const Request& o) { return !o.persistent && !o.stays; };
-  if (some(was_taken_out)) process->requests.put_back(operations_, was_taken_out);
-  each([](std::size_t, Request* operation) {
-    operation->in_call = false;
+  if (some(was_taken_out))
+    for (auto* const late : process->requests.put_back(operations_, was_taken_out)) {
+      // A send that an error handler has begun has its handle. Both were complete at once.
+      std::replace(operations_.begin(), operations_.end(), late, static_cast<Request*>(nullptr));
+      delete late;
+    }
+  each([](std::size_t, const Request* operation) {
     if (!operation->delivered) look_after(*operation);
   });
   progress_orphans();

@@ -28,7 +28,7 @@ int OwnOperations::complete(int i, MPI_Status& status, int of_mpi) {
   if (operation->persistent) return error;
   if (operation->stands_alone()) requests_[i] = MPI_REQUEST_NULL;
   const bool stays = operation->stays;
-  operation->in_call = false;
+  operation->in_call = nullptr;
   if (!stays || !operation->rest()) {
     if (stays) process->requests.erase(operation->key);
     delete operation;

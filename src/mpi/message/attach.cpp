@@ -52,13 +52,15 @@ void attach(MPI_Request request, std::unique_ptr<Request> operation, std::int64_
     return;
   }
   if (!operation->persistent) {
-    // A send that is complete needs no entry. An MPI gives one handle to all sends that complete at
-    // once, and calls about them are to go the short way. Receives are not asked: MPICH would raise
-    // their errors here, through the wrong communicator's handler. Sends whose completion waits for
-    // a receiver are not asked either: they are synchronous, with handles of their own.
+    // A send that is complete needs no entry, and calls about it then go the short way. An MPI gives
+    // one handle to all sends that complete at once. Several threads may have such a handle, so with
+    // threads such a send must have no entry. Receives are not asked: MPICH would raise their errors
+    // here, through the wrong communicator's handler. Sends whose completion waits for a receiver
+    // are not asked either: they are synchronous, with handles of their own.
+    const bool asks = bytes < never_asked || !one_thread_at_a_time();
     int done = 0;
     MPI_Status status;
-    if (bytes < never_asked && !operation->brings() && !operation->waits_for_receiver() && !operation->several() &&
+    if (asks && !operation->brings() && !operation->waits_for_receiver() && !operation->several() &&
         process->own.Request_get_status(request, &done, &status) == MPI_SUCCESS && done) {
       forget_request(MPI_SUCCESS, &request);
       return;
@@ -77,7 +79,7 @@ void attach(MPI_Request request, std::unique_ptr<Request> operation, std::int64_
 
 int follow(std::shared_ptr<Copies> copies, const ErrorsOf& errors, MPI_Request* request, bool persistent,
            std::unique_ptr<Request> operation) {
-  // An operation that is complete must have no entry, as in attach().
+  // An operation that is complete needs no entry, as in attach().
   int done = 0;
   MPI_Status status;
   if (!persistent && !operation && process->own.Request_get_status(*request, &done, &status) == MPI_SUCCESS && done) {

@@ -164,9 +164,9 @@ class Request {
   bool stays = false;
   bool active = false;     // started and not completed
   bool delivered = false;  // complete() has been called since the start
-  /// A call about its request is under way. Several sends that were complete when they began may
-  /// have one handle, and one of them has an operation: in an array of such requests it stands once.
-  bool in_call = false;
+  /// The call that has this operation among its requests. Sends that were complete when they began
+  /// may have one handle. So an array of requests may name one operation several times.
+  const void* in_call = nullptr;
   /// A call that is under way looks itself whether this receive has come: its data are to go with
   /// others. Only progress_receives() asks for that.
   bool awaited = false;

@@ -191,13 +191,15 @@ void Messages::go_on_by_lines() {
 
 int Messages::wait_with_lines() {
   // A look at lines and messages takes a microsecond, and one at quiet lines less than a tenth of
-  // that. The first ones need not change the handler each.
-  constexpr int spins = 50, looks = 32;
+  // that. The first ones need not change the handler each. The MPI is asked as often as without the
+  // looks at quiet lines.
+  constexpr int spins = 50, rounds_between = polls_between / 4;
+  const int looks = transport::shm::Patience::crowded() ? 0 : 32;
   std::optional<WorldReturnsErrors> guard(std::in_place);
   transport::shm::Patience patience(spins);
   for (int round = 1; !test(); ++round, patience.wait()) {
     for (int look = 0; look < looks && !by_messages_ && lines_->quiet(); ++look) base::relax();
-    if (round % polls_between == 0) {
+    if (round % rounds_between == 0) {
       let_mpi_progress();
       progress_receives();
     }

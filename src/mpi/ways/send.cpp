@@ -544,8 +544,8 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
       return rc;
     }
     const int moved = sending->move(true, Travels(*request));
-    // An MPI may give one handle to all sends that are complete when they begin, so such a send can
-    // have no entry in the table of requests. MPICH does for messages to oneself.
+    // An MPI may give one handle to all sends that are complete when they begin. So nobody could tell
+    // such a send by its request. MPICH does that for messages to oneself.
     if (sending->finishes_alone() && ended(*request)) {
       forget_request(MPI_SUCCESS, request);
       if (moved != MPI_SUCCESS) return raise(call.comm, moved);
@@ -564,14 +564,15 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   }
   auto [accepted, parcel] = stage(call, turn, message);
   if (accepted.error != MPI_SUCCESS) return raise(call.comm, accepted.error);
-  const auto attach_measured = [&](std::unique_ptr<Request> operation) {
+  const auto attach_measured = [&](std::unique_ptr<Request> operation, std::int64_t bytes) {
     operation->measure(turn.take_message());
-    attach(*request, std::move(operation), call.count * known_type(call.type)->bytes());
+    attach(*request, std::move(operation), mode_of(call.hook) == Mode::buffered ? 0 : bytes);
   };
   if (!accepted) {
     const int rc = carry(call.buffer, call.count, call.type);
     if (turn.is_measured() && mpi_began(rc, request))
-      attach_measured(std::make_unique<Request>(errors_of_comm(call.comm)));
+      attach_measured(std::make_unique<Request>(errors_of_comm(call.comm)),
+                      call.count * known_type(call.type)->bytes());  // which is known, because it has a trial
     else
       forget_request(rc, request);
     turn.ended(rc);
@@ -582,7 +583,8 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   const Shown shown(parcel);
   const int rc = carry(shown.data(), shown.count(), shown.type());
   if (mpi_began(rc, request))
-    attach_measured(std::make_unique<SendRequest>(call, accepted.buffer, std::move(parcel), std::nullopt));
+    attach_measured(std::make_unique<SendRequest>(call, accepted.buffer, std::move(parcel), std::nullopt),
+                    accepted.bytes());
   turn.ended(rc);
   return rc;
 }

@@ -214,7 +214,8 @@ FusedEntry fused_entry_of(const Piece& p, std::uint8_t word) {
 }
 
 Launch fused(Direction direction, std::span<const Piece> pieces) {
-  constexpr std::uint64_t most_single = 1 << 17;  // words, on an H200 whose kernels move its own data
+  // Measured on an H200 that packs its own data (scripts/gpu/thread_words.cu).
+  constexpr std::uint64_t most_single = 1 << 17;
   return fused_launch<FusedEntry>({Family::fused, direction}, most_single, pieces,
                                   [](const Piece& p) { return fused_entry_of(p, fused_word(p)); });
 }

@@ -1,0 +1,195 @@
+// How many words each thread of a fused kernel should move (src/pack/cuda/fused.hpp): 1, 2 or 4.
+// The kernel brings the 26 regions of a cube's ghost cells, or contiguous bytes, from another GPU
+// (peer) or from its own (self). Two GPUs do that at a time. Needs two GPUs that reach each other,
+// and no MPI:
+//
+//   nvcc -O3 -std=c++20 -arch=native -Isrc -o thread_words scripts/gpu/thread_words.cu
+//   ./thread_words
+//
+// Prints microseconds from the launch of a graph until the host of the slower GPU knows of the
+// end: medians of 501, of two rounds. The numbers of words take turns.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include "pack/cuda/fused_move.hpp"
+
+namespace {
+
+using namespace dunnage::pack::cuda;
+using Clock = std::chrono::steady_clock;
+using Moves = Fused<32, FusedMove>;
+constexpr int turns = 501, warm_up = 50;
+
+void check(cudaError_t result, const char* what) {
+  if (result == cudaSuccess) return;
+  std::fprintf(stderr, "thread_words: %s: %s\n", what, cudaGetErrorString(result));
+  std::exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+template <std::uint32_t U>
+__global__ void __launch_bounds__(256) moves(const __grid_constant__ Moves m) {
+  run_fused<true, U>(m, blockIdx.x, threadIdx.x);
+}
+
+/// A box of `extent` doubles per dimension in a cube of `side` doubles.
+FusedNest box(char* cube, int side, const int* begin, const int* extent) {
+  FusedNest nest;
+  const auto stride = [&](int dimension) {
+    return dimension == 0 ? 8ll : dimension == 1 ? 8ll * side : 8ll * side * side;
+  };
+  nest.user = cube;
+  for (int d = 0; d < 3; ++d) {
+    nest.user += begin[d] * stride(d);
+    nest.stride[d] = stride(d);
+    if (d == 2) continue;
+    nest.count[d] = static_cast<std::uint32_t>(extent[d]);
+    nest.by[d] = Divisor<std::uint32_t>(nest.count[d]);
+  }
+  return nest;
+}
+
+std::vector<FusedMove> regions(char* from, char* to, int cells, int deep) {
+  std::vector<FusedMove> all;
+  const int side = cells + 2 * deep;
+  for (int i = 0; i < 27; ++i) {
+    const int direction[] = {i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1};
+    if (i == 13) continue;  // the cube itself
+    int out[3], in[3], extent[3];
+    FusedMove move;
+    move.words = 1;
+    move.word = 8;
+    for (int d = 0; d < 3; ++d) {
+      extent[d] = direction[d] ? deep : cells;
+      out[d] = direction[d] > 0 ? side - 2 * deep : deep;
+      in[d] = direction[d] > 0 ? 0 : direction[d] < 0 ? side - deep : deep;
+      move.words *= static_cast<std::uint32_t>(extent[d]);
+    }
+    move.from = box(from, side, out, extent);
+    move.to = box(to, side, in, extent);
+    all.push_back(move);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.words > b.words; });
+  return all;
+}
+
+std::vector<FusedMove> contiguous(char* from, char* to, std::size_t bytes) {
+  FusedMove move;
+  move.words = static_cast<std::uint32_t>(bytes / 16);
+  move.word = 16;
+  for (auto* nest : {&move.from, &move.to}) {
+    nest->user = nest == &move.from ? from : to;
+    nest->count[0] = move.words;
+    nest->by[0] = Divisor<std::uint32_t>(move.words);
+    nest->stride[0] = 16;
+  }
+  return {move};
+}
+
+template <std::uint32_t U>
+void launch(cudaStream_t stream, const std::vector<FusedMove>& all) {
+  Moves m{};
+  std::uint32_t blocks = 0;
+  for (std::size_t i = 0; i < 32; ++i) {
+    if (i < all.size()) {
+      m.entry[i] = all[i];
+      blocks += (all[i].words + block_threads * U - 1) / (block_threads * U);
+    }
+    m.end_block[i] = blocks;
+  }
+  moves<U><<<blocks, block_threads, 0, stream>>>(m);
+}
+
+cudaGraphExec_t graph_of(cudaStream_t stream, const std::vector<FusedMove>& all, int words) {
+  cudaGraph_t graph;
+  cudaGraphExec_t made;
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  words == 1 ? launch<1>(stream, all) : words == 2 ? launch<2>(stream, all) : launch<4>(stream, all);
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphInstantiate(&made, graph, 0));
+  return made;
+}
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+struct Case {
+  int cells, deep;
+  std::size_t bytes;  // 0: regions
+};
+constexpr int words_of[] = {1, 2, 4};
+char *sent[2], *received[2];
+std::atomic<int> arrived{0};
+double times[2][3][turns];
+
+void both() {  // returns when both threads are here
+  const int before = arrived.fetch_add(1);
+  while (arrived.load() / 2 == before / 2) {
+  }
+}
+
+void run(int gpu, const Case& c, bool self) {
+  CHECK(cudaSetDevice(gpu));
+  cudaStream_t stream;
+  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  auto *from = sent[self ? gpu : 1 - gpu], *to = received[gpu];
+  const auto all = c.bytes ? contiguous(from, to, c.bytes) : regions(from, to, c.cells, c.deep);
+  cudaGraphExec_t graphs[3];
+  for (int i = 0; i < 3; ++i) graphs[i] = graph_of(stream, all, words_of[i]);
+  for (int turn = -warm_up; turn < turns; ++turn)
+    for (int i = 0; i < 3; ++i) {
+      both();
+      const auto start = Clock::now();
+      CHECK(cudaGraphLaunch(graphs[i], stream));
+      while (cudaStreamQuery(stream) == cudaErrorNotReady) {
+      }
+      if (turn >= 0) times[gpu][i][turn] = since(start);
+    }
+}
+
+double median(int way) {
+  std::vector<double> slower;
+  for (int i = 0; i < turns; ++i) slower.push_back(std::max(times[0][way][i], times[1][way][i]));
+  std::sort(slower.begin(), slower.end());
+  return slower[turns / 2];
+}
+
+}  // namespace
+
+int main() {
+  constexpr std::size_t room = 180 << 20;
+  for (int gpu = 0; gpu < 2; ++gpu) {
+    CHECK(cudaSetDevice(gpu));
+    CHECK(cudaDeviceEnablePeerAccess(1 - gpu, 0));
+    CHECK(cudaMalloc(&sent[gpu], room));
+    CHECK(cudaMalloc(&received[gpu], room));
+  }
+  std::printf("%-6s%-16s%16s%16s%16s\n", "from", "what", "1 word", "2 words", "4 words");
+  const Case cases[] = {{0, 0, 64}, {0, 0, 64 << 10}, {0, 0, 1 << 20}, {0, 0, 4 << 20}, {0, 0, 64 << 20},
+                        {64, 1, 0}, {64, 3, 0},       {256, 1, 0},     {256, 3, 0}};
+  for (const bool self : {false, true})
+    for (const auto& c : cases) {
+      double medians[2][3];
+      for (auto& round : medians) {
+        std::thread other(run, 1, c, self);
+        run(0, c, self);
+        other.join();
+        for (int i = 0; i < 3; ++i) round[i] = median(i);
+      }
+      char what[32];
+      c.bytes ? std::snprintf(what, sizeof what, "%zu bytes", c.bytes)
+              : std::snprintf(what, sizeof what, "%d^3, %d deep", c.cells, c.deep);
+      std::printf("%-6s%-16s", self ? "self" : "peer", what);
+      for (int i = 0; i < 3; ++i) std::printf("%8.2f%8.2f", medians[0][i], medians[1][i]);
+      std::printf("\n");
+    }
+  return 0;
+}
