@@ -51,9 +51,9 @@ class ExchangeTrial : public Chooser {
   /// The slices are followed meanwhile, because the other side may still be trying.
   static constexpr int looks = 8, most_mixed = 3;
   static constexpr double mixed = 1.25;
-  /// Dunnage loses early if all its first exchanges are slower, those included that do not count. Each
-  /// must take `clear_loss` times as long as every one of `clear_samples` exchanges of the MPI, or
-  /// `hopeless` times as long as the MPI's usual exchange.
+  /// Dunnage loses early if all its first exchanges are slower, those included that do not count.
+  /// Each must take `clear_loss` times as long as every one of `clear_samples` exchanges of the
+  /// MPI, or `hopeless` times as long as the MPI's usual exchange.
   static constexpr double clear_loss = 1.03, hopeless = 2;
   static constexpr int enough_to_lose = 4;
   /// After so many exchanges, if one candidate has too few that count, slices become longer by

@@ -52,11 +52,11 @@ void attach(MPI_Request request, std::unique_ptr<Request> operation, std::int64_
     return;
   }
   if (!operation->persistent) {
-    // A send that is complete needs no entry, and calls about it then go the short way. An MPI gives
-    // one handle to all sends that complete at once. Several threads may have such a handle, so with
-    // threads such a send must have no entry. Receives are not asked: MPICH would raise their errors
-    // here, through the wrong communicator's handler. Sends whose completion waits for a receiver
-    // are not asked either: they are synchronous, with handles of their own.
+    // A send that is complete needs no entry, and calls about it then go the short way. An MPI
+    // gives one handle to all sends that complete at once. Several threads may have such a handle,
+    // so with threads such a send must have no entry. Receives are not asked: MPICH would raise
+    // their errors here, through the wrong communicator's handler. Sends whose completion waits for
+    // a receiver are not asked either: they are synchronous, with handles of their own.
     const bool asks = bytes < never_asked || !one_thread_at_a_time();
     int done = 0;
     MPI_Status status;

@@ -544,8 +544,8 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
       return rc;
     }
     const int moved = sending->move(true, Travels(*request));
-    // An MPI may give one handle to all sends that are complete when they begin. So nobody could tell
-    // such a send by its request. MPICH does that for messages to oneself.
+    // An MPI may give one handle to all sends that are complete when they begin. So nobody could
+    // tell such a send by its request. MPICH does that for messages to oneself.
     if (sending->finishes_alone() && ended(*request)) {
       forget_request(MPI_SUCCESS, request);
       if (moved != MPI_SUCCESS) return raise(call.comm, moved);

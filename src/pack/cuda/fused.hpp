@@ -85,8 +85,8 @@ struct DataReady {
 };
 
 /// Moves the U words of one thread. `at` is the first of them. `wait()` returns when the data may
-/// be moved. Meanwhile the thread finds out where its words are, which takes about a microsecond. If
-/// it need not wait, the first word is read while the thread looks for the second one.
+/// be moved. Meanwhile the thread finds out where its words are, which takes about a microsecond.
+/// If it need not wait, the first word is read while the thread looks for the second one.
 template <bool Pack, int W, std::uint32_t U, class Entry, class Wait>
 DUNNAGE_HD void move_fused(const Entry& e, std::uint32_t at, Wait wait) {
   constexpr bool waits = !std::is_same_v<Wait, DataReady>;
