@@ -191,10 +191,11 @@ void Messages::go_on_by_lines() {
 
 int Messages::wait_with_lines() {
   // A look at lines and messages takes a microsecond, and one at quiet lines less than a tenth of
-  // that. The first ones need not change the handler each. The MPI is asked as often as without the
-  // looks at quiet lines.
-  constexpr int spins = 50, rounds_between = polls_between / 4;
+  // that. The first ones need not change the handler each. A round with looks at quiet lines takes
+  // longer, so the MPI makes progress after fewer rounds.
+  constexpr int spins = 50;
   const int looks = transport::shm::Patience::crowded() ? 0 : 32;
+  const int rounds_between = looks > 0 ? polls_between / 4 : polls_between;
   std::optional<WorldReturnsErrors> guard(std::in_place);
   transport::shm::Patience patience(spins);
   for (int round = 1; !test(); ++round, patience.wait()) {
