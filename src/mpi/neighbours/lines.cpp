@@ -212,19 +212,22 @@ void Lines::make_plan(const std::shared_ptr<LocalMoves>& moves) {
   plan_.emplace();
   plan_->moves = moves;
   for (const auto& line : in_) plan_->described.push_back(line->line().described());
-  std::vector<pack::gpu::MoveRange> ranges;
-  if (moves && moves->bytes() > 0) {
+  const bool moves_too = moves && moves->bytes() > 0;
+  if (moves_too) {
     if (!moves->ranges()) return;
-    for (const auto& range : *moves->ranges()) ranges.push_back(range);
     plan_->context = moves->context();
     plan_->bytes = moves->bytes();
   }
   for (const auto& line : in_)
     if (!add_to_plan(*line)) return;
+  std::vector<pack::gpu::MoveRange> ranges;
   for (const auto& range : plan_->ranges) {
     ranges.push_back({range.from, range.to, range.size});
     if (!pack::gpu::fuses(ranges.back())) return;
   }
+  // Last: a GPU's blocks begin in this order, and data of others take longer.
+  if (moves_too)
+    for (const auto& range : *moves->ranges()) ranges.push_back(range);
   if (!ranges.empty()) plan_->prepared.emplace(ranges);
 }
 
