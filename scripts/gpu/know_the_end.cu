@@ -9,24 +9,17 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "probe.hpp"
+
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using probe::Clock, probe::since;
 constexpr int turns = 2001;
-
-void check(cudaError_t result, const char* what) {
-  if (result == cudaSuccess) return;
-  std::fprintf(stderr, "know_the_end: %s: %s\n", what, cudaGetErrorString(result));
-  std::exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 struct Copy {
   const uint4* from;
@@ -63,10 +56,6 @@ __global__ void copy(Copy c) {
   const auto number = *c.number_at + 1;
   *const_cast<std::uint64_t*>(c.number_at) = number;
   asm volatile("fence.acq_rel.sys; st.relaxed.sys.global.u64 [%0], %1;" : : "l"(c.told), "l"(number) : "memory");
-}
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
 struct Way {

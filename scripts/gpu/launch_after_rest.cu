@@ -8,27 +8,16 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
+
+#include "probe.hpp"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-void check(cudaError_t result, const char* what) {
-  if (result == cudaSuccess) return;
-  std::fprintf(stderr, "launch_after_rest: %s: %s\n", what, cudaGetErrorString(result));
-  std::exit(1);
-}
-#define CHECK(call) check(call, #call)
+using probe::Clock, probe::since;
 
 __global__ void empty() {}
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 double launch(cudaStream_t stream, cudaEvent_t end) {
   const auto start = Clock::now();

@@ -14,21 +14,15 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <vector>
+
+#include "probe.hpp"
 
 namespace {
 
 constexpr unsigned doubles = 562500, stride = 2416 / sizeof(double), threads = 256;
 constexpr std::size_t large_page = 2 << 20, least = 655 * large_page;  // more than the face spans
-
-void check(cudaError_t result, const char* what) {
-  if (result == cudaSuccess) return;
-  std::fprintf(stderr, "mapped_pages: %s: %s\n", what, cudaGetErrorString(result));
-  std::exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 __global__ void read_face(const double* from, double* to) {
   const auto i = blockIdx.x * threads + threadIdx.x;
@@ -57,14 +51,14 @@ class Barrier {
 };
 
 double median_read(const double* from, double* to, Barrier& barrier) {
-  using Clock = std::chrono::steady_clock;
+  using probe::Clock;
   std::vector<double> samples;
   for (int round = -2; round < 11; ++round) {
     barrier();
     const auto start = Clock::now();
     read_face<<<(doubles + threads - 1) / threads, threads>>>(from, to);
     CHECK(cudaDeviceSynchronize());
-    if (round >= 0) samples.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+    if (round >= 0) samples.push_back(probe::since(start));
   }
   std::sort(samples.begin(), samples.end());
   return samples[samples.size() / 2];

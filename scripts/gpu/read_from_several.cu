@@ -14,21 +14,15 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <thread>
 #include <vector>
 
+#include "probe.hpp"
+
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using probe::Clock;
 constexpr int most_gpus = 8, most_streams = 4, turns = 25;
-
-void check(cudaError_t result, const char* what) {
-  if (result == cudaSuccess) return;
-  std::fprintf(stderr, "read_from_several: %s: %s\n", what, cudaGetErrorString(result));
-  std::exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 struct Parts {
   const uint4* from[most_gpus];
@@ -118,7 +112,7 @@ void measure(const Way& way, const std::vector<Gpu>& gpus, std::size_t bytes) {
         for (const auto stream : gpus[me].streams)
           while (cudaStreamQuery(stream) == cudaErrorNotReady) {
           }
-        spent[me].push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+        spent[me].push_back(probe::since(start));
       }
     });
   for (auto& thread : threads) thread.join();

@@ -12,27 +12,19 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <thread>
 #include <vector>
 
 #include "pack/cuda/fused_move.hpp"
+#include "probe.hpp"
 
 namespace {
 
 using namespace dunnage::pack::cuda;
-using Clock = std::chrono::steady_clock;
+using probe::Clock, probe::since;
 using Moves = Fused<32, FusedMove>;
 constexpr int turns = 501, warm_up = 50;
-
-void check(cudaError_t result, const char* what) {
-  if (result == cudaSuccess) return;
-  std::fprintf(stderr, "thread_words: %s: %s\n", what, cudaGetErrorString(result));
-  std::exit(1);
-}
-#define CHECK(call) check(call, #call)
 
 template <std::uint32_t U>
 __global__ void __launch_bounds__(256) moves(const __grid_constant__ Moves m) {
@@ -115,10 +107,6 @@ cudaGraphExec_t graph_of(cudaStream_t stream, const std::vector<FusedMove>& all,
   CHECK(cudaStreamEndCapture(stream, &graph));
   CHECK(cudaGraphInstantiate(&made, graph, 0));
   return made;
-}
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
 struct Case {
