@@ -47,10 +47,7 @@ class InLine {
   /// The line is told by other means that the exchange has been announced.
   void rung() { news_ = News::rung; }
   /// news() is about to be called.
-  void prefetch() const {
-    line_.prefetch();
-    line_.prefetch_taken();
-  }
+  void prefetch_news() const { line_.prefetch(); }
   /// take_in_place() is about to be called.
   void prefetch_taken() const { line_.prefetch_taken(); }
   /// What it told last.

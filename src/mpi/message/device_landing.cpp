@@ -52,14 +52,15 @@ void fetch_to_host(const Driver& driver, const transport::gpu::Remote& remote, c
   }
 }
 
-void run(CUcontext context, pack::gpu::PreparedMoves& moves) {
+void run(CUcontext context, pack::gpu::PreparedMoves& moves, base::FunctionRef<void()> moved) {
   const auto& driver = *device::driver();
   const device::Scope scope(driver, context);
-  auto& gpu = device::Gpu::current(driver);
+  auto& gpu = device::Gpu::of(driver, context);
   device::Borrowed lane(gpu);
   moves.launch(gpu, lane);
   process->fetches.group(moves.messages(), false);
   for (transport::shm::Patience patience; !lane.done();) patience.wait();
+  moved();
 }
 
 namespace {

@@ -27,9 +27,9 @@ Destination destination(const device::Driver& driver, const memory::Landing& lan
 /// std::bad_alloc.
 void fetch_to_host(const device::Driver& driver, const transport::gpu::Remote& remote, const memory::Landing& landing);
 
-/// Launches what was planned before, in the context that it needs, and waits for the end. Throws
-/// device::Error.
-void run(CUcontext context, pack::gpu::PreparedMoves& moves);
+/// Launches what was planned before, in the context that it needs, and waits for the end. Calls
+/// `moved` as soon as the data are there: others may wait for that. Throws device::Error.
+void run(CUcontext context, pack::gpu::PreparedMoves& moves, base::FunctionRef<void()> moved);
 
 /// While our transfers are under way, the MPI makes progress once in so many polls: a look into the
 /// MPI takes 8 us if messages have come, a poll less than 1 us.

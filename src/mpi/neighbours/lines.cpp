@@ -111,6 +111,7 @@ std::shared_ptr<Lines> Lines::connect(const Neighbourhood& hood, MPI_Comm messag
 int Lines::begin(Hook hook, const Edges* edges) {
   ++exchange_;
   in_use_ = fetching_ = false;
+  for (const auto& line : in_) line->prefetch_news();
   // While the neighbours hear of the data, this rank gets ready for theirs.
   begin_sends(hook, edges);
   begun_ = std::chrono::steady_clock::now();
@@ -172,10 +173,11 @@ Lines::Moves Lines::bring(const std::shared_ptr<LocalMoves>& moves, bool all_tol
   if (rung.empty()) return local;
   fetching_ = true;
   if (together && in_place) {
-    const int code = guarded([&] { run_plan(); });
+    if (const int code = guarded([&] { run_plan(rung); }); code != MPI_SUCCESS) {
+      for (auto* line : rung) line->end();
+      note(code);
+    }
     mappings_.clear();
-    for (auto* line : rung) line->end();
-    if (code != MPI_SUCCESS) note(code);
     return Moves::done;
   }
   mappings_.clear();
@@ -252,9 +254,11 @@ bool Lines::add_to_plan(const InLine& line) {
   return true;
 }
 
-void Lines::run_plan() {
+void Lines::run_plan(std::span<InLine* const> lines) {
   const base::Range range("exchange in one launch", plan_->bytes);
-  run(plan_->context, *plan_->prepared);
+  run(plan_->context, *plan_->prepared, [&] {
+    for (auto* line : lines) line->end();
+  });
 }
 
 void Lines::find_moment() {

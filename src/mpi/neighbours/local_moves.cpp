@@ -83,7 +83,7 @@ int LocalMoves::begin() {
 
 std::optional<int> LocalMoves::run() {
   if (!prepared_) return std::nullopt;
-  return guarded([&] { mpi::run(context_, *prepared_); });
+  return guarded([&] { mpi::run(context_, *prepared_, [] {}); });
 }
 
 }  // namespace dunnage::mpi

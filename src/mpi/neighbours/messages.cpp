@@ -191,14 +191,15 @@ void Messages::go_on_by_lines() {
 
 int Messages::wait_with_lines() {
   // A look at lines and messages takes a microsecond, and one at quiet lines less than a tenth of
-  // that. The first ones need not change the handler each. A round with looks at quiet lines takes
-  // longer, so the MPI makes progress after fewer rounds.
+  // that. A round with looks at quiet lines takes longer, so the MPI makes progress after fewer
+  // rounds. Looks at messages need not change the handler each.
   constexpr int spins = 50;
   const int looks = transport::shm::Patience::crowded() ? 0 : 32;
   const int rounds_between = looks > 0 ? polls_between / 4 : polls_between;
-  std::optional<WorldReturnsErrors> guard(std::in_place);
+  std::optional<WorldReturnsErrors> guard;
   transport::shm::Patience patience(spins);
   for (int round = 1; !test(); ++round, patience.wait()) {
+    if (by_messages_ && !guard) guard.emplace();
     for (int look = 0; look < looks && !by_messages_ && lines_->quiet(); ++look) base::relax();
     if (round % rounds_between == 0) {
       let_mpi_progress();
@@ -240,11 +241,16 @@ bool Messages::test_one(std::size_t i) {
 }
 
 bool Messages::test() {
-  const WorldReturnsErrors guard;
+  std::optional<WorldReturnsErrors> guard;
+  const auto guard_messages = [&] {
+    if (by_messages_ && !guard) guard.emplace();
+  };
+  guard_messages();
   bool ended = true;
   {
     FetchBatch batch;  // what has come goes together
     if (lines_) go_on_by_lines();
+    guard_messages();  // a line may have told that messages come
     for (std::size_t i = 0; i < sources_; ++i) ended &= test_one(i);
     if (!lines_) begin_moves();
     note(batch.finish());

@@ -2,8 +2,6 @@
 // one entry after the other.
 #pragma once
 
-#include <type_traits>
-
 #include "pack/cuda/dense.hpp"
 
 namespace dunnage::pack::cuda {
@@ -31,10 +29,10 @@ struct FusedNest {
 
 /// A range of a nest, and its packed words.
 struct FusedEntry {
-  FusedNest nest;
-  char* packed = nullptr;   // the address of word `first`
   std::uint32_t words = 0;  // how many words to move
   std::uint32_t word = 1;   // bytes of a word
+  FusedNest nest;
+  char* packed = nullptr;  // the address of word `first`
 };
 
 /// N entries, the largest first. The whole struct is sent with every launch.
@@ -73,9 +71,9 @@ struct Ends {
   const char* from = nullptr;
   char* to = nullptr;  // null if there is no word
 };
-template <bool Pack, int W>
+template <bool Pack>
 DUNNAGE_HD Ends ends(const FusedEntry& e, std::uint32_t i) {
-  char *user = locate(e.nest, i), *packed = e.packed + static_cast<std::int64_t>(i) * W;
+  char *user = locate(e.nest, i), *packed = e.packed + static_cast<std::int64_t>(i) * e.word;
   return Pack ? Ends{user, packed} : Ends{packed, user};
 }
 
@@ -84,44 +82,40 @@ struct DataReady {
   DUNNAGE_HD void operator()() const {}
 };
 
-/// Moves the U words of one thread. `at` is the first of them. `wait()` returns when the data may
-/// be moved. Meanwhile the thread finds out where its words are, which takes about a microsecond.
-/// If it need not wait, the first word is read while the thread looks for the second one.
-template <bool Pack, int W, std::uint32_t U, class Entry, class Wait>
-DUNNAGE_HD void move_fused(const Entry& e, std::uint32_t at, Wait wait) {
-  constexpr bool waits = !std::is_same_v<Wait, DataReady>;
+/// Moves words of W bytes. All of them are read before the first one is written.
+template <int W, std::uint32_t U>
+DUNNAGE_HD void move_words(const Ends (&word)[U]) {
   Word<W> words[U];
-  Ends word[U];
-  const auto read = [&](std::uint32_t u) {
-    if (word[u].to) words[u] = load<W>(word[u].from);
-  };
   DUNNAGE_UNROLL
-  for (std::uint32_t u = 0; u < U; ++u) {
-    const auto i = at + u * block_threads;
-    if (i < e.words) word[u] = ends<Pack, W>(e, i);
-    if (!waits) read(u);
-  }
-  if (waits) {
-    wait();
-    DUNNAGE_UNROLL
-    for (std::uint32_t u = 0; u < U; ++u) read(u);
-  }
+  for (std::uint32_t u = 0; u < U; ++u)
+    if (word[u].to) words[u] = load<W>(word[u].from);
   DUNNAGE_UNROLL
   for (std::uint32_t u = 0; u < U; ++u)
     if (word[u].to) store<W>(word[u].to, words[u]);
 }
 
-/// Moves the U words of one thread of a block, after wait().
+/// Moves the U words of one thread of a block. `wait()` returns when the data may be moved.
+/// Meanwhile the thread finds out where its words are, which takes about a microsecond: most of
+/// that goes to constants that are read for the first time. So no branch depends on one of them
+/// before all have been asked for.
 template <bool Pack, std::uint32_t U = fused_words, int N, class Entry, class Wait = DataReady>
 DUNNAGE_HD void run_fused(const Fused<N, Entry>& f, std::uint32_t block, std::uint32_t thread, Wait wait = {}) {
   const auto& entry = fused_entry(f, block);
   const auto at = block * (block_threads * U) + thread;
+  Ends word[U];
+  DUNNAGE_UNROLL
+  for (std::uint32_t u = 0; u < U; ++u) {
+    const auto i = at + u * block_threads;
+    word[u] = ends<Pack>(entry, i);
+    if (i >= entry.words) word[u].to = nullptr;
+  }
+  wait();
   switch (entry.word) {
-    case 1: return move_fused<Pack, 1, U>(entry, at, wait);
-    case 2: return move_fused<Pack, 2, U>(entry, at, wait);
-    case 4: return move_fused<Pack, 4, U>(entry, at, wait);
-    case 8: return move_fused<Pack, 8, U>(entry, at, wait);
-    default: return move_fused<Pack, 16, U>(entry, at, wait);
+    case 1: return move_words<1>(word);
+    case 2: return move_words<2>(word);
+    case 4: return move_words<4>(word);
+    case 8: return move_words<8>(word);
+    default: return move_words<16>(word);
   }
 }
 

@@ -8,13 +8,13 @@ namespace dunnage::pack::cuda {
 
 /// Words with equal numbers in two nests.
 struct FusedMove {
-  FusedNest from, to;
   std::uint32_t words = 0;  // how many words to move
   std::uint32_t word = 1;   // bytes of a word
+  FusedNest from, to;
 };
 
 /// There is one direction only, whatever `Pack` says.
-template <bool Pack, int W>
+template <bool Pack>
 DUNNAGE_HD Ends ends(const FusedMove& e, std::uint32_t i) {
   return {locate(e.from, i), locate(e.to, i)};
 }

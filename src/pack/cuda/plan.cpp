@@ -210,7 +210,7 @@ bool fits_fused(const Piece& p, std::uint8_t word) {
 
 FusedEntry fused_entry_of(const Piece& p, std::uint8_t word) {
   const auto words = static_cast<std::uint32_t>((p.end - p.begin) / word);
-  return {fused_nest(*p.part, p.user, p.begin, word), pointer(p.packed), words, word};
+  return {words, word, fused_nest(*p.part, p.user, p.begin, word), pointer(p.packed)};
 }
 
 Launch fused(Direction direction, std::span<const Piece> pieces) {

@@ -80,9 +80,9 @@ std::vector<Launch> plan_moves(std::span<const MoveJob> jobs, bool few_blocks) {
                                                std::span<const Overlap>(overlaps).subspan(i, count),
                                                [](const Overlap& o) {
                                                  const auto word = o.word();
-                                                 return FusedMove{fused_nest(*o.from, o.from_user, o.from_begin, word),
-                                                                  fused_nest(*o.to, o.to_user, o.to_begin, word),
-                                                                  static_cast<std::uint32_t>(o.bytes / word), word};
+                                                 return FusedMove{static_cast<std::uint32_t>(o.bytes / word), word,
+                                                                  fused_nest(*o.from, o.from_user, o.from_begin, word),
+                                                                  fused_nest(*o.to, o.to_user, o.to_begin, word)};
                                                }));
   }
   return launches;
