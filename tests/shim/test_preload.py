@@ -65,6 +65,16 @@ def test_needs_nothing_but_the_c_library(build):
     assert all(name.startswith(("libc.so", "libdl.so", "libpthread.so", "ld-linux")) for name in needed), needed
 
 
+def test_is_never_built_without_its_marks(build):
+    """Nor by `make demo`. A library without them asks the C library in each call."""
+    if not (build / "build.ninja").exists() or not shutil.which("ninja"):
+        pytest.skip("not built by ninja")
+    inputs = subprocess.run(
+        ["ninja", "-C", build, "-t", "inputs", "lib/libdunnage.so"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "dunnage-mark-0.dir" in inputs, inputs
+
+
 def test_inert_without_mpi(build, root_environment):
     """No file is opened but the library itself, and nothing is printed."""
     run = preloaded(build, ["/bin/cat", "/proc/self/maps"], root_environment, DUNNAGE_REPORT="1", DUNNAGE_NONSENSE="1")

@@ -6,6 +6,7 @@
 #include "mpi/message/orphans.hpp"
 #include "mpi/message/unfinished.hpp"
 #include "mpi/process/arrivals.hpp"
+#include "mpi/process/gpu_use.hpp"
 
 namespace dunnage::mpi {
 
@@ -14,6 +15,12 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   const InExchange call;
   // What this call receives goes with what other messages bring, so sends are finished after it.
   OwnOperations operations(count, requests);
+  if (operations.status_only() && !gpu_announcements()) {
+    finish_sends();
+    StatusesOr statuses(count, users);
+    for (int k = 0; users == MPI_STATUSES_IGNORE && k < count; ++k) statuses.get()[k].MPI_ERROR = MPI_SUCCESS;
+    return operations.settle_listed(count, next(count, requests, statuses.get()), statuses.get());
+  }
   const bool without_mpi = operations.without_mpi();
   if (!without_mpi) operations.show_others();
   const bool come = !operations.none() && operations.receive_as_they_come();

@@ -30,10 +30,14 @@ OwnOperations::OwnOperations(const Asking& asking, int count, MPI_Request* befor
 }
 
 void OwnOperations::add(int place, int count, Request* operation) {
-  if (operations_.empty()) operations_.resize(static_cast<std::size_t>(count));
+  if (operations_.empty()) {
+    operations_.resize(static_cast<std::size_t>(count));
+    places_.reserve(static_cast<std::size_t>(count - place));
+  }
   places_.push_back(static_cast<std::size_t>(place));
   operations_[places_.back()] = operation;
   operation->in_call = this;
+  status_only_ = status_only_ && operation->status_only;
 }
 
 OwnOperations::~OwnOperations() {

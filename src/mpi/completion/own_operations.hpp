@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory_resource>
 #include <optional>
 #include <vector>
 
@@ -37,6 +40,9 @@ class OwnOperations {
   ~OwnOperations();
 
   bool none() const { return operations_.empty(); }
+  /// Whether all operations are receives that the MPI does, of which only the status has to be
+  /// looked at. Then the MPI may be asked at once, and is shown the requests as they are.
+  bool status_only() const { return status_only_ && !none(); }
   Request* operator[](int i) const { return operations_[static_cast<std::size_t>(i)]; }
 
   // What the MPI is shown (own_operations.cpp):
@@ -151,14 +157,17 @@ class OwnOperations {
   void progress_others();
   int complete(int i, MPI_Status& status, int of_mpi);
 
+  // Memory for the lists of most calls. They are made and freed in each call that waits.
+  std::array<std::byte, 256> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
   MPI_Request* requests_;
-  std::vector<Request*> operations_;  // by place; null where a request is the MPI's, or has ended
-  std::vector<std::size_t> places_;   // where operations of ours stood at first
+  std::pmr::vector<Request*> operations_{&memory_};  // by place; null where a request is the MPI's, or has ended
+  std::pmr::vector<std::size_t> places_{&memory_};   // where operations of ours stood at first
   std::optional<AlsoWatched> watched_;
   std::optional<FetchBatch> arriving_;  // what receive_as_they_come() has begun to fetch
   std::vector<int> freed_;              // the MPI has set the request that stood there to null
   std::vector<int> freed_persistent_;
-  bool told_ = true, all_shown_ = false;
+  bool told_ = true, all_shown_ = false, status_only_ = true;
   ErrorsOf failed_{};  // whose handler is to be called for what complete() has returned
 };
 

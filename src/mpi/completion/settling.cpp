@@ -72,24 +72,22 @@ int OwnOperations::settle_listed(int count, int rc, MPI_Status* statuses, base::
     statuses[k].MPI_ERROR = error;
     result = MPI_ERR_IN_STATUS;
   };
-  std::vector<ErrorsOf> errors(fetches_later() ? static_cast<std::size_t>(count) : 0);
-  std::vector<int> ours;  // statuses of operations of ours that have ended
-  for (int k = 0; k < count; ++k)
-    if ((*this)[index(k)] && (rc == MPI_SUCCESS || (listed && statuses[k].MPI_ERROR != MPI_ERR_PENDING)))
-      ours.push_back(k);
+  const bool later = fetches_later();
+  std::vector<ErrorsOf> errors(later ? static_cast<std::size_t>(count) : 0);
   // Sends last: they may wait for a receiver that waits for what this process receives.
   for (const bool receives : {true, false}) {
     std::optional<FetchBatch> own;
-    auto& batch = receives && arriving_ ? *arriving_ : own.emplace(FetchBatch::Outer::join);
-    for (const int k : ours) {
+    auto* const batch = receives && arriving_ ? &*arriving_ : later ? &own.emplace(FetchBatch::Outer::join) : nullptr;
+    for (int k = 0; k < count; ++k) {
       const auto* operation = (*this)[index(k)];
       if (!operation || operation->receives() != receives) continue;
-      batch.about(k);
-      if (!errors.empty()) errors[static_cast<std::size_t>(k)] = operation->errors();
       const int of_mpi = listed ? statuses[k].MPI_ERROR : MPI_SUCCESS;
+      if ((rc != MPI_SUCCESS && !listed) || of_mpi == MPI_ERR_PENDING) continue;  // it has not ended
+      if (batch) batch->about(k);
+      if (later) errors[static_cast<std::size_t>(k)] = operation->errors();
       if (const int error = complete(index(k), statuses[k], of_mpi); error != MPI_SUCCESS) fail(k, error);
     }
-    for (const auto& failure : batch.finish()) {
+    for (const auto& failure : batch ? batch->finish() : std::vector<FetchBatch::Failure>()) {
       auto* const operation = (*this)[index(failure.index)];
       if (operation && operation->active) {  // a part of what has not ended yet
         operation->failed_later(failure.code);

@@ -160,6 +160,8 @@ class Request {
   void keep(std::shared_ptr<void> kept) { kept_ = std::move(kept); }
 
   bool persistent = false;
+  /// The MPI does this receive, and only its status has to be looked at.
+  bool status_only = false;
   /// The handle stays the operation's own when it is complete, so the operation stays in the table.
   bool stays = false;
   bool active = false;     // started and not completed

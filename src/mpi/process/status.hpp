@@ -1,7 +1,7 @@
 // The caller's statuses, or our own where the caller wants none: we need the number of bytes.
 #pragma once
 
-#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "mpi/process/process.hpp"
@@ -41,8 +41,10 @@ class StatusesOr {
  public:
   StatusesOr(int count, MPI_Status* users) : statuses_(users) {
     if (users != MPI_STATUSES_IGNORE) return;
-    own_.resize(static_cast<std::size_t>(std::max(count, 1)));
-    statuses_ = own_.data();
+    statuses_ = few_;
+    if (count <= static_cast<int>(std::size(few_))) return;
+    many_.resize(static_cast<std::size_t>(count));
+    statuses_ = many_.data();
   }
   StatusesOr(const StatusesOr&) = delete;
   StatusesOr& operator=(const StatusesOr&) = delete;
@@ -50,7 +52,8 @@ class StatusesOr {
   const MPI_Status& operator[](int i) const { return statuses_[i]; }
 
  private:
-  std::vector<MPI_Status> own_;
+  MPI_Status few_[8]{};  // of most calls, which then need no memory
+  std::vector<MPI_Status> many_;
   MPI_Status* statuses_;
 };
 

@@ -548,7 +548,9 @@ namespace {
 class WatchedReceive : public Request, public base::Recycled<WatchedReceive> {
  public:
   WatchedReceive(const ReceiveCall& call, memory::Buffer buffer)
-      : Request(errors_of_comm(call.comm)), buffer_(std::move(buffer)) {}
+      : Request(errors_of_comm(call.comm)), buffer_(std::move(buffer)) {
+    status_only = true;
+  }
   bool receives() const override { return true; }
 
  protected:
