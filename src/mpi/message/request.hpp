@@ -53,6 +53,8 @@ class Request {
 
   /// Whether this is a receive, which is completed before sends of one call are.
   virtual bool receives() const { return false; }
+  /// Whether a message of that length is too long for this receive. False if that is not known.
+  virtual bool has_no_room_for(std::int64_t bytes) const { return (void)bytes, false; }
   /// Whether completion may wait for the receiver of this send.
   virtual bool waits_for_receiver() const { return false; }
   /// Whether this is a collective operation. MPIs raise its errors on its own communicator, where

@@ -257,6 +257,7 @@ bool Lines::add_to_plan(const InLine& line) {
 void Lines::run_plan(std::span<InLine* const> lines) {
   const base::Range range("exchange in one launch", plan_->bytes);
   run(plan_->context, *plan_->prepared, [&] {
+    mappings_.clear();  // before a sender may free its memory
     for (auto* line : lines) line->end();
   });
 }

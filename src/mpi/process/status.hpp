@@ -1,7 +1,6 @@
 // The caller's statuses, or our own where the caller wants none: we need the number of bytes.
 #pragma once
 
-#include <iterator>
 #include <vector>
 
 #include "mpi/process/process.hpp"
@@ -42,7 +41,7 @@ class StatusesOr {
   StatusesOr(int count, MPI_Status* users) : statuses_(users) {
     if (users != MPI_STATUSES_IGNORE) return;
     statuses_ = few_;
-    if (count <= static_cast<int>(std::size(few_))) return;
+    if (count <= most_few) return;
     many_.resize(static_cast<std::size_t>(count));
     statuses_ = many_.data();
   }
@@ -52,7 +51,8 @@ class StatusesOr {
   const MPI_Status& operator[](int i) const { return statuses_[i]; }
 
  private:
-  MPI_Status few_[8]{};  // of most calls, which then need no memory
+  static constexpr int most_few = 8;
+  MPI_Status few_[most_few]{};  // of most calls, which then need no memory
   std::vector<MPI_Status> many_;
   MPI_Status* statuses_;
 };

@@ -198,6 +198,7 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
     hook_ = call.hook;
   }
   bool receives() const override { return true; }
+  bool has_no_room_for(std::int64_t bytes) const override { return landing_.buffer && bytes > landing_.capacity(); }
   bool gone(MPI_Request request) override {
     if (request != stand_in_) return false;
     stand_in_ = MPI_REQUEST_NULL;
@@ -552,6 +553,7 @@ class WatchedReceive : public Request, public base::Recycled<WatchedReceive> {
     status_only = true;
   }
   bool receives() const override { return true; }
+  bool has_no_room_for(std::int64_t bytes) const override { return bytes > buffer_.size(); }
 
  protected:
   int arrive(MPI_Status& status) override {

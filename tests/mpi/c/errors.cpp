@@ -208,6 +208,28 @@ void blocking(MPI_Comm comm) {
   seen += ", " + class_of(MPI_Recv(in.address, in.count, in.type, 1, 3, comm, MPI_STATUS_IGNORE));
 }
 
+/// The program frees the request of a receive, and asks about it no more. Then nobody is told.
+void freed(MPI_Comm comm) {
+  const Sample strided = {"vector", [](int n) { return make::vector(n, 1, 2, MPI_DOUBLE); }};
+  Region in(strided, room), out(strided, too_long);
+  out.fill(1);
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (contract().rank == 0) {
+    MPI_Irecv(in.address, in.count, in.type, 1, 4, comm, &request);
+    seen += ", " + class_of(MPI_Request_free(&request));
+  }
+  PMPI_Barrier(MPI_COMM_WORLD);
+  if (contract().rank == 1) MPI_Send(out.address, out.count, out.type, 0, 4, comm);
+  for (int i = 0; i < 3; ++i) PMPI_Barrier(MPI_COMM_WORLD);
+  if (contract().rank != 0) return;
+  int to = 0;
+  const int from = 7;
+  for (int i = 0; i < 3; ++i) {
+    const int code = MPI_Sendrecv(&from, 1, MPI_INT, 0, 5, &to, 1, MPI_INT, 0, 5, comm, MPI_STATUS_IGNORE);
+    seen += ", " + class_of(code);
+  }
+}
+
 /// `f` runs with the handler; rank 0 prints what it has seen.
 template <class F>
 void scenario(const std::string& name, bool own_comm, bool returns, F&& f) {
@@ -235,6 +257,7 @@ CONTRACT_PROGRAM(errors) {
   for (const bool own : {false, true})
     for (const bool returns : {false, true}) {
       scenario("Recv", own, returns, [](MPI_Comm comm) { blocking(comm); });
+      scenario("Request_free", own, returns, [](MPI_Comm comm) { freed(comm); });
       for (const bool persistent : {false, true})
         for (const auto& call : calls) {
           if (large && !call.waits) continue;
