@@ -18,7 +18,6 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   if (operations.status_only() && !gpu_announcements()) {
     finish_sends();
     StatusesOr statuses(count, users);
-    for (int k = 0; users == MPI_STATUSES_IGNORE && k < count; ++k) statuses.get()[k].MPI_ERROR = MPI_SUCCESS;
     return operations.settle_listed(count, next(count, requests, statuses.get()), statuses.get());
   }
   const bool without_mpi = operations.without_mpi();
@@ -35,8 +34,6 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   if (operations.none()) return next(count, requests, users);
   if (without_mpi) return operations.settle_all_alone(count, users);
   StatusesOr statuses(count, users);
-  if (users == MPI_STATUSES_IGNORE)
-    for (int k = 0; k < count; ++k) statuses.get()[k].MPI_ERROR = MPI_SUCCESS;
   operations.hide();
   int rc = next(count, requests, statuses.get());
   operations.show_hidden(rc, statuses.get());

@@ -29,16 +29,14 @@ void announce(std::ptrdiff_t change) {
   process->attention.store(process->reporting || waiting != 0, std::memory_order_relaxed);
 }
 
-/// Whether the MPI has ended a receive with an error, of which MPI_Test would tell an error
-/// handler. Asks in a manner that calls no handler. `done`: whether the receive has ended at all.
-bool has_failed(const Orphan& orphan, bool& done) {
+/// Of a receive: whether it has ended, and how. MPI_Test would tell an error handler of an error.
+Request::News ask(const Orphan& orphan) {
   const WorldReturnsErrors guard;
-  int ended = 0;
   MPI_Status status;
-  const int rc = process->own.Request_get_status(orphan.request, &ended, &status);
-  done = ended || rc != MPI_SUCCESS;
+  const auto news = orphan.operation->ask(orphan.request, status);
   // Open MPI returns no error then, and tells the length of what had no room.
-  return rc != MPI_SUCCESS || (ended && orphan.operation->has_no_room_for(told_bytes(status)));
+  const bool complete = news == Request::News::complete;
+  return complete && orphan.operation->has_no_room_for(told_bytes(status)) ? Request::News::failed : news;
 }
 
 /// Returns whether an orphan has ended. There is nobody to tell of an error.
@@ -47,13 +45,9 @@ bool test(Orphan& orphan) {
   const bool persistent = operation.persistent, several = operation.several();
   if (several && !operation.go_on()) return false;
   if (operation.receives() && !persistent && !several) {
-    bool done = false;
-    const bool failed = has_failed(orphan, done);
-    if (!done) return false;
-    if (failed) {
-      process->own.Request_free(&orphan.request);
-      return true;
-    }
+    const auto news = ask(orphan);
+    if (news == Request::News::failed) process->own.Request_free(&orphan.request);
+    if (news != Request::News::complete) return news == Request::News::failed;
   }
   int done = 0;
   MPI_Status status;

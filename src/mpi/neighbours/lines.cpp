@@ -173,11 +173,14 @@ Lines::Moves Lines::bring(const std::shared_ptr<LocalMoves>& moves, bool all_tol
   if (rung.empty()) return local;
   fetching_ = true;
   if (together && in_place) {
-    if (const int code = guarded([&] { run_plan(rung); }); code != MPI_SUCCESS) {
+    const auto end = [&] {
+      mappings_.clear();  // before a sender may free its memory
       for (auto* line : rung) line->end();
+    };
+    if (const int code = guarded([&] { run_plan(end); }); code != MPI_SUCCESS) {
+      end();
       note(code);
     }
-    mappings_.clear();
     return Moves::done;
   }
   mappings_.clear();
@@ -254,12 +257,9 @@ bool Lines::add_to_plan(const InLine& line) {
   return true;
 }
 
-void Lines::run_plan(std::span<InLine* const> lines) {
+void Lines::run_plan(base::FunctionRef<void()> moved) {
   const base::Range range("exchange in one launch", plan_->bytes);
-  run(plan_->context, *plan_->prepared, [&] {
-    mappings_.clear();  // before a sender may free its memory
-    for (auto* line : lines) line->end();
-  });
+  run(plan_->context, *plan_->prepared, moved);
 }
 
 void Lines::find_moment() {

@@ -115,8 +115,8 @@ class Lines {
   bool keep_mappings();
   void make_plan(const std::shared_ptr<LocalMoves>& moves);
   bool add_to_plan(const InLine& line);
-  /// Ends the lines as soon as their data are there.
-  void run_plan(std::span<InLine* const> lines);
+  /// Calls `moved` as soon as the data are there.
+  void run_plan(base::FunctionRef<void()> moved);
 
   std::vector<std::unique_ptr<PublishedLine>> out_;
   std::vector<std::unique_ptr<FoundLine>> in_;

@@ -192,24 +192,18 @@ void Messages::go_on_by_lines() {
 int Messages::wait_with_lines() {
   // A look at lines and messages takes a microsecond, and one at quiet lines less than a tenth of
   // that. A round with looks at quiet lines takes longer, so the MPI makes progress after fewer
-  // rounds. The first looks at messages need not change the handler each.
+  // rounds.
   constexpr int spins = 50;
   const int looks = transport::shm::Patience::crowded() ? 0 : 32;
   const int rounds_between = looks > 0 ? polls_between / 4 : polls_between;
-  std::optional<WorldReturnsErrors> guard;
-  bool late = false;
   transport::shm::Patience patience(spins);
   for (int round = 1; !test(); ++round, patience.wait()) {
-    if (by_messages_ && !guard && !late) guard.emplace();
     for (int look = 0; look < looks && !by_messages_ && lines_->quiet(); ++look) base::relax();
     if (round % rounds_between == 0) {
       let_mpi_progress();
       progress_receives();
     }
-    if (!patience.doubts()) continue;
-    late = true;
-    guard.reset();
-    if (lines_->forsaken()) return MPI_ERR_OTHER;
+    if (patience.doubts() && lines_->forsaken()) return MPI_ERR_OTHER;
   }
   return code_;
 }

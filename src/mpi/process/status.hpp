@@ -36,6 +36,7 @@ class StatusOr {
   MPI_Status* status_;
 };
 
+/// Our own tell of no error before the MPI writes them: MPI_SUCCESS is 0.
 class StatusesOr {
  public:
   StatusesOr(int count, MPI_Status* users) : statuses_(users) {
