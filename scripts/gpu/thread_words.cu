@@ -1,4 +1,5 @@
 // How many words each thread of a fused kernel should move (src/pack/cuda/fused.hpp): 1, 2 or 4.
+// And whether the last block should tell the host of the kernel's end (completing_moves.hpp).
 // The kernel brings the 26 regions of a cube's ghost cells, or contiguous bytes, from another GPU
 // (peer) or from its own (self). Two GPUs do that at a time. Needs two GPUs that reach each other,
 // and no MPI:
@@ -7,7 +8,8 @@
 //   ./thread_words
 //
 // Prints microseconds from the launch of a graph until the host of the slower GPU knows of the
-// end: medians of 501, of two rounds. The numbers of words take turns.
+// end: medians of 501, of two rounds. The ways take turns. The host asks for the state of the
+// stream or, if it is "told", looks at a word that the last block writes.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -16,19 +18,24 @@
 #include <thread>
 #include <vector>
 
-#include "pack/cuda/fused_move.hpp"
+#include "pack/cuda/completing_moves.hpp"
 #include "probe.hpp"
 
 namespace {
 
 using namespace dunnage::pack::cuda;
 using probe::Clock, probe::since;
-using Moves = Fused<32, FusedMove>;
+using Moves = CompletingMoves<32>;
 constexpr int turns = 501, warm_up = 50;
 
 template <std::uint32_t U>
 __global__ void __launch_bounds__(256) moves(const __grid_constant__ Moves m) {
-  run_fused<true, U>(m, blockIdx.x, threadIdx.x);
+  const bool tells = m.completion.told && threadIdx.x == 0;
+  const auto kernels = tells ? m.completion.count->kernels : 0;
+  run_fused<true, U>(m.moves, blockIdx.x, threadIdx.x);
+  if (!m.completion.told) return;
+  __syncthreads();
+  if (tells) complete(m.completion, kernels, gridDim.x);
 }
 
 /// A box of `extent` doubles per dimension in a cube of `side` doubles.
@@ -86,24 +93,25 @@ std::vector<FusedMove> contiguous(char* from, char* to, std::size_t bytes) {
 }
 
 template <std::uint32_t U>
-void launch(cudaStream_t stream, const std::vector<FusedMove>& all) {
+void launch(cudaStream_t stream, const std::vector<FusedMove>& all, const Completion& completion) {
   Moves m{};
+  m.completion = completion;
   std::uint32_t blocks = 0;
   for (std::size_t i = 0; i < 32; ++i) {
     if (i < all.size()) {
-      m.entry[i] = all[i];
+      m.moves.entry[i] = all[i];
       blocks += (all[i].words + block_threads * U - 1) / (block_threads * U);
     }
-    m.end_block[i] = blocks;
+    m.moves.end_block[i] = blocks;
   }
   moves<U><<<blocks, block_threads, 0, stream>>>(m);
 }
 
-cudaGraphExec_t graph_of(cudaStream_t stream, const std::vector<FusedMove>& all, int words) {
+cudaGraphExec_t graph_of(cudaStream_t stream, const std::vector<FusedMove>& all, int words, const Completion& c) {
   cudaGraph_t graph;
   cudaGraphExec_t made;
   CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  words == 1 ? launch<1>(stream, all) : words == 2 ? launch<2>(stream, all) : launch<4>(stream, all);
+  words == 1 ? launch<1>(stream, all, c) : words == 2 ? launch<2>(stream, all, c) : launch<4>(stream, all, c);
   CHECK(cudaStreamEndCapture(stream, &graph));
   CHECK(cudaGraphInstantiate(&made, graph, 0));
   return made;
@@ -113,10 +121,20 @@ struct Case {
   int cells, deep;
   std::size_t bytes;  // 0: regions
 };
-constexpr int words_of[] = {1, 2, 4};
+struct Way {
+  const char* name;
+  int words;
+  bool told;
+};
+constexpr Way ways[] = {{"1 word", 1, false},
+                        {"2 words", 2, false},
+                        {"4 words", 4, false},
+                        {"1 word, told", 1, true},
+                        {"4 words, told", 4, true}};
+constexpr int number_of_ways = sizeof ways / sizeof *ways;
 char *sent[2], *received[2];
 std::atomic<int> arrived{0};
-double times[2][3][turns];
+double times[2][number_of_ways][turns];
 
 void both() {  // returns when both threads are here
   const int before = arrived.fetch_add(1);
@@ -130,14 +148,24 @@ void run(int gpu, const Case& c, bool self) {
   CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   auto *from = sent[self ? gpu : 1 - gpu], *to = received[gpu];
   const auto all = c.bytes ? contiguous(from, to, c.bytes) : regions(from, to, c.cells, c.deep);
-  cudaGraphExec_t graphs[3];
-  for (int i = 0; i < 3; ++i) graphs[i] = graph_of(stream, all, words_of[i]);
+  Completion completion;
+  CHECK(cudaMalloc(&completion.count, sizeof *completion.count));
+  CHECK(cudaMemset(completion.count, 0, sizeof *completion.count));
+  CHECK(cudaMallocHost(&completion.told, sizeof *completion.told));
+  const volatile auto* told = completion.told;
+  *completion.told = 0;
+  std::uint64_t launched = 0;
+  cudaGraphExec_t graphs[number_of_ways];
+  for (int i = 0; i < number_of_ways; ++i)
+    graphs[i] = graph_of(stream, all, ways[i].words, ways[i].told ? completion : Completion());
+  CHECK(cudaDeviceSynchronize());
   for (int turn = -warm_up; turn < turns; ++turn)
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < number_of_ways; ++i) {
+      launched += ways[i].told;
       both();
       const auto start = Clock::now();
       CHECK(cudaGraphLaunch(graphs[i], stream));
-      while (cudaStreamQuery(stream) == cudaErrorNotReady) {
+      while (ways[i].told ? *told != launched : cudaStreamQuery(stream) == cudaErrorNotReady) {
       }
       if (turn >= 0) times[gpu][i][turn] = since(start);
     }
@@ -160,23 +188,25 @@ int main() {
     CHECK(cudaMalloc(&sent[gpu], room));
     CHECK(cudaMalloc(&received[gpu], room));
   }
-  std::printf("%-6s%-16s%16s%16s%16s\n", "from", "what", "1 word", "2 words", "4 words");
-  const Case cases[] = {{0, 0, 64}, {0, 0, 64 << 10}, {0, 0, 1 << 20}, {0, 0, 4 << 20}, {0, 0, 64 << 20},
-                        {64, 1, 0}, {64, 3, 0},       {256, 1, 0},     {256, 3, 0}};
+  std::printf("%-6s%-16s", "from", "what");
+  for (const auto& way : ways) std::printf("%16s", way.name);
+  std::printf("\n");
+  const Case cases[] = {{0, 0, 64},       {0, 0, 64 << 10}, {0, 0, 1 << 20}, {0, 0, 2 << 20}, {0, 0, 4 << 20},
+                        {0, 0, 64 << 20}, {64, 1, 0},       {64, 3, 0},      {256, 1, 0},     {256, 3, 0}};
   for (const bool self : {false, true})
     for (const auto& c : cases) {
-      double medians[2][3];
+      double medians[2][number_of_ways];
       for (auto& round : medians) {
         std::thread other(run, 1, c, self);
         run(0, c, self);
         other.join();
-        for (int i = 0; i < 3; ++i) round[i] = median(i);
+        for (int i = 0; i < number_of_ways; ++i) round[i] = median(i);
       }
       char what[32];
       c.bytes ? std::snprintf(what, sizeof what, "%zu bytes", c.bytes)
               : std::snprintf(what, sizeof what, "%d^3, %d deep", c.cells, c.deep);
       std::printf("%-6s%-16s", self ? "self" : "peer", what);
-      for (int i = 0; i < 3; ++i) std::printf("%8.2f%8.2f", medians[0][i], medians[1][i]);
+      for (int i = 0; i < number_of_ways; ++i) std::printf("%8.2f%8.2f", medians[0][i], medians[1][i]);
       std::printf("\n");
     }
   return 0;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/read_file.hpp"
+#include "base/relax.hpp"
 #include "device/kernels.hpp"
 #include "device/launches.hpp"
 
@@ -71,6 +72,7 @@ void Gpu::release() {
   imports_.clear();
   arena_->release();
   graphs_.release();
+  completion_flags_.release();
   for (auto& kernel : kernels_) kernel.store(nullptr);
   if (module_) driver_.cuModuleUnload(module_);
   module_ = nullptr;
@@ -93,7 +95,10 @@ CUfunction Gpu::kernel(std::uint32_t code, const std::function<std::string()>& n
   CUfunction function = nullptr;
   const auto text = name();
   check(driver_, driver_.cuModuleGetFunction(&function, module_, text.c_str()), ("kernel " + text).c_str());
-  if (first) graphs_.make(function);  // later the program may have kernels that wait for us
+  if (first) {  // later the program may have kernels that wait for us
+    graphs_.make(function);
+    completion_flags_.make();
+  }
   kernels_[code].store(function, std::memory_order_release);
   return function;
 }
@@ -181,9 +186,18 @@ void Gpu::give(const Lane& lane) {
   lanes_.push_back(lane);
 }
 
-void Gpu::abandon(const Lane& lane) {
+void Gpu::abandon(Lane& lane) {
   // If even waiting fails, the context is broken. The lane's memory is then freed with the context.
-  if (driver_.cuStreamSynchronize(lane.stream) == CUDA_SUCCESS) give(lane);
+  if (driver_.cuStreamSynchronize(lane.stream) != CUDA_SUCCESS) return;
+  auto& flag = lane.completion;
+  if (flag) flag.launched = *flag.told;  // a launch that failed may have been counted, or not
+  give(lane);
+}
+
+void Gpu::find_completion_flag(Lane& lane) {
+  if (lane.completion) return;
+  const std::lock_guard lock(mutex_);
+  lane.completion = completion_flags_.take(lane.stream);
 }
 
 void Gpu::drop(const Lane& lane) {
@@ -195,8 +209,24 @@ void Gpu::drop(const Lane& lane) {
   if (lane.stream) driver_.cuStreamDestroy(lane.stream);
 }
 
+const CompletionFlag* Borrowed::completion_flag() {
+  gpu_.find_completion_flag(lane_);
+  return lane_.completion ? &lane_.completion : nullptr;
+}
+
+/// Takes about as long as to ask the driver.
+bool Borrowed::told_its_end() {
+  constexpr int looks = 4;
+  for (int i = 0; i < looks; ++i, base::relax())
+    if (lane_.completion.reached()) return true;
+  return false;
+}
+
 bool Borrowed::done() {
   if (idle_) return true;
+  constexpr unsigned rarely = 64;  // the driver is asked whether the kernel has failed
+  if (completes_ && told_its_end()) return idle_ = true;
+  if (completes_ && ++polls_ % rarely != 0) return false;
   const auto state = gpu_.driver().cuStreamQuery(lane_.stream);
   if (state == CUDA_ERROR_NOT_READY) return false;
   check(gpu_.driver(), state, "cuStreamQuery");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/arena.hpp"
+#include "device/completion_flags.hpp"
 #include "device/default_stream.hpp"
 #include "device/driver.hpp"
 #include "device/ipc.hpp"
@@ -24,6 +25,7 @@ namespace dunnage::device {
 struct Lane {
   CUstream stream = nullptr;
   CUevent done[2] = {};
+  CompletionFlag completion;  // nothing until a kernel needs it, or if there is none
   // Staging memory, allocated when a call first needs it.
   char* pinned[2] = {};  // page-locked host memory, with the same address on host and device
   CUdeviceptr scratch = 0;
@@ -72,7 +74,9 @@ class Gpu {
   Lane take(std::size_t piece, bool pinned, bool scratch);
   void give(const Lane& lane);
   /// Gives a lane back after an error, if its stream may still be working.
-  void abandon(const Lane& lane);
+  void abandon(Lane& lane);
+  /// Gives the lane a completion flag if it has none, and there is one.
+  void find_completion_flag(Lane& lane);
 
  private:
   explicit Gpu(const Driver& driver)
@@ -81,6 +85,7 @@ class Gpu {
         proxy_memory_(driver),
         default_stream_(driver),
         graphs_(driver),
+        completion_flags_(driver),
         arena_(std::make_shared<Arena>(driver)) {}
   void load_module();
   void release();
@@ -94,6 +99,7 @@ class Gpu {
   PinnedPool pinned_, proxy_memory_;
   DefaultStream default_stream_;
   KernelGraphs graphs_;
+  CompletionFlags completion_flags_;
   CUcontext context_ = nullptr;
   std::mutex mutex_;
   CUmodule module_ = nullptr;
@@ -117,14 +123,26 @@ class Borrowed {
   /// Waits for all work in the stream. Throws Error.
   void synchronize();
   /// To be called before work is put into the stream.
-  void busy() { idle_ = false; }
-  /// Whether the stream has finished its work. Throws Error.
+  void busy() { idle_ = completes_ = false; }
+  /// The flag by which a kernel tells its end that is about to be put into the stream. Null if
+  /// there is none.
+  const CompletionFlag* completion_flag();
+  /// That kernel has been put into the stream, and is the stream's last work.
+  void completes() {
+    ++lane_.completion.launched;
+    completes_ = true;
+  }
+  /// Whether the stream has finished its work, or the last kernel has told its end. Throws Error.
   bool done();
 
  private:
+  bool told_its_end();
+
   Gpu& gpu_;
   Lane lane_;
   bool idle_ = true;
+  bool completes_ = false;  // the last work tells its end
+  unsigned polls_ = 0;      // of such work
 };
 
 }  // namespace dunnage::device

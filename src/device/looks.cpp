@@ -20,12 +20,14 @@ unsigned long long ask(const Driver& driver, const void* address) {
 
 }  // namespace
 
-std::vector<Looks::Seen>& Looks::kept() {
-  static auto* all = new std::vector<Seen>;  // never destroyed, because destructors that run at exit may still call us
+Looks::All& Looks::kept() {
+  static auto* all = new All;  // never destroyed, because destructors that run at exit may still call us
   return *all;
 }
 
-Looks::Looks(Span span) : outer_(std::exchange(innermost, this)), seen_(span == Span::operations ? kept() : own_) {}
+Looks::Looks(Span span) : outer_(std::exchange(innermost, this)), seen_(span == Span::operations ? kept() : own_) {
+  own_.reserve(room_.size() / sizeof(Seen));
+}
 Looks::~Looks() { innermost = outer_; }
 
 unsigned long long Looks::id_at(const Driver& driver, const void* address) {

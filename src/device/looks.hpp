@@ -1,6 +1,9 @@
 // What the driver has said about allocations, during one call or as long as operations keep them.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <memory_resource>
 #include <vector>
 
 #include "device/place.hpp"
@@ -29,10 +32,14 @@ class Looks {
     std::uintptr_t begin, end;
     unsigned long long id;
   };
-  static std::vector<Seen>& kept();  // of operations
+  using All = std::pmr::vector<Seen>;
+  static All& kept();  // of operations
+
   Looks* const outer_;
-  std::vector<Seen> own_;
-  std::vector<Seen>& seen_;
+  std::array<std::byte, 8 * sizeof(Seen)> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  All own_{&memory_};
+  All& seen_;
 };
 
 }  // namespace dunnage::device

@@ -1,8 +1,13 @@
 #include "mpi/neighbours/edges.hpp"
 
+#include "mpi/process/types.hpp"
+
 namespace dunnage::mpi {
 
 MPI_Aint extent_of(MPI_Datatype type) {
+  // Contiguous elements have no gaps. Of elements without data the extent may be any.
+  if (const auto* known = known_type(type); known && known->reason() == plan::Reason::contiguous && known->bytes() > 0)
+    return static_cast<MPI_Aint>(known->bytes());
   MPI_Count begin = 0, extent = 0;
   if (type == MPI_DATATYPE_NULL || process->own.Type_get_extent_x(type, &begin, &extent) != MPI_SUCCESS) return 0;
   return static_cast<MPI_Aint>(extent);

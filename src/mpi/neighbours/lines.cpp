@@ -164,18 +164,18 @@ Lines::Moves Lines::bring(const std::shared_ptr<LocalMoves>& moves, bool all_tol
   const bool begun_alone = !moves && plan_ && plan_->moves;
   const bool together = all_told && !fetching_ && !begun_alone && all_rung() && planned(moves);
   bool in_place = true;
-  std::vector<InLine*> rung;
+  rung_.clear();
   for (auto& line : in_) {
     if (line->ended() || line->fetched() || line->told() != InLine::News::rung) continue;
-    rung.push_back(line.get());
+    rung_.push_back(line.get());
     in_place &= line->take_in_place();
   }
-  if (rung.empty()) return local;
+  if (rung_.empty()) return local;
   fetching_ = true;
   if (together && in_place) {
     const auto end = [&] {
       mappings_.clear();  // before a sender may free its memory
-      for (auto* line : rung) line->end();
+      for (auto* line : rung_) line->end();
     };
     if (const int code = guarded([&] { run_plan(end); }); code != MPI_SUCCESS) {
       end();
@@ -184,7 +184,7 @@ Lines::Moves Lines::bring(const std::shared_ptr<LocalMoves>& moves, bool all_tol
     return Moves::done;
   }
   mappings_.clear();
-  for (auto* line : rung) line->fetch(note);
+  for (auto* line : rung_) line->fetch(note);
   return local;
 }
 

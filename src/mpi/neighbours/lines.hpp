@@ -120,6 +120,7 @@ class Lines {
 
   std::vector<std::unique_ptr<PublishedLine>> out_;
   std::vector<std::unique_ptr<FoundLine>> in_;
+  std::vector<InLine*> rung_;  // of one call of bring()
   std::vector<bool> announced_, watched_;
   std::optional<Plan> plan_;
   std::vector<std::shared_ptr<const device::Import>> mappings_;  // of plan_, while it runs

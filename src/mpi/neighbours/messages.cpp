@@ -89,9 +89,11 @@ int Messages::begin_send(std::size_t target) {
 }
 
 int Messages::begin_all(const Edges* edges) {
+  // First, because other ranks wait for that.
+  int code = lines_ ? lines_->begin(hook_, edges) : MPI_SUCCESS;
+  if (edges) lay_out(*hood_);
   ended_.assign(requests_.size(), true);
   by_messages_ = false;
-  int code = lines_ ? lines_->begin(hook_, edges) : MPI_SUCCESS;
   if (code == MPI_SUCCESS && edges) code = find_moves(*edges);
   for (std::size_t i = 0; i < sources_ && code == MPI_SUCCESS; ++i)
     if (!loops_[place_of(i)] && !(lines_ && lines_->watched(i))) code = begin_receive(i);
@@ -127,7 +129,6 @@ void Messages::take_snapshot() {
 }
 
 int Messages::begin(Neighbourhood& hood, const Edges& edges, bool waits) {
-  lay_out(hood);
   waits_ = waits;
   hood_ = &hood;
   if (waits) lines_ = hood.lines;

@@ -2,6 +2,11 @@
 // Edges from this rank to itself need none, and those on lines (lines.hpp) seldom need one.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <memory_resource>
+#include <vector>
+
 #include "mpi/neighbours/exchange_way.hpp"
 #include "mpi/neighbours/lines.hpp"
 #include "mpi/neighbours/local_moves.hpp"
@@ -82,9 +87,11 @@ class Messages final : public ExchangeWay {
   const Edges* edges_ = nullptr;
   bool waits_ = false;  // else its messages may go by channels: there are no lines
   bool persistent_ = false;
-  std::vector<MPI_Request> requests_;  // of the sources, then of the targets
-  std::vector<bool> loops_;            // by request: an edge from this rank to itself
-  std::vector<bool> ended_;            // by request, since the start
+  std::array<std::byte, 256> room_;
+  std::pmr::monotonic_buffer_resource memory_{room_.data(), room_.size()};
+  std::pmr::vector<MPI_Request> requests_{&memory_};                 // of the sources, then of the targets
+  std::pmr::vector<bool> loops_ = std::pmr::vector<bool>(&memory_);  // by request: an edge from this rank to itself
+  std::pmr::vector<bool> ended_ = std::pmr::vector<bool>(&memory_);  // by request, since the start
   std::size_t sources_ = 0, first_ = 0;
   bool receives_ = false;              // a source is not this rank
   bool by_messages_ = false;           // a message to another rank, or from one, has been begun

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "pack/cuda/fused_move.hpp"
+#include "pack/cuda/completing_moves.hpp"
 #include "pack/cuda/handshake.hpp"
 #include "pack/cuda/kernel_list.hpp"
 #include "pack/cuda/move.hpp"
@@ -190,13 +190,47 @@ DUNNAGE_FUSED_KERNELS(FUSED)
 DUNNAGE_MOVE_KERNELS(MOVE)
 #undef MOVE
 
+/// Blocks that run one after the other. Each holds its stores back until it releases them, and what
+/// it never releases is seen when this object ends.
+class Blocks {
+ public:
+  Blocks() = default;
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+  ~Blocks() { unreleased_.release(); }
+  template <class Run>
+  void run(u64 blocks, Run&& run_block) {
+    auto* const of_kernel = held_stores;
+    for (u32 block = 0; block < blocks; ++block) {
+      HeldStores of_block;
+      if (of_kernel) held_stores = &of_block;
+      run_block(block);
+      held_stores = of_kernel;
+      of_block.move_to(unreleased_);
+    }
+  }
+
+ private:
+  HeldStores unreleased_;
+};
+
+template <u32 U, int N>
+void move_and_complete(const void* parameter, u64 blocks, Translate translate) {
+  auto m = copied<CompletingMoves<N>>(parameter);
+  reach(m.completion.count, translate);
+  reach(m.completion.told, translate);
+  reach(m.moves, translate);
+  const bool tells = m.completion.told;
+  const Holding holding;
+  const auto kernels = tells ? m.completion.count->kernels : 0;
+  Blocks().run(blocks, [&](u32 block) {
+    for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_pack, U>(m.moves, block, thread);
+    if (tells) complete(m.completion, kernels, static_cast<u32>(blocks));
+  });
+}
 #define MOVES(N, U)                                                                     \
   void moves_n##N##_u##U(const void* parameter, u64 blocks, u32, Translate translate) { \
-    auto f = copied<Fused<N, FusedMove>>(parameter);                                    \
-    reach(f, translate);                                                                \
-    for (u64 block = 0; block < blocks; ++block)                                        \
-      for (u32 thread = 0; thread < block_threads; ++thread)                            \
-        run_fused<is_pack, U>(f, static_cast<u32>(block), thread);                      \
+    move_and_complete<U, N>(parameter, blocks, translate);                              \
   }
 DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
 #undef MOVES
@@ -278,24 +312,18 @@ void move_and_tell(const void* parameter, u64 blocks, Translate translate) {
   reach(m.moves, translate);
   const Holding holding;
   wait_for(m.before, *m.after.epoch + m.after.advance, 0, 1, rest);
-  HeldStores without_fence;
-  auto* const of_last_block = held_stores;
   bool last = false;
-  for (u32 block = 0; block < blocks; ++block) {
-    HeldStores of_block;
-    if (held_stores) held_stores = &of_block;
+  Blocks all;
+  all.run(blocks, [&](u32 block) {
     for (u32 thread = 0; thread < block_threads; ++thread) run_fused<is_pack>(m.moves, block, thread);
     last = finish_block(m.finished, static_cast<u32>(blocks));
-    held_stores = of_last_block;
-    of_block.move_to(without_fence);
-  }
+  });
   if (last) {
     if (blocks_left) blocks_left(1);
     const auto epoch = *m.after.epoch += m.after.advance;
     tell(m.after, epoch, 0, 1, slots_by(translate));
     wait_for(m.after, epoch, 0, 1, rest);
   }
-  without_fence.release();
 }
 #define TELLING_MOVES(N)                                                              \
   void moves_tell_n##N(const void* parameter, u64 blocks, u32, Translate translate) { \
@@ -330,7 +358,7 @@ constexpr EmulatedKernel all[] = {{"signal", sizeof(Signal), signal},
 #define TREE(direction) ENTRY(tree_##direction, Tree)
 #define FUSED(direction, N, U) ENTRY(fused_##direction##_n##N##_u##U, Fused<N>)
 #define MOVE(W, D, I) ENTRY(move_w##W##_d##D##_i##I, Move<u##I>)
-#define MOVES(N, U) ENTRY(moves_n##N##_u##U, Fused<N, FusedMove>)
+#define MOVES(N, U) ENTRY(moves_n##N##_u##U, CompletingMoves<N>)
 #define TELLING_MOVES(N) ENTRY(moves_tell_n##N, TellingMoves<N>)
 #define REDUCE(name, ...) ENTRY(reduce_##name, Reduction)
                                   DUNNAGE_DENSE_KERNELS(DENSE) DUNNAGE_ROWS_KERNELS(ROWS) DUNNAGE_TILE_KERNELS(TILE)

@@ -33,19 +33,20 @@ inline FusedNest fused_nest(const Part& part, std::uintptr_t user, std::int64_t 
   return nest;
 }
 
-/// One launch of up to max_fused pieces, the largest first. `entry_of(piece)` is an Entry. A thread
+/// One launch of up to max_fused pieces, the largest first. `entry_of(piece)` is an entry. A thread
 /// moves one word if there are up to `most_single` words, because its read then begins earlier. Of
 /// more words it moves fused_words, so that more reads are under way.
-template <class Entry, class Piece, class EntryOf>
+template <template <int> class Parameters, class Piece, class EntryOf>
 Launch fused_launch(KernelId id, std::uint64_t most_single, std::span<const Piece> pieces, EntryOf&& entry_of) {
   Launch launch;
   launch.id = id;
   const auto make = [&]<int N>(std::integral_constant<int, N>) {
-    using Parameters = Fused<N, Entry>;
-    auto& fused = *launch.parameters.template emplace<std::unique_ptr<Parameters>>(std::make_unique<Parameters>());
+    auto& all = launch.parameters.template emplace<std::unique_ptr<Parameters<N>>>();
+    all = std::make_unique<Parameters<N>>();
+    auto& fused = fused_of(*all);
     std::uint64_t words = 0;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const Entry& entry = fused.entry[i] = entry_of(pieces[i]);
+      const auto& entry = fused.entry[i] = entry_of(pieces[i]);
       words += entry.words;
       launch.bytes += std::int64_t{entry.words} * entry.word;
     }

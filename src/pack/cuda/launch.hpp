@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "pack/cuda/fused_move.hpp"
+#include "pack/cuda/completing_moves.hpp"
 #include "pack/cuda/kernel_id.hpp"
 #include "pack/cuda/move.hpp"
 #include "pack/cuda/recipe.hpp"
@@ -42,8 +42,8 @@ struct Launch {
   std::variant<Copy, Dense<std::uint32_t>, Dense<std::uint64_t>, Rows<std::uint32_t>, Rows<std::uint64_t>, Tiled, Tree,
                Move<std::uint32_t>, Move<std::uint64_t>, Reduction, std::unique_ptr<Fused<8>>,
                std::unique_ptr<Fused<32>>, std::unique_ptr<Fused<64>>, std::unique_ptr<Fused<128>>,
-               std::unique_ptr<Fused<8, FusedMove>>, std::unique_ptr<Fused<32, FusedMove>>,
-               std::unique_ptr<Fused<64, FusedMove>>, std::unique_ptr<Fused<128, FusedMove>>>
+               std::unique_ptr<CompletingMoves<8>>, std::unique_ptr<CompletingMoves<32>>,
+               std::unique_ptr<CompletingMoves<64>>, std::unique_ptr<CompletingMoves<128>>>
       parameters;
   /// The address of the kernel's only parameter, and its bytes.
   void* address();

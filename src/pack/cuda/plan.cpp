@@ -213,11 +213,14 @@ FusedEntry fused_entry_of(const Piece& p, std::uint8_t word) {
   return {words, word, fused_nest(*p.part, p.user, p.begin, word), pointer(p.packed)};
 }
 
+template <int N>
+using FusedEntries = Fused<N, FusedEntry>;
+
 Launch fused(Direction direction, std::span<const Piece> pieces) {
   // Measured on an H200 that packs its own data (docs/measurements, "One word for each thread").
   constexpr std::uint64_t most_single = 1 << 17;
-  return fused_launch<FusedEntry>({Family::fused, direction}, most_single, pieces,
-                                  [](const Piece& p) { return fused_entry_of(p, fused_word(p)); });
+  return fused_launch<FusedEntries>({Family::fused, direction}, most_single, pieces,
+                                    [](const Piece& p) { return fused_entry_of(p, fused_word(p)); });
 }
 
 }  // namespace

@@ -76,14 +76,14 @@ std::vector<Launch> plan_moves(std::span<const MoveJob> jobs, bool few_blocks) {
   std::vector<Launch> launches;
   for (std::size_t i = 0; i < overlaps.size(); i += max_fused) {
     const auto count = std::min<std::size_t>(max_fused, overlaps.size() - i);
-    launches.push_back(fused_launch<FusedMove>({KernelId::Family::move}, few_blocks ? 0 : most_single,
-                                               std::span<const Overlap>(overlaps).subspan(i, count),
-                                               [](const Overlap& o) {
-                                                 const auto word = o.word();
-                                                 return FusedMove{static_cast<std::uint32_t>(o.bytes / word), word,
-                                                                  fused_nest(*o.from, o.from_user, o.from_begin, word),
-                                                                  fused_nest(*o.to, o.to_user, o.to_begin, word)};
-                                               }));
+    launches.push_back(
+        fused_launch<CompletingMoves>({KernelId::Family::move}, few_blocks ? 0 : most_single,
+                                      std::span<const Overlap>(overlaps).subspan(i, count), [](const Overlap& o) {
+                                        const auto word = o.word();
+                                        return FusedMove{static_cast<std::uint32_t>(o.bytes / word), word,
+                                                         fused_nest(*o.from, o.from_user, o.from_begin, word),
+                                                         fused_nest(*o.to, o.to_user, o.to_begin, word)};
+                                      }));
   }
   return launches;
 }

@@ -40,6 +40,24 @@ pack::cuda::MoveJob job_of(const MoveRange& range) {
   return {&range.from.recipe->recipe, range.from.address(), &range.to.recipe->recipe, range.to.address(), range.size};
 }
 
+/// Whether the host knows of the end of moves sooner if the last block tells it. Blocks of longer
+/// launches lose more by counting themselves (docs/decisions/0048-completion-flags.md).
+bool gains_by_telling(const pack::cuda::Launch& launch) {
+  constexpr std::uint64_t most_words = 1 << 18;
+  return launch.id.thread_words == 1 && launch.blocks * pack::cuda::block_threads <= most_words;
+}
+
+/// The last block of a launch of moves tells its end by that flag.
+void complete_by(const device::CompletionFlag& flag, pack::cuda::Launch& launch) {
+  std::visit(
+      [&](auto& parameters) {
+        if constexpr (requires { parameters->completion; })
+          parameters->completion = {reinterpret_cast<pack::cuda::CompletionCount*>(flag.count), flag.told};
+      },
+      launch.parameters);
+}
+static_assert(sizeof(pack::cuda::CompletionCount) <= device::CompletionFlags::count_bytes);
+
 }  // namespace
 
 void put(device::Gpu& gpu, CUstream stream, Direction direction, pack::cuda::Launch& launch) {
@@ -79,7 +97,11 @@ PreparedMoves::PreparedMoves(std::span<const MoveRange> ranges) : messages_(rang
 
 void PreparedMoves::launch(device::Gpu& gpu, device::Borrowed& lane) {
   lane.busy();
+  if (launches_.empty()) return;
+  const auto* flag = gains_by_telling(launches_.back()) ? lane.completion_flag() : nullptr;
+  complete_by(flag ? *flag : device::CompletionFlag(), launches_.back());
   for (auto& launch : launches_) put(gpu, lane, Direction::pack, launch);
+  if (flag) lane.completes();
 }
 
 namespace {

@@ -24,7 +24,7 @@ constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 255) / 256 
 template <class Parameters>
 constexpr int telling_entries = 0;
 template <int N>
-constexpr int telling_entries<std::unique_ptr<pack::cuda::Fused<N, pack::cuda::FusedMove>>> = N;
+constexpr int telling_entries<std::unique_ptr<pack::cuda::CompletingMoves<N>>> = N;
 
 /// Calls f<N>(parameters) if the last block of a launch can tell others. Returns whether it can.
 template <class F>
@@ -109,8 +109,8 @@ bool Prepared::put(device::Gpu& gpu, CUstream stream, const pack::cuda::Signal& 
   if (!if_tells(last, []<int>(const auto&) {})) return false;
   for (auto& step : std::span(steps_).first(steps_.size() - 1))
     pack::gpu::put(gpu, stream, step.direction, step.launch);
-  return if_tells(last, [&]<int N>(const pack::cuda::Fused<N, pack::cuda::FusedMove>& moves) {
-    pack::cuda::TellingMoves<N> all{before, after, finished, moves};
+  return if_tells(last, [&]<int N>(const pack::cuda::CompletingMoves<N>& moves) {
+    pack::cuda::TellingMoves<N> all{before, after, finished, moves.moves};
     gpu.launch(telling_kernel<N>(gpu), static_cast<std::uint32_t>(last.blocks), pack::cuda::block_threads, stream,
                &all);
   });
@@ -128,11 +128,11 @@ std::optional<pack::cuda::SmallExchange> Prepared::small(const pack::cuda::Signa
   all.after = after;
   if (steps_.empty()) return all;
   if (steps_.size() > 1 || steps_.front().launch.blocks > pack::cuda::most_small_blocks) return std::nullopt;
-  using Eight = std::unique_ptr<pack::cuda::Fused<8, pack::cuda::FusedMove>>;
+  using Eight = std::unique_ptr<pack::cuda::CompletingMoves<8>>;
   const auto* moves = std::get_if<Eight>(&steps_.front().launch.parameters);
   if (!moves) return std::nullopt;
   all.blocks = static_cast<std::uint32_t>(steps_.front().launch.blocks);
-  all.moves = **moves;
+  all.moves = (*moves)->moves;
   return all;
 }
 

@@ -71,7 +71,7 @@ TEST(SmallExchange, MovesAndTells) {
   const std::array<MoveJob, 2> jobs{job, job};
   const auto launches = plan_moves(jobs, true);
   ASSERT_EQ(launches.size(), 1u);
-  const auto* moves = std::get_if<std::unique_ptr<Fused<8, FusedMove>>>(&launches[0].parameters);
+  const auto* moves = std::get_if<std::unique_ptr<CompletingMoves<8>>>(&launches[0].parameters);
   ASSERT_TRUE(moves);
   std::uint64_t epoch = 3;
   Slots theirs, ours;
@@ -80,7 +80,7 @@ TEST(SmallExchange, MovesAndTells) {
   exchange.before = between(epoch, theirs, ours, 0);
   exchange.after = exchange.before;
   exchange.blocks = static_cast<std::uint32_t>(launches[0].blocks);
-  exchange.moves = **moves;
+  exchange.moves = (*moves)->moves;
   tests::EmulatedDevice device;
   ASSERT_TRUE(device.run("exchange_n8", &exchange));
   EXPECT_EQ(to, (std::array<double, 5>{1, 4, 7, 10, 13}));
@@ -109,7 +109,7 @@ struct Columns {
     launches = plan_moves(jobs, true);
   }
   const Fused<N, FusedMove>& moves() const {
-    return *std::get<std::unique_ptr<Fused<N, FusedMove>>>(launches.at(0).parameters);
+    return std::get<std::unique_ptr<CompletingMoves<N>>>(launches.at(0).parameters)->moves;
   }
   bool moved() const {
     for (std::size_t i = 0; i < to.size(); ++i)
@@ -186,6 +186,53 @@ TEST(TellingMoves, WaitsBeforeItMoves) {
   EXPECT_TRUE(columns.moved());
   EXPECT_EQ(epoch, 5u);
   EXPECT_EQ(theirs[0], 5u);
+}
+
+TEST(CompletingMoves, TheLastBlockTellsTheHostOfEachKernel) {
+  Columns<8> columns;
+  auto& launch = columns.launches[0];
+  ASSERT_GT(launch.blocks, 2u);
+  auto& all = *std::get<std::unique_ptr<CompletingMoves<8>>>(launch.parameters);
+  CompletionCount count{};
+  std::uint64_t told = 0;
+  all.completion = {&count, &told};
+  tests::EmulatedDevice device;
+  for (std::uint64_t kernel = 1; kernel <= 2; ++kernel) {
+    std::fill(columns.to.begin(), columns.to.end(), -1);
+    ASSERT_TRUE(device.run("moves_n8_u4", &all, launch.blocks));
+    EXPECT_TRUE(columns.moved());
+    EXPECT_EQ(told, kernel);
+    EXPECT_EQ(count.kernels, kernel);
+    EXPECT_EQ(count.finished, 0u);
+  }
+  all.completion = {};
+  ASSERT_TRUE(device.run("moves_n8_u4", &all, launch.blocks));
+  EXPECT_EQ(told, 2u);
+}
+
+TEST(CompletingMoves, StoresOfAllBlocksComeBeforeTheHostIsTold) {
+  CompletionCount count{5, 0};
+  std::uint64_t told = 5;
+  std::array<int, 2> to{};
+  HeldStores of_block[2];
+  for (std::uint32_t block = 0; block < 2; ++block) {
+    EXPECT_EQ(told, 5u);
+    const int word = 7;
+    held_stores = &of_block[block];
+    held_stores->hold(&to[block], &word, sizeof word);
+    complete({&count, &told}, 5, 2);
+    held_stores = nullptr;
+    EXPECT_EQ(to[block], word);
+  }
+  EXPECT_EQ(told, 6u);
+  // One block alone.
+  const int word = 8;
+  held_stores = &of_block[0];
+  held_stores->hold(to.data(), &word, sizeof word);
+  complete({&count, &told}, 6, 1);
+  held_stores = nullptr;
+  EXPECT_EQ(to[0], word);
+  EXPECT_EQ(told, 7u);
 }
 
 TEST(TellingMoves, OnlyTheLastBlockIsTheLastOne) {
