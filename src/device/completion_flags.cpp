@@ -15,12 +15,12 @@ void CompletionFlags::make() {
 }
 
 CompletionFlag CompletionFlags::take(CUstream stream) {
-  static const char zeros[count_bytes]{};
   if (!told_ || taken_ == most) return {};
   const auto count = counts_ + taken_ * count_bytes;
-  if (driver_.cuMemcpyAsync(count, reinterpret_cast<CUdeviceptr>(zeros), count_bytes, stream) != CUDA_SUCCESS)
-    return {};
-  auto* told = static_cast<char*>(told_) + taken_++ * cache_line;
+  auto* told = static_cast<char*>(told_) + taken_ * cache_line;
+  // It has only zeros until the first kernel that comes after the copy.
+  if (driver_.cuMemcpyAsync(count, reinterpret_cast<CUdeviceptr>(told), count_bytes, stream) != CUDA_SUCCESS) return {};
+  ++taken_;
   return {count, reinterpret_cast<std::uint64_t*>(told)};
 }
 

@@ -8,7 +8,10 @@
 #include "mpi/message/orphans.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/status.hpp"
+#include "mpi/ways/announcement.hpp"
 #include "mpi/ways/by_channel.hpp"
+#include "mpi/ways/from_channel.hpp"
+#include "mpi/ways/outbound.hpp"
 #include "mpi/ways/receive.hpp"
 #include "mpi/ways/send.hpp"
 

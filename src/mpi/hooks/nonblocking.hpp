@@ -7,6 +7,7 @@
 #include "mpi/message/attach.hpp"
 #include "mpi/message/begun.hpp"
 #include "mpi/message/persistent.hpp"
+#include "mpi/ways/watched_receive.hpp"
 
 namespace dunnage::mpi {
 

@@ -5,7 +5,7 @@
 #include "mpi/message/matched.hpp"
 #include "mpi/message/orphans.hpp"
 #include "mpi/process/status.hpp"
-#include "mpi/ways/receive.hpp"
+#include "mpi/ways/announcement.hpp"
 
 namespace dunnage::mpi {
 

@@ -54,6 +54,13 @@ bool in_device_memory(const Edges& edges) try {
   return false;
 }
 
+void Messages::make_room(const Neighbourhood& hood) {
+  const auto requests = hood.sources.size() + hood.targets.size();
+  requests_.reserve(requests);
+  loops_.reserve(requests);
+  ended_.reserve(requests);
+}
+
 void Messages::lay_out(const Neighbourhood& hood) {
   sources_ = hood.sources.size();
   requests_.assign(sources_ + hood.targets.size(), MPI_REQUEST_NULL);
@@ -129,6 +136,7 @@ void Messages::take_snapshot() {
 }
 
 int Messages::begin(Neighbourhood& hood, const Edges& edges, bool waits) {
+  make_room(hood);
   waits_ = waits;
   hood_ = &hood;
   if (waits) lines_ = hood.lines;
@@ -152,6 +160,7 @@ int Messages::init(const Neighbourhood& hood, const Edges& given, int tags) {
     if (LocalMoves::needed(hood.loops, edges)) moves_ = std::make_shared<LocalMoves>(hood.loops, edges);
   });
   if (code != MPI_SUCCESS) return code;
+  make_room(hood);
   lay_out(hood);
   for (std::size_t i = 0; i < hood.sources.size() && code == MPI_SUCCESS; ++i)
     if (!loops_[place_of(i)])

@@ -40,7 +40,9 @@ class Messages final : public ExchangeWay {
   bool orphaned() const override { return orphaned_->load(std::memory_order_relaxed); }
 
  private:
-  /// Finds out which edges need messages, and makes room for their requests.
+  /// Makes room for the requests. Throws std::bad_alloc; what follows does not.
+  void make_room(const Neighbourhood& hood);
+  /// Finds out which edges need messages.
   void lay_out(const Neighbourhood& hood);
   int begin_receive(std::size_t source);
   int begin_send(std::size_t target);

@@ -5,7 +5,7 @@
 #include "mpi/message/attach.hpp"
 #include "mpi/message/orphans.hpp"
 #include "mpi/process/private_world.hpp"
-#include "mpi/ways/send.hpp"
+#include "mpi/ways/outbound.hpp"
 
 namespace dunnage::mpi {
 namespace {

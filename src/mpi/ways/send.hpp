@@ -5,7 +5,8 @@
 
 #include "base/function_ref.hpp"
 #include "mpi/message/accept.hpp"
-#include "mpi/message/request.hpp"
+#include "mpi/message/message_turn.hpp"
+#include "mpi/message/stage.hpp"
 #include "mpi/ways/send_call.hpp"
 #include "transport/way.hpp"
 
@@ -61,9 +62,5 @@ class SendInside {
   int moved_ = MPI_SUCCESS;
   int refused_ = MPI_SUCCESS;
 };
-
-/// An ordinary message is about to go to `dest`: if it has a ticket's length, no ticket to that
-/// rank may have that length.
-void avoid_length(std::int64_t count, MPI_Datatype type, int dest, MPI_Comm comm);
 
 }  // namespace dunnage::mpi

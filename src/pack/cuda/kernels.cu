@@ -180,13 +180,11 @@ template <int N>
 __device__ void move_and_tell(const TellingMoves<N>& m) {
   // Read early, so that nothing waits for it at the end.
   const std::uint64_t epoch = threadIdx.x < signal_threads ? *m.after.epoch + m.after.advance : 0;
-  if (m.before.waits == 0)
-    run_fused<is_pack>(m.moves, blockIdx.x, threadIdx.x);
-  else
-    run_fused<is_pack>(m.moves, blockIdx.x, threadIdx.x, [&] {
-      if (threadIdx.x < signal_threads) wait_for(m.before, epoch, threadIdx.x, signal_threads, NoRest());
-      __syncthreads();
-    });
+  run_fused<is_pack>(m.moves, blockIdx.x, threadIdx.x, [&] {
+    if (m.before.waits == 0) return;
+    if (threadIdx.x < signal_threads) wait_for(m.before, epoch, threadIdx.x, signal_threads, NoRest());
+    __syncthreads();
+  });
   __syncthreads();
   if (threadIdx.x >= signal_threads) return;
   const bool last = threadIdx.x == 0 && finish_block(m.finished, gridDim.x);
