@@ -100,6 +100,7 @@ void ExchangeTrial::conclude() {
   looks_ = looks;
   mixed_ = 0;
   choose(Packer::cached, true, 0);
+  hopes_.store(true, std::memory_order_relaxed);
 }
 
 void ExchangeTrial::take_look(const Turn& turn, double time) {
@@ -112,8 +113,15 @@ void ExchangeTrial::take_look(const Turn& turn, double time) {
   left_.store(between_trials, std::memory_order_relaxed);
 }
 
+void ExchangeTrial::hear(Told other) {
+  if (other != Told::ours) return;
+  const std::lock_guard lock(mutex_);
+  if (hopes()) settle(Packer::cached, true);
+}
+
 void ExchangeTrial::settle(Packer packer, bool clearly) {
   phase_ = Phase::settled;
+  hopes_.store(false, std::memory_order_relaxed);
   others_ = looks_ = 0;
   choose(packer, clearly, least_pause);
   settled_.store(true, std::memory_order_relaxed);

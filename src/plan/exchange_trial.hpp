@@ -9,8 +9,9 @@
 // begins early in a slice does not count, because the other side may have begun before the slice.
 //
 // If two candidates are close, ranks may still choose differently, and a mixture can take six times
-// as long as either candidate. So a rank that has chosen Dunnage looks at its next exchanges. Later
-// it tries once more, and leaves its messages to the MPI if the gain has gone.
+// as long as either candidate. So a rank that has chosen Dunnage looks at its next exchanges. Unless
+// it hears meanwhile that the other rank has chosen Dunnage, too, it tries once more later, and
+// leaves its messages to the MPI if the gain has gone.
 #pragma once
 
 #include <algorithm>
@@ -81,6 +82,10 @@ class ExchangeTrial : public Chooser {
   void took(const Turn& turn, std::int64_t now, double nanoseconds);
   /// Tells that a measured exchange has told nothing.
   void lost(const Turn& turn);
+  /// Whether Dunnage has won once, and must win again unless hear() tells that the other rank of
+  /// such messages has chosen it, too.
+  bool hopes() const { return hopes_.load(std::memory_order_relaxed); }
+  void hear(Told other);
   /// Another trial has found something in exchanges that had messages of this one, too. Unless this
   /// one has found something itself, it takes that choice, and measures no more.
   void follow(const Found& other);
@@ -118,6 +123,7 @@ class ExchangeTrial : public Chooser {
   void begin_again();
 
   const Packer first_;
+  std::atomic<bool> hopes_{false};
   mutable std::mutex mutex_;  // guards everything below
   Phase phase_ = Phase::trying;
   std::uint8_t trial_ = 0;

@@ -63,18 +63,26 @@ plan::ExchangeTrial* find_exchange_trial(Operation operation, const void* buffer
 
 }  // namespace
 
+MessageTurn turn_of(plan::ExchangeTrial& trial, const OtherSide& other) {
+  if (trial.hopes()) trial.hear(told_by(other, trial));
+  MessageTurn turn(trial);
+  if (turn.may_differ(trial)) turn.agree(trial, other);
+  return turn;
+}
+
 MessageTurn turn_of(Hook hook, Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type, int peer,
                     MPI_Comm comm) {
   if (has_turns_at_starts(hook)) return {};
   const auto bytes = [&] { return count * known_type(type)->bytes(); };
-  const auto agreed = [&](MessageTurn turn, plan::Chooser& trial) {
-    if (turn.may_differ(trial)) turn.agree(trial, {peer, comm, bytes()});
-    return turn;
-  };
+  const auto other = [&] { return OtherSide{peer, comm, bytes()}; };
   if (in_exchange(hook)) {
     auto* trial = find_exchange_trial(operation, buffer, count, type, peer);
-    return trial ? agreed(MessageTurn(*trial), *trial) : MessageTurn();
+    return trial ? turn_of(*trial, other()) : MessageTurn();
   }
+  const auto agreed = [&](MessageTurn turn, plan::Chooser& trial) {
+    if (turn.may_differ(trial)) turn.agree(trial, other());
+    return turn;
+  };
   auto* trial = find_trial(operation, buffer, count, type, peer,
                            [&](const Variant& variant) { return variant.trial(operation); });
   if (!trial) return {};

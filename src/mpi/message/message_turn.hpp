@@ -124,6 +124,9 @@ class MessageTurn {
 MessageTurn turn_of(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count, MPI_Datatype type,
                     int peer, MPI_Comm comm);
 
+/// The turn of a message that goes on after its call, or at a start of a persistent one.
+MessageTurn turn_of(plan::ExchangeTrial& trial, const OtherSide& other);
+
 /// The trial that says at each start who packs a persistent message of host memory. Null without
 /// one.
 plan::ExchangeTrial* trial_at_starts(Hook hook, plan::Operation operation, const void* buffer, std::int64_t count,

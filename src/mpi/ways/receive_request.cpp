@@ -158,8 +158,7 @@ ReceiveRequest::Start ReceiveRequest::begin_by_mpi(int& code) {
   if (!trial_) return Start::by_mpi;
   landing_.parcel = nullptr;
   if (comm_gone_()) return Start::by_mpi;
-  MessageTurn turn(*trial_);
-  if (turn.may_differ(*trial_)) turn.agree(*trial_, {source_, comm_, landing_.capacity()});
+  auto turn = turn_of(*trial_, {source_, comm_, landing_.capacity()});
   measure(turn.take_message());
   if (turn.is_librarys()) {
     if (trial_->settled()) drop_parcel();

@@ -95,8 +95,7 @@ int SendRequest::arrive(MPI_Status& status) {
 
 SendRequest::Start SendRequest::begin_by_turn(int& code) {
   if (comm_gone_()) return Start::by_mpi;
-  MessageTurn turn(*trial_);
-  if (turn.may_differ(*trial_)) turn.agree(*trial_, {call_.dest, call_.comm, buffer_.size()});
+  auto turn = turn_of(*trial_, {call_.dest, call_.comm, buffer_.size()});
   measure(turn.take_message());
   if (turn.is_librarys()) {
     if (trial_->settled()) parcel_ = {};
