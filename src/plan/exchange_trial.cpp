@@ -100,7 +100,7 @@ void ExchangeTrial::conclude() {
   looks_ = looks;
   mixed_ = 0;
   choose(Packer::cached, true, 0);
-  hopes_.store(true, std::memory_order_relaxed);
+  hopes_.store(clear_gain * ours_.usual() < library_.usual(), std::memory_order_relaxed);
 }
 
 void ExchangeTrial::take_look(const Turn& turn, double time) {

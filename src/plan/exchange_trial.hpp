@@ -9,9 +9,9 @@
 // begins early in a slice does not count, because the other side may have begun before the slice.
 //
 // If two candidates are close, ranks may still choose differently, and a mixture can take six times
-// as long as either candidate. So a rank that has chosen Dunnage looks at its next exchanges. Unless
-// it hears meanwhile that the other rank has chosen Dunnage, too, it tries once more later, and
-// leaves its messages to the MPI if the gain has gone.
+// as long as either candidate. So a rank that has chosen Dunnage looks at its next exchanges. Later
+// it tries once more, and leaves its messages to the MPI if the gain has gone. It does not do so if
+// its gain was clear, and the other rank tells that it has chosen Dunnage, too.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class ExchangeTrial : public Chooser {
   /// candidate's first exchanges the kernel provides pages of memory, and those take longer.
   static constexpr int samples = 5;
   /// It ends earlier if each of so many exchanges of the MPI took that many times as long as all of
-  /// Dunnage's.
+  /// Dunnage's. If its usual one did, the gain is clear.
   static constexpr int clear_samples = 3;
   static constexpr double clear_gain = 1.25;
   /// Dunnage must be faster by this factor. Measuring takes time itself, and more of the MPI's
@@ -82,8 +82,8 @@ class ExchangeTrial : public Chooser {
   void took(const Turn& turn, std::int64_t now, double nanoseconds);
   /// Tells that a measured exchange has told nothing.
   void lost(const Turn& turn);
-  /// Whether Dunnage has won once, and must win again unless hear() tells that the other rank of
-  /// such messages has chosen it, too.
+  /// Whether Dunnage has won once, clearly, and must win again unless hear() tells that the other
+  /// rank of such messages has chosen it, too.
   bool hopes() const { return hopes_.load(std::memory_order_relaxed); }
   void hear(Told other);
   /// Another trial has found something in exchanges that had messages of this one, too. Unless this

@@ -221,6 +221,15 @@ TEST(ExchangeTrial, RanksThatHearOfEachOthersChoiceTryOnce) {
   EXPECT_LT(talking, alone / 2);
 }
 
+/// Noise may look like a small gain, on both ranks.
+TEST(ExchangeTrial, ASmallGainMustBeFoundTwice) {
+  Pair pair;
+  while (pair[0].choice() != ours) pair.exchange(1, times(60'000, 50'000, 100'000));
+  EXPECT_FALSE(pair[0].hopes());
+  pair[0].hear(ExchangeTrial::Told::ours);
+  EXPECT_FALSE(pair[0].settled());
+}
+
 TEST(ExchangeTrial, ARankThatHearsOfTheMpiGoesOnTrying) {
   Pair pair;
   while (!pair[0].hopes()) pair.exchange(1, times(70'000, 50'000, 100'000));
