@@ -75,7 +75,7 @@ struct Ended {
   }
   PackTrial::Told told() const { return PackTrial::Told{place.load()}; }
 };
-const Times close{{Packer::library, 1000}, {Packer::cached, 990}};
+const Times close{{Packer::library, 1000}, {Packer::cached, 990 - message_rules.own_call}};
 
 TEST(PackTrial, TheOtherRankIsAskedIfTheCandidatesAreClose) {
   using Told = PackTrial::Told;
@@ -299,8 +299,18 @@ TEST(PackTrial, TheMpiHasMessagesIfTheGainIsSmall) {
     EXPECT_TRUE(trial.settled());
     EXPECT_EQ(trial.choice(), Packer::library);
     PackTrial clear(predicted, false, message_rules);
-    spend(clear, {{Packer::library, 1000}, {Packer::cached, 900}}, first_messages);
+    spend(clear, {{Packer::library, 10'000}, {Packer::cached, 9000}}, first_messages);
     EXPECT_EQ(clear.choice(), Packer::cached);
+  }
+}
+
+/// What Dunnage does before and after is more than short messages gain.
+TEST(PackTrial, TheMpiHasShortMessagesThatGainLessThanDunnageCosts) {
+  for (const double gain : {0.9, 1.2}) {
+    PackTrial trial(Packer::library, false, message_rules);
+    spend(trial, {{Packer::library, 1000}, {Packer::cached, 1000 / 1.03 - gain * message_rules.own_call}},
+          first_messages);
+    EXPECT_EQ(trial.choice(), gain < 1 ? Packer::library : Packer::cached) << gain;
   }
 }
 
