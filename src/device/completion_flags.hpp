@@ -1,6 +1,6 @@
-// Words by which kernels tell the host that they have moved their data (pack/cuda/completion.hpp).
-// The host then knows that up to 0.6 us before the driver says that the stream is idle
-// (docs/decisions/0048-completion-flags.md).
+// Words by which kernels tell the host that they have moved their data. The host then knows that up
+// to 0.9 us before the driver says that the stream is idle
+// (docs/decisions/0048-completion-flags.md). pack/cuda/completing_moves.hpp has what kernels do.
 #pragma once
 
 #include <cstddef>

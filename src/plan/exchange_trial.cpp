@@ -100,6 +100,8 @@ void ExchangeTrial::conclude() {
   looks_ = looks;
   mixed_ = 0;
   choose(Packer::cached, true, 0);
+  library_then_ = library_;
+  ours_then_ = ours_;
   hopes_.store(clear_gain * ours_.usual() < library_.usual(), std::memory_order_relaxed);
 }
 
@@ -116,7 +118,10 @@ void ExchangeTrial::take_look(const Turn& turn, double time) {
 void ExchangeTrial::hear(Told other) {
   if (other != Told::ours) return;
   const std::lock_guard lock(mutex_);
-  if (hopes()) settle(Packer::cached, true);
+  if (!hopes()) return;
+  library_ = library_then_;  // a second trial may have begun
+  ours_ = ours_then_;
+  settle(Packer::cached, true);
 }
 
 void ExchangeTrial::settle(Packer packer, bool clearly) {

@@ -135,10 +135,11 @@ class ExchangeTrial : public Chooser {
   std::int64_t slice_;              // of this phase
   int lengths_ = 1;                 // of slices, that were tried in this phase
   Candidate library_, ours_;
-  int ours_begun_ = 0;        // exchanges of ours in this phase
-  double least_of_ours_ = 0;  // nanoseconds
-  int looks_ = 0;             // exchanges that are still to be looked at
-  int mixed_ = 0;             // in a row, that took too long
+  Candidate library_then_, ours_then_;  // when Dunnage won, while it hopes()
+  int ours_begun_ = 0;                  // exchanges of ours in this phase
+  double least_of_ours_ = 0;            // nanoseconds
+  int looks_ = 0;                       // exchanges that are still to be looked at
+  int mixed_ = 0;                       // in a row, that took too long
 };
 
 }  // namespace dunnage::plan
