@@ -30,12 +30,7 @@ constexpr int turns = 501, warm_up = 50;
 
 template <std::uint32_t U>
 __global__ void __launch_bounds__(256) moves(const __grid_constant__ Moves m) {
-  const bool tells = m.completion.told && threadIdx.x == 0;
-  const auto kernels = tells ? m.completion.count->kernels : 0;
-  run_fused<true, U>(m.moves, blockIdx.x, threadIdx.x);
-  if (!m.completion.told) return;
-  __syncthreads();
-  if (tells) complete(m.completion, kernels, gridDim.x);
+  move_and_complete<U>(m);
 }
 
 /// A box of `extent` doubles per dimension in a cube of `side` doubles.

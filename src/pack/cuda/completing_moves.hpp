@@ -31,6 +31,20 @@ DUNNAGE_HD void complete(const Completion& c, std::uint64_t kernels, std::uint32
   store_release(c.told, kernels + 1);
 }
 
+#ifdef __CUDACC__
+/// What each thread of a kernel does, whose threads move U words.
+template <std::uint32_t U, int N>
+__device__ void move_and_complete(const CompletingMoves<N>& m) {
+  const bool tells = m.completion.told && threadIdx.x == 0;
+  // Read early, so that nothing waits for it at the end.
+  const auto kernels = tells ? m.completion.count->kernels : 0;
+  run_fused<true, U>(m.moves, blockIdx.x, threadIdx.x);
+  if (!m.completion.told) return;
+  __syncthreads();
+  if (tells) complete(m.completion, kernels, gridDim.x);
+}
+#endif
+
 /// What fused_launch() fills.
 template <int N, class Entry>
 Fused<N, Entry>& fused_of(Fused<N, Entry>& all) {

@@ -102,18 +102,6 @@ DUNNAGE_FUSED_KERNELS(FUSED)
   KERNEL move_w##W##_d##D##_i##I(const __grid_constant__ Move<u##I> a) { move_word<W, D>(a, item<u##I>()); }
 DUNNAGE_MOVE_KERNELS(MOVE)
 
-namespace {
-template <u32 U, int N>
-__device__ void move_and_complete(const CompletingMoves<N>& m) {
-  const bool tells = m.completion.told && threadIdx.x == 0;
-  // Read early, so that nothing waits for it at the end.
-  const auto kernels = tells ? m.completion.count->kernels : 0;
-  run_fused<is_pack, U>(m.moves, blockIdx.x, threadIdx.x);
-  if (!m.completion.told) return;
-  __syncthreads();
-  if (tells) complete(m.completion, kernels, gridDim.x);
-}
-}  // namespace
 #define MOVES(N, U) \
   KERNEL moves_n##N##_u##U(const __grid_constant__ CompletingMoves<N> m) { move_and_complete<U>(m); }
 DUNNAGE_FUSED_MOVE_KERNELS(MOVES)
