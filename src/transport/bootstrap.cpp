@@ -45,19 +45,9 @@ std::vector<std::string> own_addresses() {
 
 /// What all ranks of a job have said.
 Told all_of(const std::map<std::uint32_t, Hello>& ranks) {
-  Told told;
-  told.words = ranks.begin()->second.member.words;
-  const auto host = ranks.begin()->second.member.host;
-  bool together = host != 0, placed = ranks.size() <= most_places;
-  for (const auto& [_, hello] : ranks) {
-    told.wants |= hello.member.wants;
-    together = together && hello.member.host == host;
-    placed = placed && together && hello.member.place.file != 0;
-    if (placed) told.places.push_back(hello.member.place);
-  }
-  told.together = together;
-  if (!placed) told.places.clear();
-  return told;
+  std::vector<Member> members;
+  for (const auto& [_, hello] : ranks) members.push_back(hello.member);
+  return told_by(members);
 }
 
 }  // namespace
@@ -195,10 +185,7 @@ void BootstrapServer::say(Group& group, bool yes) {
   const auto told = yes ? all_of(group.ranks) : Told();
   for (const int file : group.waiting) {
     auto& guest = guests_.at(file);
-    const Answer answer{proof_of(key_, *guest.hello, yes, told), told.together, told.wants, told.words,
-                        told.places.size()};
-    std::string bytes(reinterpret_cast<const char*>(&answer), sizeof answer);
-    bytes.append(reinterpret_cast<const char*>(told.places.data()), told.places.size() * sizeof(Place));
+    const auto bytes = answer_of(proof_of(key_, *guest.hello, yes, told), told);
     (void)send(file, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     guest.answered = true;
     guest.until = Clock::now() + long_after_answer;

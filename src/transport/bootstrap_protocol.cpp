@@ -4,8 +4,7 @@
 
 #include <charconv>
 #include <cstddef>
-#include <span>
-#include <string>
+#include <cstring>
 
 namespace dunnage::transport {
 namespace {
@@ -39,6 +38,42 @@ std::uint64_t proof_of(const base::SipKey& key, const Hello& hello, bool yes, co
   text.add(hello.number).add(hello.member).add(told.together).add(told.wants).add(told.words);
   for (const auto& place : told.places) text.add(place);
   return text.proof(key);
+}
+
+Told told_by(std::span<const Member> members) {
+  Told told;
+  told.words = members.front().words;
+  const auto host = members.front().host;
+  bool together = host != 0, placed = members.size() <= most_places;
+  for (const auto& member : members) {
+    told.wants |= member.wants;
+    together = together && member.host == host;
+    placed = placed && together && member.place.file != 0;
+    if (placed) told.places.push_back(member.place);
+  }
+  told.together = together;
+  if (!placed) told.places.clear();
+  return told;
+}
+
+std::string answer_of(std::uint64_t proof, const Told& told) {
+  const Answer answer{proof, told.together, told.wants, told.words, told.places.size()};
+  std::string bytes(reinterpret_cast<const char*>(&answer), sizeof answer);
+  bytes.append(reinterpret_cast<const char*>(told.places.data()), told.places.size() * sizeof(Place));
+  return bytes;
+}
+
+std::optional<HeardAnswer> answer_from(std::span<const char> bytes) {
+  Answer answer;
+  if (bytes.size() < sizeof answer) return std::nullopt;
+  std::memcpy(&answer, bytes.data(), sizeof answer);
+  HeardAnswer heard{answer.proof, {answer.together, answer.wants, answer.words, {}}};
+  if (answer.places > most_places) return heard;  // the proof is wrong
+  const auto size = answer.places * sizeof(Place);
+  if (bytes.size() < sizeof answer + size) return std::nullopt;
+  heard.told.places.resize(answer.places);
+  if (size != 0) std::memcpy(heard.told.places.data(), bytes.data() + sizeof answer, size);
+  return heard;
 }
 
 bool draw(void* bytes, std::size_t size) { return getrandom(bytes, size, 0) == static_cast<ssize_t>(size); }

@@ -13,6 +13,8 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -49,6 +51,8 @@ struct Told {
 };
 /// An answer must fit into the buffer of a socket: the server waits for nobody.
 inline constexpr std::uint32_t most_places = 256;
+/// `members`: of all ranks, in their order.
+Told told_by(std::span<const Member> members);
 
 struct Hello {
   char magic[8];  // tells the version of the protocol between ranks, too
@@ -66,6 +70,15 @@ struct Answer {
   Member::Words words;
   std::uint64_t places;  // how many follow
 };
+
+/// The bytes of an answer.
+std::string answer_of(std::uint64_t proof, const Told& told);
+struct HeardAnswer {
+  std::uint64_t proof;
+  Told told;
+};
+/// Returns nothing if some of the answer has not come yet.
+std::optional<HeardAnswer> answer_from(std::span<const char> bytes);
 
 /// What only those can say who know the key.
 std::uint64_t proof_of(const base::SipKey& key, const Hello& hello);

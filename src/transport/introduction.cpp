@@ -97,17 +97,11 @@ void Introduction::listen(Call& call) {
 }
 
 Introduction::Heard Introduction::read(const std::vector<char>& said) {
-  Answer answer;
-  if (said.size() < sizeof answer) return Heard::nothing_yet;
-  std::memcpy(&answer, said.data(), sizeof answer);
-  if (answer.places > most_places) return Heard::nothing;
-  Told told{answer.together, answer.wants, answer.words, std::vector<Place>(answer.places)};
-  const auto bytes = answer.places * sizeof(Place);
-  if (said.size() < sizeof answer + bytes) return Heard::nothing_yet;
-  if (bytes != 0) std::memcpy(told.places.data(), said.data() + sizeof answer, bytes);
-  if (answer.proof == proof_of(key_, hello_, false, told)) return Heard::no;
-  if (answer.proof != proof_of(key_, hello_, true, told)) return Heard::nothing;
-  told_ = std::move(told);
+  auto heard = answer_from(said);
+  if (!heard) return Heard::nothing_yet;
+  if (heard->proof == proof_of(key_, hello_, false, heard->told)) return Heard::no;
+  if (heard->proof != proof_of(key_, hello_, true, heard->told)) return Heard::nothing;
+  told_ = std::move(heard->told);
   return Heard::yes;
 }
 

@@ -58,10 +58,10 @@ def test_whose_they_are(launch, flavour, tmp_path):
     it, and without nearly all."""
     report = tmp_path / "report.json"
     counts = {
-        how: accelerated(launch, flavour, report, **({"DUNNAGE_BCAST": how} if how else {}))
-        for how in ("window", "on", "off", None)
+        how: accelerated(launch, flavour, report, DUNNAGE_ROSTER="none", DUNNAGE_BCAST=how)
+        for how in ("window", "on", "off", "auto")
     }
-    assert counts["off"] == counts[None] == 0 < counts["on"] < counts["window"]
+    assert counts["off"] == counts["auto"] == 0 < counts["on"] < counts["window"]
     assert counts["window"] > 300
 
 
@@ -75,16 +75,19 @@ DIFFERENCES = [
     "export DUNNAGE_BCAST=off",
     "export DUNNAGE_MODEL=none",
     "unset DUNNAGE_ROSTER",
+    "export DUNNAGE_ROSTER=none",
+    "unset LD_PRELOAD",
 ]
 
 
+@pytest.mark.parametrize("served", [True, False])
 @pytest.mark.parametrize(
     "flavour, differs", in_turns(DIFFERENCES, [flavour for flavour in MPIS if flavour in ("openmpi", "mpich")])
 )
-def test_one_rank_differs(launch, flavour, differs):
+def test_one_rank_differs(launch, flavour, differs, served):
     """What all ranks do together in MPI_Init, a rank with other settings or means does too, or no
-    rank does."""
-    with roster() as place:
+    rank does. `served`: the tool has a roster; else the ranks keep one."""
+    with roster() if served else contextlib.nullcontext("") as place:
         through = ("sh", "-c", LAST_RANK % differs, "sh")
         run = launch(
             flavour, "contract_halo", ranks=3, mode="dunnage", through=through, limit=60, DUNNAGE_ROSTER=place
@@ -99,11 +102,11 @@ def test_whose_nonblocking_ones_are(launch, flavour, tmp_path):
     report = tmp_path / "report.json"
     counts = {
         how: accelerated(
-            launch, flavour, report, "contract_ibcast", "MPI_Ibcast", **({"DUNNAGE_BCAST": how} if how else {})
+            launch, flavour, report, "contract_ibcast", "MPI_Ibcast", DUNNAGE_ROSTER="none", DUNNAGE_BCAST=how
         )
-        for how in ("window", "on", "off", None)
+        for how in ("window", "on", "off", "auto")
     }
-    assert counts["off"] == counts[None] == 0 < counts["on"] < counts["window"]
+    assert counts["off"] == counts["auto"] == 0 < counts["on"] < counts["window"]
     assert counts["window"] > 300
     assert (
         accelerated(
@@ -175,6 +178,12 @@ def test_the_tool_sees_to_it_that_all_have_dunnage(launch, flavour, tmp_path):
     """Its roster has been told by all ranks."""
     with roster() as address:
         assert accelerated(launch, flavour, tmp_path / "report.json", DUNNAGE_ROSTER=address) > 0
+
+
+@pytest.mark.parametrize("flavour", of_each_family([flavour for flavour in MPIS if flavour != "mpi_abi_on_impi"]))
+def test_ranks_of_one_host_find_out_themselves(launch, flavour, tmp_path):
+    """They are preloaded, and nothing else is set."""
+    assert accelerated(launch, flavour, tmp_path / "report.json") > 0
 
 
 @pytest.mark.parametrize("flavour", ["openmpi", "mpich"])

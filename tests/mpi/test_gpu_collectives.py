@@ -108,7 +108,7 @@ def test_who_does_neighbour_collectives(launch, how, told, ours, tmp_path):
     settings = {"DUNNAGE_NEIGHBOURS": how, "DUNNAGE_REPORT": str(report)}
     if ours:
         settings["CONTRACT_OUR_NEIGHBOURS"] = "1"
-    with roster() if told else contextlib.nullcontext("") as address:
+    with roster() if told else contextlib.nullcontext("none") as address:
         run = launch(
             "openmpi",
             "contract_gpu_neighbours",
@@ -163,7 +163,7 @@ def test_faults_in_nonblocking_collectives(launch, fault):
 def test_who_does_nonblocking_collectives(launch, told, ours, tmp_path):
     """`told`: the tool has told these ranks that all of them have Dunnage."""
     report = tmp_path / "report.json"
-    with roster() if told else contextlib.nullcontext("") as address:
+    with roster() if told else contextlib.nullcontext("none") as address:
         settings = simulated("mpich", DUNNAGE_ROSTER=address, DUNNAGE_REPORT=str(report))
         run = launch("mpich", "contract_gpu_unasked", "device", ranks=3, mode="dunnage", limit=100, **settings)
     assert run.finished and run.code == 0 and not run.failures, run

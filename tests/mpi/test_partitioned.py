@@ -91,7 +91,7 @@ def test_who_does_them(launch, how, told, gpu, ours, tmp_path):
     """`told`: the tool has told these ranks that all of them have Dunnage. `gpu`: they use one."""
     report = tmp_path / "report.json"
     program = ["contract_gpu_partitions", SECONDS, 3] if gpu else ["contract_partitioned"]
-    with roster() if told else contextlib.nullcontext("") as address:
+    with roster() if told else contextlib.nullcontext("none") as address:
         run = launch(
             "mpich",
             *program,

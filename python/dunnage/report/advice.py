@@ -54,7 +54,8 @@ ADVICE: Dict[str, Advice] = {
     "this call is left to the MPI": Advice(
         "collectives, one-sided calls, files, partitioned messages between ranks that are not known to have Dunnage, "
         "`MPI_Isendrecv`: with data that is not contiguous, or datatypes in arrays",
-        "start the program by `dunnage run`, so that all ranks are known to have Dunnage; else nothing yet"),
+        "start the program by `dunnage run`, so that ranks on several hosts know that all have Dunnage; else nothing "
+        "yet"),
     "device memory, packed by the MPI in host memory": Advice(
         "the MPI packs the datatype in its own order, or the datatype is unknown, or the call is left to the MPI: "
         "copied to the host and back", NOTHING),

@@ -67,10 +67,11 @@ bool is_spawned() {
 /// What all ranks have told each other by the roster, if it knows all.
 std::optional<transport::Told> meet(std::uint32_t rank, std::uint32_t ranks, bool blind) {
   if (process->settings.force == base::Force::never) return std::nullopt;
-  const bool spawned = !process->settings.roster.empty() && is_spawned();
+  const bool asked = introduced || !process->settings.roster.empty();
+  const bool spawned = asked && is_spawned();
   if (!introduced) introduced.emplace(introduce(rank, ranks, blind, spawned));
   take_announcements_of(std::move(introduced->world), ranks);
-  auto told = introduced->roster && !spawned ? introduced->roster->answer() : std::nullopt;
+  auto told = spawned ? std::nullopt : introduced->answer();
   introduced.reset();
   return told;
 }

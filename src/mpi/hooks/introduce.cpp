@@ -13,13 +13,16 @@
 namespace dunnage::mpi {
 namespace {
 
-/// Whether anything depends on all ranks having Dunnage, and there is somebody who knows.
+/// The value of DUNNAGE_ROSTER that says that nobody is to know.
+constexpr const char* no_roster = "none";
+
+/// Whether anything depends on all ranks having Dunnage, and somebody may know.
 bool asks_roster() {
   const auto& settings = process->settings;
   const bool depends = settings.bcast == base::Bcast::automatic || settings.neighbours == base::Neighbours::automatic ||
                        settings.collectives == base::Collectives::automatic ||
                        settings.partitioned == base::Partitioned::automatic;
-  return depends && settings.force != base::Force::never && !settings.roster.empty();
+  return depends && settings.force != base::Force::never && settings.roster != no_roster;
 }
 
 /// A number in which ranks differ if they would not do the same operations themselves: by their
@@ -71,8 +74,8 @@ bool announces(bool blind) {
 }
 
 Introduced introduce(std::uint32_t rank, std::uint32_t ranks, bool blind, bool spawned) {
-  Introduced self{rank, ranks, announces(blind) ? join_host(rank, ranks) : nullptr, {}};
-  if (asks_roster() && !spawned)
+  Introduced self{rank, ranks, announces(blind) ? join_host(rank, ranks) : nullptr, {}, {}};
+  if (asks_roster() && !process->settings.roster.empty() && !spawned)
     self.roster.emplace(process->settings.roster, member(self, blind), transport::peers::machine_key());
   return self;
 }
@@ -81,7 +84,11 @@ std::optional<Introduced> introduce_early() {
   const auto who = transport::peers::rank_told();
   // The MPI may load a driver that makes this process blind.
   if (!who || who->ranks < 2 || !asks_roster() || device::may_lack_kernels()) return std::nullopt;
-  return introduce(who->rank, who->ranks, false, false);
+  const bool served = !process->settings.roster.empty();
+  if (!served && !(transport::peers::alone_on_host(who->ranks) && reach_key())) return std::nullopt;
+  auto self = introduce(who->rank, who->ranks, false, false);
+  if (!served) self.host_roster = transport::HostRoster::join(member(self, false));
+  return self;
 }
 
 }  // namespace dunnage::mpi
