@@ -67,7 +67,8 @@ void wait_for(std::vector<MPI_Request>& requests, const std::string& manner);
 std::unique_ptr<Exchange> make_isend(Domain& domain, const Order& order);
 std::unique_ptr<Exchange> make_persistent(Domain& domain, const Order& order);
 std::unique_ptr<Exchange> make_implicit(Domain& domain, const Order& order);
-std::unique_ptr<Exchange> make_neighbour(Domain& domain, bool persistent);
+enum class Call { blocking, nonblocking, persistent };
+std::unique_ptr<Exchange> make_neighbour(Domain& domain, Call call);
 #ifdef BENCH_HALO_PARTITIONED
 std::unique_ptr<Exchange> make_partitioned(Domain& domain);
 #endif

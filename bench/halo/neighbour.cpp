@@ -7,7 +7,7 @@ namespace {
 
 class Neighbour : public Exchange {
  public:
-  Neighbour(Domain& domain, bool persistent) : at_(domain.at(0, {0, 0, 0})) {
+  Neighbour(Domain& domain, Call call) : at_(domain.at(0, {0, 0, 0})), nonblocking_(call == Call::nonblocking) {
     const auto& regions = domain.regions();
     const auto count = regions.size();
     std::vector<int> peers;
@@ -25,11 +25,9 @@ class Neighbour : public Exchange {
       receive_types_.push_back(type_of(domain, regions[count - 1 - i].ghost, true));
     }
 #if MPI_VERSION >= 4
-    if (persistent)
+    if (call == Call::persistent)
       MPI_Neighbor_alltoallw_init(at_, counts_.data(), places_.data(), send_types_.data(), at_, counts_.data(),
                                   places_.data(), receive_types_.data(), graph_, MPI_INFO_NULL, &request_);
-#else
-    (void)persistent;
 #endif
   }
   ~Neighbour() override {
@@ -47,13 +45,22 @@ class Neighbour : public Exchange {
       phases.end("wait");
       return;
     }
-    MPI_Neighbor_alltoallw(at_, counts_.data(), places_.data(), send_types_.data(), at_, counts_.data(), places_.data(),
-                           receive_types_.data(), graph_);
-    phases.end("call");
+    if (!nonblocking_) {
+      MPI_Neighbor_alltoallw(at_, counts_.data(), places_.data(), send_types_.data(), at_, counts_.data(),
+                             places_.data(), receive_types_.data(), graph_);
+      return phases.end("call");
+    }
+    MPI_Request request;
+    MPI_Ineighbor_alltoallw(at_, counts_.data(), places_.data(), send_types_.data(), at_, counts_.data(),
+                            places_.data(), receive_types_.data(), graph_, &request);
+    phases.end("begin");
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    phases.end("wait");
   }
 
  private:
   void* const at_;
+  const bool nonblocking_;
   MPI_Comm graph_;
   std::vector<int> counts_;
   std::vector<MPI_Aint> places_;
@@ -63,8 +70,8 @@ class Neighbour : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_neighbour(Domain& domain, bool persistent) {
-  return std::make_unique<Neighbour>(domain, persistent);
+std::unique_ptr<Exchange> make_neighbour(Domain& domain, Call call) {
+  return std::make_unique<Neighbour>(domain, call);
 }
 
 }  // namespace bench::halo

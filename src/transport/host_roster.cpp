@@ -21,9 +21,9 @@ using base::Descriptor;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t no = 0, yes = 1;  // the kernel tells whose the answer is, so it needs no proof
+constexpr std::uint64_t no = 0, yes = 1;  // the system tells who answers, so the answer needs no proof
 
-/// In the namespace without files, where a name ends with its socket.
+/// An abstract address: the name disappears when its socket is closed.
 struct Address {
   explicit Address(std::uint64_t host) {
     const auto name = fmt::format("dunnage-{}-{:016x}", std::string_view(hello_magic), host);
@@ -37,13 +37,19 @@ struct Address {
 
 Descriptor new_socket() { return Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
 
+/// Ends a connection, or a listener, also if a child of this process has a copy of it.
+void end(Descriptor& file) {
+  if (file) shutdown(file.get(), SHUT_RDWR);
+  file = Descriptor();
+}
+
 bool is_ours(const Descriptor& connection) {
   ucred other{};
   socklen_t size = sizeof other;
   return getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &other, &size) == 0 && other.uid == geteuid();
 }
 
-/// Returns whether there is something to read, or nothing will come.
+/// Returns whether there is something to read, or the other side has hung up.
 bool readable(const Descriptor& file, Clock::time_point until) {
   for (;;) {
     const auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
@@ -54,29 +60,47 @@ bool readable(const Descriptor& file, Clock::time_point until) {
   }
 }
 
-bool tell(const Descriptor& keeper, const Member& self) {
-  return send(keeper.get(), &self, sizeof self, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof self);
+bool tell(const Descriptor& connection, const void* bytes, std::size_t size) {
+  return send(connection.get(), bytes, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
 }
 
-/// The keeper's connection to another rank.
-struct Guest {
-  Descriptor connection;
-  Member member;
+/// The other ranks of a roster, as the keeper meets them.
+class Guests {
+ public:
+  /// Takes those who call until `enough` have connected, and those who are there by then. Returns
+  /// whether `enough` have connected and no more. Someone who is no rank of this job may call too.
+  bool welcome(const Descriptor& listener, std::size_t enough, Clock::time_point until) {
+    constexpr int most_strangers = 64;
+    for (int strangers = 0; strangers < most_strangers;) {
+      const bool waits = connections_.size() < enough;
+      if (!readable(listener, waits ? until : Clock::now())) break;
+      Descriptor one(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!one && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) return false;
+      if (one && is_ours(one))
+        connections_.push_back(std::move(one));
+      else
+        ++strangers;
+    }
+    return connections_.size() == enough;
+  }
+  /// What they tell. Returns nothing if one does not, because it takes no part or is not a rank.
+  std::optional<std::vector<Member>> members(Clock::time_point until) const {
+    std::vector<Member> all;
+    for (const auto& one : connections_) {
+      Member member;
+      if (!readable(one, until) || recv(one.get(), &member, sizeof member, 0) != static_cast<ssize_t>(sizeof member))
+        return std::nullopt;
+      all.push_back(member);
+    }
+    return all;
+  }
+  void answer(const std::string& bytes) const {
+    for (const auto& one : connections_) tell(one, bytes.data(), bytes.size());
+  }
+
+ private:
+  std::vector<Descriptor> connections_;
 };
-
-/// Whoever has called. Returns nothing if that is no rank.
-std::optional<Guest> welcome(const Descriptor& listener) {
-  Descriptor connection(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  Member member;
-  // A rank tells right after it has connected.
-  if (!connection || !is_ours(connection) || !readable(connection, Clock::now() + std::chrono::seconds(1)) ||
-      recv(connection.get(), &member, sizeof member, 0) != static_cast<ssize_t>(sizeof member))
-    return std::nullopt;
-  return Guest{std::move(connection), member};
-}
-
-/// A rank that hangs up before it has the answer ends, or takes no part.
-bool is_there(const Guest& guest) { return !readable(guest.connection, Clock::now()); }
 
 /// `members`: sorted by rank.
 bool are_all(const std::vector<Member>& members) {
@@ -92,49 +116,49 @@ bool are_all(const std::vector<Member>& members) {
 
 }  // namespace
 
-std::optional<HostRoster> HostRoster::join(const Member& self) {
-  if (self.ranks > most_places) return std::nullopt;
-  const Address address(self.host);
-  // A keeper has a name a moment before it can be called, and a moment after.
-  for (int tries = 0; tries < 20; ++tries, std::this_thread::sleep_for(std::chrono::microseconds(50))) {
+std::optional<HostRoster> HostRoster::join(std::uint64_t host, std::uint32_t ranks) {
+  if (ranks > most_places) return std::nullopt;
+  const Address address(host);
+  // A keeper has the name just before it listens, and just after it has stopped.
+  for (int tries = 0; tries < 20; std::this_thread::sleep_for(std::chrono::microseconds(50) * ++tries)) {
     auto socket = new_socket();
     if (!socket) return std::nullopt;
     const bool keeps = bind(socket.get(), address.get(), address.size) == 0;
     const bool connected = !keeps && connect(socket.get(), address.get(), address.size) == 0;
     if (!keeps && !connected && errno == ECONNREFUSED) continue;
-    const bool well = keeps ? listen(socket.get(), static_cast<int>(self.ranks)) == 0
-                            : connected && is_ours(socket) && tell(socket, self);
-    return well ? std::optional(HostRoster(self, std::move(socket), keeps)) : std::nullopt;
+    const bool well = keeps ? listen(socket.get(), static_cast<int>(ranks)) == 0 : connected && is_ours(socket);
+    return well ? std::optional(HostRoster(std::move(socket), keeps)) : std::nullopt;
   }
   return std::nullopt;
 }
 
-std::optional<Told> HostRoster::answer(milliseconds for_ranks, milliseconds for_keeper) {
-  if (keeps_) return decide(for_ranks);
+HostRoster::~HostRoster() { end(socket_); }
+
+std::optional<Told> HostRoster::answer(const Member& self, const RosterPatience& patience) {
+  if (keeps_) return decide(self, patience);
   std::array<char, sizeof(Answer) + most_places * sizeof(Place)> bytes;
-  if (!readable(socket_, Clock::now() + for_keeper)) return std::nullopt;
+  if (!tell(socket_, &self, sizeof self)) return std::nullopt;
+  // Who gives up must not miss an answer that has come meanwhile.
+  if (!readable(socket_, Clock::now() + patience.answer)) shutdown(socket_.get(), SHUT_RD);
   const auto size = recv(socket_.get(), bytes.data(), bytes.size(), 0);
   if (size <= 0) return std::nullopt;
   auto heard = answer_from({bytes.data(), static_cast<std::size_t>(size)});
   return heard && heard->proof == yes ? std::optional(std::move(heard->told)) : std::nullopt;
 }
 
-std::optional<Told> HostRoster::decide(milliseconds patience) {
-  const auto until = Clock::now() + patience;
-  std::vector<Guest> guests;
-  std::vector<Member> members{self_};
-  while (members.size() < self_.ranks && readable(socket_, until)) {
-    auto guest = welcome(socket_);
-    if (!guest) continue;
-    members.push_back(guest->member);
-    guests.push_back(std::move(*guest));
+std::optional<Told> HostRoster::decide(const Member& self, const RosterPatience& patience) {
+  Guests guests;
+  std::optional<std::vector<Member>> members;
+  if (guests.welcome(socket_, self.ranks - 1, Clock::now() + patience.connected))
+    members = guests.members(Clock::now() + patience.told);
+  end(socket_);
+  if (members) {
+    members->push_back(self);
+    std::ranges::sort(*members, {}, &Member::rank);
   }
-  socket_ = {};
-  std::ranges::sort(members, {}, &Member::rank);
-  const bool all = are_all(members) && std::ranges::all_of(guests, is_there);
-  const auto told = all ? told_by(members) : Told();
-  const auto bytes = answer_of(all ? yes : no, told);
-  for (const auto& guest : guests) (void)send(guest.connection.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  const bool all = members && are_all(*members);
+  const auto told = all ? told_by(*members) : Told();
+  guests.answer(answer_of(all ? yes : no, told));
   return all ? std::optional(told) : std::nullopt;
 }
 

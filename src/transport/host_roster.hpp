@@ -1,12 +1,12 @@
-// Whether every rank of a job on one host has Dunnage, if no server knows it (bootstrap.hpp).
+// Finds out whether every rank of a job on one host has Dunnage, if no server knows it
+// (bootstrap.hpp).
 //
 // The ranks meet at a socket whose name they all make alike. The first rank that comes, before
-// MPI_Init, keeps the roster. The others tell it who they are. After MPI_Init the keeper looks who
-// has told. It answers yes to all if all have, and else no. A rank that is too late finds no
-// keeper, and then keeps a roster on which the others are missing.
+// MPI_Init, keeps the roster. The others connect to it. After MPI_Init they tell the keeper who
+// they are, and the keeper answers: yes to all if all have told, and else no to all.
 //
-// MPI_Init of the usual MPIs waits until all ranks have begun it. With another MPI a rank may be
-// too late, and all ranks do without.
+// MPI_Init of the usual MPIs waits until all ranks have begun it, so all have connected by then.
+// With another MPI a rank may be too late. Then all ranks hear no.
 #pragma once
 
 #include <chrono>
@@ -17,25 +17,32 @@
 
 namespace dunnage::transport {
 
-/// Of one rank. Processes of other users are not heard. Not thread-safe.
+/// How long a rank waits.
+struct RosterPatience {
+  std::chrono::milliseconds connected{20};   // the keeper, until all have connected
+  std::chrono::milliseconds told{10'000};    // the keeper, until all have told
+  std::chrono::milliseconds answer{30'000};  // another rank, for the keeper
+};
+
+/// The roster as one rank sees it. Processes of other users are not heard. Not thread-safe.
 class HostRoster {
  public:
-  /// Before MPI_Init. Waits for nobody. Ranks with one Member::host meet. It must not be 0. Returns
-  /// nothing if the rank can neither keep a roster nor find one.
-  static std::optional<HostRoster> join(const Member& self);
+  /// Before MPI_Init. Waits for nobody. `host`: ranks with one number meet. `ranks`: about how
+  /// many. Returns nothing if the rank can neither keep a roster nor find one.
+  static std::optional<HostRoster> join(std::uint64_t host, std::uint32_t ranks);
+  HostRoster(HostRoster&&) = default;
+  HostRoster& operator=(HostRoster&&) = default;
+  /// A rank that has not asked for the answer takes no part, and all others hear no.
+  ~HostRoster();
 
-  /// After MPI_Init. Returns nothing if not all ranks have come, or if one of them has other
-  /// settings. The keeper waits so long for ranks that are missing. The others wait so long for the
-  /// keeper, whose MPI_Init may take longer. To be called once.
-  std::optional<Told> answer(std::chrono::milliseconds for_ranks = std::chrono::milliseconds(20),
-                             std::chrono::milliseconds for_keeper = std::chrono::seconds(30));
+  /// After MPI_Init. Returns nothing if not all ranks take part, or if one has other settings. To
+  /// be called once.
+  std::optional<Told> answer(const Member& self, const RosterPatience& patience = {});
 
  private:
-  HostRoster(const Member& self, base::Descriptor socket, bool keeps)
-      : self_(self), socket_(std::move(socket)), keeps_(keeps) {}
-  std::optional<Told> decide(std::chrono::milliseconds patience);
+  HostRoster(base::Descriptor socket, bool keeps) : socket_(std::move(socket)), keeps_(keeps) {}
+  std::optional<Told> decide(const Member& self, const RosterPatience& patience);
 
-  Member self_;
   base::Descriptor socket_;  // the keeper listens there; another rank is connected to the keeper
   bool keeps_;
 };

@@ -30,7 +30,7 @@ def test_rings(launch, flavour, ranks, tmp_path):
     report = tmp_path / "report.json"
     run = launch(flavour, "contract_rings", ranks=ranks, mode="dunnage", DUNNAGE_REPORT=str(report), **OURS)
     assert run.finished and run.code == 0 and not run.failures, run
-    expected = {"MPI_Neighbor_alltoallw"}
+    expected = {"MPI_Neighbor_alltoallw", *(f"MPI_Ineighbor_{kind}" for kind in ("alltoallw", "allgather", "alltoall"))}
     if flavour != "openmpi":
         expected |= {"MPI_Neighbor_alltoallw_init"} | ({"MPI_Neighbor_allgather_init"} if ranks > 1 else set())
     assert set(through_rings(report)) == expected
@@ -41,7 +41,7 @@ def test_rings(launch, flavour, ranks, tmp_path):
 def test_every_form(launch, flavour, ranks, tmp_path):
     """Also on rings of one and of two ranks, where some MPIs take one neighbour for the other."""
     report = tmp_path / "report.json"
-    names = [f"MPI_Neighbor_{kind}" for kind in KINDS]
+    names = [f"MPI_{prefix}_{kind}" for prefix in ("Neighbor", "Ineighbor") for kind in KINDS]
     if flavour != "openmpi":
         names += [f"MPI_Neighbor_{kind}_init" for kind in KINDS]
     run = launch(
@@ -58,9 +58,10 @@ def test_threads(launch, flavour):
     assert run.finished and run.code == 0 and not run.failures, run
 
 
+@pytest.mark.parametrize("how", [[], ["nonblocking"]])
 @pytest.mark.parametrize("flavour", FLAVOURS)
-def test_a_rank_that_is_killed_leaves_no_hang(launch, flavour):
-    run = launch(flavour, "contract_rings", "killed", ranks=2, mode="dunnage", limit=60, **OURS)
+def test_a_rank_that_is_killed_leaves_no_hang(launch, flavour, how):
+    run = launch(flavour, "contract_rings", "killed", *how, ranks=2, mode="dunnage", limit=60, **OURS)
     assert run.code != 0 and "not finished within" not in run.errors and "hung" not in run.errors, run
 
 

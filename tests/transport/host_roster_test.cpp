@@ -1,7 +1,8 @@
-// Ranks of one process. The first that joins keeps the roster, so it decides what the others read.
+// The ranks are threads of one process. The first that joins keeps the roster.
 #include "transport/host_roster.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace dunnage::transport {
@@ -32,12 +34,21 @@ Member member(std::uint64_t host, std::uint32_t rank, std::uint32_t ranks) {
   return member;
 }
 
-/// What each is told. They come in that order, all before one is answered.
+RosterPatience patience(milliseconds told = milliseconds(100), milliseconds answer = std::chrono::seconds(10)) {
+  return {milliseconds(1), told, answer};
+}
+
+/// What each is told. They connect in that order, all before one asks.
 std::vector<std::optional<Told>> ask(const std::vector<Member>& members) {
   std::vector<std::optional<HostRoster>> ranks;
-  for (const auto& one : members) ranks.push_back(HostRoster::join(one));
-  std::vector<std::optional<Told>> told;
-  for (auto& rank : ranks) told.push_back(rank ? rank->answer(milliseconds(1), milliseconds(100)) : std::nullopt);
+  for (const auto& one : members) ranks.push_back(HostRoster::join(one.host, one.ranks));
+  std::vector<std::optional<Told>> told(members.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    threads.emplace_back([&, i] {
+      if (ranks[i]) told[i] = ranks[i]->answer(members[i], patience());
+    });
+  for (auto& thread : threads) thread.join();
   return told;
 }
 
@@ -58,7 +69,7 @@ TEST(HostRoster, AllAreToldWhatAllHaveSaid) {
   }
 }
 
-TEST(HostRoster, AsManyAsThereAreFiles) {
+TEST(HostRoster, AsManyRanksAsThereArePlaces) {
   const auto at = host();
   std::vector<Member> members;
   for (std::uint32_t rank = 0; rank < most_places; ++rank) members.push_back(member(at, rank, most_places));
@@ -66,7 +77,7 @@ TEST(HostRoster, AsManyAsThereAreFiles) {
     ASSERT_TRUE(one);
     EXPECT_EQ(one->places.size(), most_places);
   }
-  EXPECT_FALSE(HostRoster::join(member(host(), 0, most_places + 1)));
+  EXPECT_FALSE(HostRoster::join(host(), most_places + 1));
 }
 
 TEST(HostRoster, ARankWithoutMemoryHasNoPlace) {
@@ -104,25 +115,72 @@ TEST(HostRoster, JobsAreToldApart) {
   EXPECT_FALSE(none(ask({member(one, 0, 2), member(other, 1, 2), member(one, 1, 2), member(other, 0, 2)})));
 }
 
-TEST(HostRoster, WhoHasGoneMakesAllDoubtful) {
+TEST(HostRoster, NoToAllIfOneTakesNoPart) {
   for (const std::size_t gone : {0, 1, 2}) {  // the first is the keeper
     const auto at = host();
     std::vector<std::optional<HostRoster>> ranks;
-    for (const std::uint32_t rank : {0, 1, 2}) ranks.push_back(HostRoster::join(member(at, rank, 3)));
-    ranks[gone].reset();
-    for (auto& rank : ranks) {
-      if (rank) {
-        EXPECT_FALSE(rank->answer(milliseconds(1), std::chrono::seconds(10))) << gone;
-      }
-    }
+    for (int rank = 0; rank < 3; ++rank) ranks.push_back(HostRoster::join(at, 3));
+    std::vector<std::thread> threads;
+    for (std::uint32_t rank = 0; rank < 3; ++rank)
+      threads.emplace_back([&, rank] {
+        if (rank == gone)
+          ranks[rank].reset();
+        else
+          EXPECT_FALSE(ranks[rank]->answer(member(at, rank, 3), patience())) << gone;
+      });
+    for (auto& thread : threads) thread.join();
   }
 }
 
-TEST(HostRoster, TheKeeperIsNotWaitedForForEver) {
+/// As if two launchers had made the ranks of two jobs believe that they are of one.
+TEST(HostRoster, NoToAllIfThereAreTooMany) {
   const auto at = host();
-  auto keeper = HostRoster::join(member(at, 0, 2)), other = HostRoster::join(member(at, 1, 2));
+  EXPECT_TRUE(none(ask({member(at, 0, 2), member(at, 1, 2), member(at, 1, 2)})));
+  EXPECT_TRUE(none(ask({member(at, 0, 2), member(at, 1, 2), member(at, 0, 2), member(at, 1, 2)})));
+}
+
+TEST(HostRoster, NobodyIsWaitedForForEver) {
+  const auto at = host();
+  auto keeper = HostRoster::join(at, 2), other = HostRoster::join(at, 2);
   ASSERT_TRUE(keeper && other);
-  EXPECT_FALSE(other->answer(milliseconds(1), milliseconds(1)));
+  EXPECT_FALSE(other->answer(member(at, 1, 2), patience(milliseconds(1), milliseconds(1))));
+  auto again = HostRoster::join(at, 2);
+  ASSERT_TRUE(again);
+  EXPECT_FALSE(keeper->answer(member(at, 0, 2), patience(milliseconds(1)))) << "two others, of whom one says nothing";
+}
+
+TEST(HostRoster, WithoutFilesTheAnswerIsNo) {
+  const auto at = host();
+  auto keeper = HostRoster::join(at, 2), other = HostRoster::join(at, 2);
+  ASSERT_TRUE(keeper && other);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none_left{3, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
+  const auto told = keeper->answer(member(at, 0, 2), patience());
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(told);
+  EXPECT_FALSE(other->answer(member(at, 1, 2), patience()));
+}
+
+/// A child that has copies of the sockets and lives on. It keeps the name.
+TEST(HostRoster, AChildThatLivesOnKeepsNobodyWaiting) {
+  const auto at = host();
+  auto keeper = HostRoster::join(at, 2);
+  ASSERT_TRUE(keeper);
+  int end[2];
+  ASSERT_EQ(pipe(end), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(end[1]);
+    char byte;
+    _exit(static_cast<int>(read(end[0], &byte, 1)));
+  }
+  keeper.reset();
+  EXPECT_TRUE(none(ask({member(at, 0, 2), member(at, 1, 2)})));
+  close(end[1]);
+  waitpid(child, nullptr, 0);
+  close(end[0]);
 }
 
 int connection_to(std::uint64_t host) {
@@ -137,15 +195,14 @@ int connection_to(std::uint64_t host) {
   return file;
 }
 
-TEST(HostRoster, StrangersDisturbNobody) {
+/// A process of this user that is no rank, and one that has gone.
+TEST(HostRoster, WhoIsNoRankMakesAllDoubtful) {
   const auto at = host();
-  auto keeper = HostRoster::join(member(at, 0, 2));
+  auto keeper = HostRoster::join(at, 2);
   const int file = connection_to(at);
   ASSERT_EQ(send(file, "hello", 5, 0), 5);
-  auto other = HostRoster::join(member(at, 1, 2));
-  ASSERT_TRUE(keeper && other);
-  EXPECT_TRUE(keeper->answer());
-  EXPECT_TRUE(other->answer());
+  ASSERT_TRUE(keeper);
+  EXPECT_FALSE(keeper->answer(member(at, 0, 2), patience()));
   close(file);
 }
 
@@ -153,7 +210,7 @@ TEST(HostRoster, StrangersDisturbNobody) {
 TEST(HostRoster, OtherUsersAreNotHeard) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   const auto at = host();
-  auto keeper = HostRoster::join(member(at, 0, 2));
+  auto keeper = HostRoster::join(at, 2);
   ASSERT_TRUE(keeper);
   const auto as_another_user = [&](auto&& what) {
     const pid_t child = fork();
@@ -162,13 +219,17 @@ TEST(HostRoster, OtherUsersAreNotHeard) {
     waitpid(child, &status, 0);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
   };
-  EXPECT_TRUE(as_another_user([&] { return !HostRoster::join(member(at, 1, 2)); })) << "the keeper is another user's";
+  EXPECT_TRUE(as_another_user([&] { return !HostRoster::join(at, 2); })) << "the keeper is another user's";
   EXPECT_TRUE(as_another_user([&] {
     const int file = connection_to(at);
     const auto liar = member(at, 1, 2);
     return send(file, &liar, sizeof liar, 0) == static_cast<ssize_t>(sizeof liar);
   }));
-  EXPECT_FALSE(keeper->answer(milliseconds(1)));
+  auto other = HostRoster::join(at, 2);
+  ASSERT_TRUE(other);
+  std::thread rank([&] { EXPECT_TRUE(other->answer(member(at, 1, 2), patience())); });
+  EXPECT_TRUE(keeper->answer(member(at, 0, 2), patience()));
+  rank.join();
 }
 
 }  // namespace

@@ -11,9 +11,10 @@ namespace {
 class Launched : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"PMIX_NAMESPACE", "PMI_FD", "PMI_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_RANK",
-                             "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE",
-                             "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_STEP_NUM_NODES"})
+    for (const char* name :
+         {"PMIX_NAMESPACE", "PMI_FD", "PMI_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+          "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE", "PMIX_RANK", "SLURM_JOB_ID",
+          "SLURM_STEP_ID", "SLURM_STEP_NUM_NODES", "SLURM_STEP_NUM_TASKS"})
       unsetenv(name);
   }
 };
@@ -34,6 +35,16 @@ TEST_F(Launched, ByHydra) {
   ASSERT_TRUE(rank_told());
   EXPECT_EQ(rank_told()->rank, 0u);
   EXPECT_EQ(rank_told()->ranks, 2u);
+}
+
+TEST_F(Launched, BySrun) {
+  setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+  EXPECT_FALSE(ranks_told()) << "srun may not have started this process as a rank";
+  setenv("PMIX_RANK", "1", 1);
+  EXPECT_EQ(ranks_told(), 4u);
+  setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  EXPECT_EQ(ranks_told(), 2u) << "mpirun in a job of Slurm";
 }
 
 TEST_F(Launched, HowManyRanksAreHere) {

@@ -22,7 +22,9 @@
 namespace dunnage::mpi {
 namespace {
 
+// From before MPI_Init.
 std::optional<Introduced> introduced;
+std::optional<transport::HostRoster> host_roster;
 
 /// From now on messages of this process to itself may be announced.
 void take_announcements() {
@@ -64,16 +66,17 @@ bool is_spawned() {
   return process->own.Comm_get_parent(&parent) != MPI_SUCCESS || parent != MPI_COMM_NULL;
 }
 
-/// What all ranks have told each other by the roster, if it knows all.
-std::optional<transport::Told> meet(std::uint32_t rank, std::uint32_t ranks, bool blind) {
+/// What all ranks have told each other by a roster, if it knows all. `among_us`: the one of this
+/// host, if there is one.
+std::optional<transport::Told> meet(std::uint32_t rank, std::uint32_t ranks, bool blind,
+                                    std::optional<transport::HostRoster> among_us) {
   if (process->settings.force == base::Force::never) return std::nullopt;
-  const bool asked = introduced || !process->settings.roster.empty();
-  const bool spawned = asked && is_spawned();
+  const bool spawned = (among_us || !process->settings.roster.empty()) && is_spawned();
   if (!introduced) introduced.emplace(introduce(rank, ranks, blind, spawned));
   take_announcements_of(std::move(introduced->world), ranks);
-  auto told = spawned ? std::nullopt : introduced->answer();
-  introduced.reset();
-  return told;
+  auto own = std::exchange(introduced, std::nullopt);
+  if (spawned) return std::nullopt;
+  return own->roster ? own->roster->answer() : among_us ? among_us->answer(own->self) : std::nullopt;
 }
 
 void share(const std::optional<transport::Told>& told, int ranks) {
@@ -86,12 +89,20 @@ void share(const std::optional<transport::Told>& told, int ranks) {
 }  // namespace
 
 void prepare() {
-  if (!process->initialized && !introduced) introduced = introduce_early();
+  if (process->initialized || introduced || host_roster) return;
+  introduced = introduce_early();
+  if (!introduced) host_roster = join_host_roster();
+}
+
+void give_up() {
+  introduced.reset();
+  host_roster.reset();
 }
 
 void join() {
   static std::once_flag once;
   std::call_once(once, [] {
+    auto among_us = std::exchange(host_roster, std::nullopt);
     const auto& own = process->own;
     int rank = 0, ranks = 0;
     device::settle_driver();
@@ -116,7 +127,7 @@ void join() {
       if (process->brief) take_announcements_of(join_host(self, all), all);
       return make_private_world(private_world_wants());
     }
-    const auto told = meet(self, all, blind);
+    const auto told = meet(self, all, blind, std::move(among_us));
     process->everyone = told.has_value();
     if (Broadcast::possible() || process->settings.collectives == base::Collectives::on) share(told, ranks);
     make_private_world(told && told->together ? std::optional(told->wants) : std::nullopt);

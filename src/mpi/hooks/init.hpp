@@ -7,6 +7,8 @@ namespace dunnage::mpi {
 
 /// Before MPI_Init: says who this process is, so that the answer comes while the MPI starts.
 void prepare();
+/// After an MPI_Init that has failed.
+void give_up();
 /// After MPI_Init: finds out who takes part, and from now on this process can be sent
 /// announcements. Does nothing if that cannot be.
 void join();
@@ -18,6 +20,8 @@ int init(Hook, int (*next)(Arguments...), Arguments... arguments) {
   if (rc == MPI_SUCCESS) {
     process->initialized = true;
     join();
+  } else if (!process->initialized) {
+    give_up();
   }
   return rc;
 }

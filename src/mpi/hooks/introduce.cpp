@@ -13,10 +13,10 @@
 namespace dunnage::mpi {
 namespace {
 
-/// The value of DUNNAGE_ROSTER that says that nobody is to know.
+/// This value of DUNNAGE_ROSTER turns rosters off.
 constexpr const char* no_roster = "none";
 
-/// Whether anything depends on all ranks having Dunnage, and somebody may know.
+/// Whether anything depends on all ranks having Dunnage, and a roster may exist.
 bool asks_roster() {
   const auto& settings = process->settings;
   const bool depends = settings.bcast == base::Bcast::automatic || settings.neighbours == base::Neighbours::automatic ||
@@ -24,6 +24,9 @@ bool asks_roster() {
                        settings.partitioned == base::Partitioned::automatic;
   return depends && settings.force != base::Force::never && settings.roster != no_roster;
 }
+
+/// Whether that of `dunnage run` does.
+bool asks_server() { return asks_roster() && !process->settings.roster.empty(); }
 
 /// A number in which ranks differ if they would not do the same operations themselves: by their
 /// settings, or because one of them has no kernels for its device.
@@ -74,21 +77,25 @@ bool announces(bool blind) {
 }
 
 Introduced introduce(std::uint32_t rank, std::uint32_t ranks, bool blind, bool spawned) {
-  Introduced self{rank, ranks, announces(blind) ? join_host(rank, ranks) : nullptr, {}, {}};
-  if (asks_roster() && !process->settings.roster.empty() && !spawned)
-    self.roster.emplace(process->settings.roster, member(self, blind), transport::peers::machine_key());
-  return self;
+  Introduced introduced{rank, ranks, announces(blind) ? join_host(rank, ranks) : nullptr, {}, {}};
+  introduced.self = member(introduced, blind);
+  if (asks_server() && !spawned)
+    introduced.roster.emplace(process->settings.roster, introduced.self, transport::peers::machine_key());
+  return introduced;
 }
 
 std::optional<Introduced> introduce_early() {
   const auto who = transport::peers::rank_told();
   // The MPI may load a driver that makes this process blind.
-  if (!who || who->ranks < 2 || !asks_roster() || device::may_lack_kernels()) return std::nullopt;
-  const bool served = !process->settings.roster.empty();
-  if (!served && !(transport::peers::alone_on_host(who->ranks) && reach_key())) return std::nullopt;
-  auto self = introduce(who->rank, who->ranks, false, false);
-  if (!served) self.host_roster = transport::HostRoster::join(member(self, false));
-  return self;
+  if (!who || who->ranks < 2 || !asks_server() || device::may_lack_kernels()) return std::nullopt;
+  return introduce(who->rank, who->ranks, false, false);
+}
+
+std::optional<transport::HostRoster> join_host_roster() {
+  const auto ranks = transport::peers::ranks_told().value_or(1);
+  if (ranks < 2 || !asks_roster() || asks_server()) return std::nullopt;
+  const auto host = transport::peers::alone_on_host(ranks) ? reach_key() : 0;
+  return host != 0 ? transport::HostRoster::join(host, ranks) : std::nullopt;
 }
 
 }  // namespace dunnage::mpi

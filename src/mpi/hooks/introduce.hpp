@@ -1,6 +1,6 @@
 // How this process makes itself known to the other ranks of its job: by shared memory that those
 // of its host find, and by a roster, which tells whether all ranks have Dunnage. `dunnage run` has
-// one. Without it, ranks that are all on one host keep one themselves.
+// one. Without it, ranks that are all on one host keep a roster themselves.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,8 @@ namespace dunnage::mpi {
 struct Introduced {
   std::uint32_t rank, ranks;
   std::unique_ptr<transport::peers::World> world;  // null if this process takes no tickets
-  std::optional<transport::Introduction> roster;   // nothing if there is none to be asked
-  std::optional<transport::HostRoster> host_roster;
-  /// What all ranks have told. Returns nothing if a rank is missing, or nobody knows.
-  std::optional<transport::Told> answer() {
-    return roster ? roster->answer() : host_roster ? host_roster->answer() : std::nullopt;
-  }
+  transport::Member self;                          // what it says of itself
+  std::optional<transport::Introduction> roster;   // nothing if there is no server to be asked
 };
 
 /// Among what ranks tell the roster that they want: this one uses GPUs that Dunnage does not know.
@@ -30,9 +26,11 @@ inline constexpr std::uint64_t wants_foreign_gpus = 256;
 /// has channels to itself there. Null if there is none.
 std::unique_ptr<transport::peers::World> join_host(std::uint32_t rank, std::uint32_t ranks);
 
-/// Before MPI_Init: does it by what the launcher says, if there can be a roster. The answer then
-/// most often comes while the MPI starts, and no rank waits for another one.
+/// Before MPI_Init: does it by what the launcher says, if there is a server. The answer then most
+/// often comes while the MPI starts, and no rank waits for another one.
 std::optional<Introduced> introduce_early();
+/// Before MPI_Init, if there is no server: meets the other ranks, if all are on this host.
+std::optional<transport::HostRoster> join_host_roster();
 /// In MPI_Init. `blind`: there is a device, but there are no kernels for it. `spawned`: this
 /// process has no roster of its own.
 Introduced introduce(std::uint32_t rank, std::uint32_t ranks, bool blind, bool spawned);

@@ -7,6 +7,7 @@
 #include "mpi/neighbours/messages.hpp"
 #include "mpi/neighbours/request.hpp"
 #include "mpi/neighbours/rings.hpp"
+#include "mpi/neighbours/slot_exchange.hpp"
 #include "mpi/neighbours/unasked.hpp"
 #include "mpi/process/failure.hpp"
 
@@ -72,6 +73,16 @@ void ExchangeCall::begin(const Edges& edges, MPI_Request* request, const std::sh
     process->own.Wait(request, MPI_STATUS_IGNORE);
   }
   code_ = raise_failure(comm_, code);
+}
+
+void ExchangeCall::begin_by_slots(const Edges& edges, MPI_Request* request) {
+  const auto number = hood_->slots->next(edges);
+  if (!number || wrong(edges, false)) return;
+  // Before the handle, so that the other ranks do not wait if there is none.
+  auto exchange = std::make_unique<SlotExchange>(hook_, hood_->slots, *number);
+  exchange->begin(edges);
+  code_ = new_handle(request);
+  if (*code_ == MPI_SUCCESS) attach(*request, std::make_unique<NeighbourRequest>(std::move(exchange), comm_, *request));
 }
 
 void ExchangeCall::init(const Edges& edges, MPI_Request* request) {

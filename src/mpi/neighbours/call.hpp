@@ -39,6 +39,8 @@ class ExchangeCall {
   void exchange(const Edges& edges);
   /// `by`: what the messages go by.
   void begin(const Edges& edges, MPI_Request* request, const std::shared_ptr<MessageComm>& by);
+  /// In host memory, if it is ours.
+  void begin_by_slots(const Edges& edges, MPI_Request* request);
   void init(const Edges& edges, MPI_Request* request);
 
  private:

@@ -1,5 +1,6 @@
 #include "mpi/neighbours/exchange.hpp"
 
+#include "mpi/neighbours/exchange_slots.hpp"
 #include "mpi/neighbours/messages.hpp"
 #include "mpi/neighbours/rings.hpp"
 #include "mpi/neighbours/unasked.hpp"
@@ -47,8 +48,16 @@ Edges NeighbourCall::refused() const {
 
 void see_topology(MPI_Comm comm) {
   auto* hood = neighbourhood(comm);
+  if (!hood || !hood->possible) return;
+  const bool gpu = device::driver() != nullptr;
   bool far = true;  // that is found out when rings are needed
-  if (hood && hood->possible) agree(*hood, comm, device::driver() != nullptr, far);
+  if (!ExchangeSlots::possible()) {
+    agree(*hood, comm, gpu, far);
+    return;
+  }
+  auto found = ExchangeSlots::connect(*hood, comm, gpu);
+  hood->slots = std::move(found.slots);
+  if (found.gpu) make_message_comm(*hood, comm);
 }
 
 }  // namespace dunnage::mpi

@@ -7,6 +7,7 @@
 
 #include "mpi/hooks/communicators.hpp"
 #include "mpi/neighbours/call.hpp"
+#include "mpi/neighbours/exchange_slots.hpp"
 
 namespace dunnage::mpi {
 
@@ -33,6 +34,7 @@ class NeighbourCall : public ExchangeCall {
   /// In a call that waits for nobody: what its messages go by, or null if it is not ours. `made`:
   /// its data, if they had to be looked at.
   std::shared_ptr<MessageComm> agreed_without_waiting(std::optional<Edges>& made, base::FunctionRef<Edges()> edges);
+  bool has_slots() const { return hood() && hood()->slots && !hood()->slots->left(); }
 
  private:
   bool asked(const Edges& edges);
@@ -57,7 +59,10 @@ class NonblockingNeighbourExchange : public NeighbourCall {
       : NeighbourCall(hook, comm) {
     const auto edges = [&] { return edges_of_call(data...); };
     std::optional<Edges> made;
-    if (const auto messages = agreed_without_waiting(made, edges)) begin(made ? *made : edges(), request, messages);
+    if (const auto messages = agreed_without_waiting(made, edges))
+      begin(made ? *made : edges(), request, messages);
+    else if (has_slots())
+      begin_by_slots(made ? *made : edges(), request);
   }
 };
 

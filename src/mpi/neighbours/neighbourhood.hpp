@@ -19,6 +19,7 @@ struct Edge {
   int tag;
 };
 
+class ExchangeSlots;
 class Lines;
 class LocalMoves;
 class Rings;
@@ -77,6 +78,9 @@ struct Neighbourhood {
   std::optional<bool> by_rings;
   /// Of blocking collectives. Null until the first of them.
   std::shared_ptr<Rings> rings;
+  /// Of nonblocking collectives in host memory, as long as there are no `messages`. Null if such
+  /// collectives are the MPI's.
+  std::shared_ptr<ExchangeSlots> slots;
   /// For messages beside the rings.
   std::shared_ptr<MessageComm> beside_rings;
   /// Of blocking collectives. Null until the first of them, and if no neighbour can have lines.

@@ -4,18 +4,17 @@
 #include <map>
 
 #include "mpi/message/copy_within.hpp"
-#include "mpi/message/device_landing.hpp"
-#include "mpi/message/progress.hpp"
+#include "mpi/neighbours/patient_wait.hpp"
 #include "mpi/neighbours/ring_piece.hpp"
-#include "mpi/process/arrivals.hpp"
 #include "mpi/process/communicators.hpp"
 #include "mpi/process/failure.hpp"
-#include "transport/shm/patience.hpp"
+#include "transport/shm/whole_lines.hpp"
 
 namespace dunnage::mpi {
 namespace {
 
 using transport::shm::edge_ring_size;
+using transport::shm::whole_lines;
 
 /// A ring in what a rank has published: where it begins, and how long it is. Such entries stand at
 /// the beginning, one for each target.
@@ -24,23 +23,17 @@ struct Entry {
   std::int64_t edges = 0, begin = 0, size = 0;
 };
 
-constexpr std::int64_t round_up(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 /// A ring of a blocking exchange holds what one rank writes while the other unpacks.
 constexpr std::int64_t blocking_ring = 8 * ring_piece;
 /// A ring of a persistent operation holds two exchanges: then a start never waits. This is the most
 /// for all rings of an operation.
 constexpr std::int64_t most_persistent = 64 << 20;
 
-/// If there are enough cores, this rank keeps its core for some milliseconds, as ranks do that wait
-/// in an MPI: a core that is given up comes back after a time slice if other programs run.
-constexpr int spins = 50000;
-
 /// Bytes of a ring for the data along some edges of a persistent operation.
 std::int64_t persistent_ring(const Edges& edges, const std::vector<std::size_t>& places) {
   EdgeBuffers buffers;
   buffers.take(edges.sends, places);
-  return std::max<std::int64_t>(round_up(2 * buffers.bytes()), 64);
+  return std::max<std::int64_t>(whole_lines(2 * buffers.bytes()), 64);
 }
 
 }  // namespace
@@ -115,7 +108,7 @@ std::unique_ptr<Rings> Rings::connect(Hook hook, Neighbourhood& hood, MPI_Comm c
 bool Rings::publish(Parts& parts, MPI_Comm comm, const Edges* persistent) {
   if (!parts.targets.empty()) {
     std::vector<Entry> entries;
-    auto end = round_up(static_cast<std::int64_t>(parts.targets.size() * sizeof(Entry)));
+    auto end = whole_lines(static_cast<std::int64_t>(parts.targets.size() * sizeof(Entry)));
     for (const auto& [peer, places] : parts.targets) {
       const auto size = persistent ? persistent_ring(*persistent, places) : blocking_ring;
       entries.push_back({peer, static_cast<std::int64_t>(places.size()), end, size});
@@ -245,27 +238,14 @@ void Rings::move() {
 }
 
 int Rings::wait() {
-  transport::shm::Patience patience(spins);
-  for (int round = 1; !test(); ++round, patience.wait()) {
-    if (round % polls_between == 0) {
-      let_mpi_progress();
-      progress_receives();
-    }
-    // A rank may have done all that this one waits for, and then have ended.
-    if (patience.doubts() && forsaken() && !test()) return MPI_ERR_OTHER;
-  }
-  return code_;
+  return wait_patiently([&] { return test(); }, [&] { return forsaken(); }) ? code_ : MPI_ERR_OTHER;
 }
 
 bool Rings::forsaken() const {
-  const auto gone = [](std::uint32_t rank) {
-    const auto* memory = process->world->peers.memory(rank);
-    return !memory || !memory->alive();
-  };
-  const auto in = [&](const auto& ring) { return !ring->ended() && gone(ring->sender()); };
-  const auto out = [&](const auto& ring) { return !(ring->written() && ring->ended()) && gone(ring->receiver()); };
+  const auto in = [](const auto& ring) { return !ring->ended() && has_ended(ring->sender()); };
+  const auto out = [](const auto& ring) { return !(ring->written() && ring->ended()) && has_ended(ring->receiver()); };
   return std::any_of(in_.begin(), in_.end(), in) || std::any_of(out_.begin(), out_.end(), out) ||
-         messages_.any_partner(gone);
+         messages_.any_partner(has_ended);
 }
 
 }  // namespace dunnage::mpi

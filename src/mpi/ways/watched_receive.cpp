@@ -13,6 +13,9 @@
 #include "mpi/ways/receive_request.hpp"
 
 namespace dunnage::mpi {
+
+using plan::Operation;
+
 namespace {
 
 /// A receive into host memory that is left to the MPI, and whose message may be an announcement.

@@ -101,6 +101,11 @@ std::optional<RankTold> rank_told() {
   return std::nullopt;
 }
 
+std::optional<std::uint32_t> ranks_told() {
+  if (const auto told = rank_told()) return told->ranks;
+  return number_of("PMIX_RANK") ? number_of("SLURM_STEP_NUM_TASKS") : std::nullopt;
+}
+
 std::optional<std::uint32_t> ranks_on_host(std::uint32_t ranks) {
   if (variable("SLURM_STEP_NUM_NODES") == "1") return ranks;
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"})

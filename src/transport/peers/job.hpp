@@ -29,6 +29,10 @@ struct RankTold {
 };
 std::optional<RankTold> rank_told();
 
+/// How many ranks MPI_COMM_WORLD has, as far as that is told before MPI_Init. `srun --mpi=pmix`
+/// tells it, but not in the way of rank_told().
+std::optional<std::uint32_t> ranks_told();
+
 /// How many of the `ranks` ranks of MPI_COMM_WORLD are on this host. Returns nothing if the
 /// launcher does not tell.
 std::optional<std::uint32_t> ranks_on_host(std::uint32_t ranks);

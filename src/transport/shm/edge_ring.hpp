@@ -14,6 +14,7 @@
 #include <span>
 
 #include "transport/shm/byte_ring.hpp"
+#include "transport/shm/whole_lines.hpp"
 
 namespace dunnage::transport::shm {
 
@@ -32,7 +33,7 @@ struct EdgeRing {
   auto& begun() { return ring.by_reader[0]; }
 
   static constexpr std::int64_t sizes_size(std::size_t edges) {
-    return (2 * static_cast<std::int64_t>(edges * sizeof(std::int64_t)) + 63) / 64 * 64;
+    return whole_lines(2 * static_cast<std::int64_t>(edges * sizeof(std::int64_t)));
   }
   std::int64_t* sizes(std::uint64_t version, std::size_t edges) {
     return reinterpret_cast<std::int64_t*>(this + 1) + version % 2 * edges;

@@ -1,7 +1,7 @@
 // Neighbour collectives in host memory: random graphs, counts and types, ranks that are late,
 // communicators that end early, threads, and a rank that is killed.
 //
-//   contract_rings [threads|killed]
+//   contract_rings [threads | killed [nonblocking]]
 #include <unistd.h>
 
 #include <csignal>
@@ -79,6 +79,11 @@ class Exchange {
     return MPI_Neighbor_alltoallw(out_.buffer->address(), out_.counts.data(), out_.at.data(), out_.types.data(),
                                   in_.buffer->address(), in_.counts.data(), in_.at.data(), in_.types.data(),
                                   graph_.comm);
+  }
+  int begin(MPI_Request* request) {
+    return MPI_Ineighbor_alltoallw(out_.buffer->address(), out_.counts.data(), out_.at.data(), out_.types.data(),
+                                   in_.buffer->address(), in_.counts.data(), in_.at.data(), in_.types.data(),
+                                   graph_.comm, request);
   }
 #if MPI_VERSION >= 4
   int init(MPI_Request* request) {
@@ -223,6 +228,123 @@ void one_way() {
   }
 }
 
+/// Several at a time. Each rank completes them in an order of its own, by waiting or by testing.
+void nonblocking(MPI_Comm comm, unsigned seed, unsigned graphs, const std::string& what) {
+  for (unsigned one = seed; one < seed + graphs; ++one) {
+    contract().section(what + ", seed " + std::to_string(one));
+    const Graph graph(comm, one);
+    std::vector<std::unique_ptr<Exchange>> exchanges;
+    for (unsigned i = 0; i < 6; ++i) exchanges.push_back(std::make_unique<Exchange>(graph, 10 * one + i));
+    std::vector<MPI_Request> requests(exchanges.size());
+    std::vector<std::size_t> order(exchanges.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::mt19937 rng(one * 13 + unsigned(contract().rank));
+    for (int round = 0; round < 4; ++round) {
+      for (std::size_t i = 0; i < exchanges.size(); ++i) {
+        exchanges[i]->fill(round);
+        if (rng() % 8 == 0) usleep(rng() % 2000);
+        check_ok(exchanges[i]->begin(&requests[i]), what + ", begin");
+      }
+      std::shuffle(order.begin(), order.end(), rng);
+      for (const auto i : order) {
+        int done = 0;
+        if (rng() % 2) check_ok(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), what + ", wait"), done = 1;
+        while (!done) check_ok(MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE), what + ", test");
+        exchanges[i]->expect(round, what + ", data");
+      }
+    }
+  }
+}
+
+/// More than may be unread, and a rank that is late.
+void many_nonblocking() {
+  contract().section("many nonblocking");
+  const int me = contract().rank, many = 300;
+  for (const bool one_way : {false, true}) {
+    const Graph graph(MPI_COMM_WORLD, 3100, one_way);
+    const auto sources = graph.sources.size();
+    std::vector<int> out(many), in(std::size_t(many) * sources, -1);
+    std::vector<MPI_Request> requests(many);
+    if (me == contract().ranks - 1) usleep(20000);
+    for (int i = 0; i < many; ++i) {
+      out[std::size_t(i)] = 1000 * i + me;
+      check_ok(MPI_Ineighbor_allgather(&out[std::size_t(i)], 1, MPI_INT, in.data() + std::size_t(i) * sources, 1,
+                                       MPI_INT, graph.comm, &requests[std::size_t(i)]),
+               "many nonblocking, begin");
+    }
+    if (me % 2)
+      for (auto request = requests.rbegin(); request != requests.rend(); ++request)
+        check_ok(MPI_Wait(&*request, MPI_STATUS_IGNORE), "many nonblocking, wait");
+    else
+      check_ok(MPI_Waitall(many, requests.data(), MPI_STATUSES_IGNORE), "many nonblocking, waitall");
+    for (int i = 0; i < many; ++i)
+      for (std::size_t s = 0; s < sources; ++s)
+        check_equal(in[std::size_t(i) * sources + s], 1000 * i + graph.sources[s], "many nonblocking, data");
+  }
+}
+
+/// After the call a rank need do no more for its neighbours: it waits in another call until they
+/// have their data.
+void begun_and_gone() {
+  contract().section("begun and gone");
+  const int me = contract().rank, n = contract().ranks;
+  if (n < 2) return;
+  const Graph graph(MPI_COMM_WORLD, 3200);
+  for (int round = 0; round < 12; ++round) {
+    Exchange exchange(graph, 3301 + unsigned(round));
+    exchange.fill(round);
+    MPI_Request request;
+    check_ok(exchange.begin(&request), "begun and gone, begin");
+    int token = 0;
+    // Rank 0 is told by the last rank, which has its data by then.
+    if (me == 0) MPI_Recv(&token, 1, MPI_INT, n - 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "begun and gone");
+    if (me == n - 1) MPI_Send(&token, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+    exchange.expect(round, "begun and gone, data");
+  }
+}
+
+/// The communicator is freed while the exchange is under way, and its memory is taken again.
+void freed_under_way() {
+  contract().section("freed under way");
+  for (unsigned round = 0; round < 20; ++round) {
+    auto graph = std::make_unique<Graph>(MPI_COMM_WORLD, 3400 + round / 4);
+    Exchange exchange(*graph, 3500 + 2 * round);
+    exchange.fill(1);
+    MPI_Request request;
+    check_ok(exchange.begin(&request), "freed under way, begin");
+    MPI_Comm_free(&graph->comm);
+    const Graph other(MPI_COMM_WORLD, 3600 + round);
+    Exchange next(other, 3700 + 2 * round);
+    next.fill(2);
+    MPI_Request later;
+    check_ok(next.begin(&later), "freed under way, another communicator");
+    if (contract().rank == int(round) % contract().ranks) usleep(1000);
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "freed under way");
+    check_ok(MPI_Wait(&later, MPI_STATUS_IGNORE), "freed under way, another communicator");
+    exchange.expect(1, "freed under way, data");
+    next.expect(2, "freed under way, data of another communicator");
+  }
+}
+
+/// Most data in one piece are the MPI's, from the first such call of any rank on.
+void in_one_piece() {
+  contract().section("in one piece");
+  const int me = contract().rank, n = contract().ranks, periodic = 0;
+  MPI_Comm line;
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &n, &periodic, 0, &line);
+  for (const int count : {100, 30000, 100}) {
+    std::vector<double> out(std::size_t(2 * count), me), in(std::size_t(2 * count), -1);
+    MPI_Request request;
+    check_ok(MPI_Ineighbor_alltoall(out.data(), count, MPI_DOUBLE, in.data(), count, MPI_DOUBLE, line, &request),
+             "in one piece, begin");
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "in one piece");
+    check(in[0] == (me > 0 ? me - 1 : -1), "in one piece, from below");
+    check(in.back() == (me < n - 1 ? me + 1 : -1), "in one piece, from above");
+  }
+  MPI_Comm_free(&line);
+}
+
 #if MPI_VERSION >= 4
 void persistent() {
   contract().section("persistent");
@@ -296,19 +418,26 @@ void threads() {
   MPI_Comm comms[3];
   for (auto& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   std::vector<std::thread> all;
-  for (unsigned t = 0; t < 3; ++t) all.emplace_back([&, t] { random_graphs(comms[t], 2000 + 100 * t, 4, "threads"); });
+  for (unsigned t = 0; t < 3; ++t)
+    all.emplace_back([&, t] {
+      random_graphs(comms[t], 2000 + 100 * t, 4, "threads");
+      nonblocking(comms[t], 2300 + 100 * t, 2, "threads, nonblocking");
+    });
   for (auto& thread : all) thread.join();
   for (auto& comm : comms) MPI_Comm_free(&comm);
 }
 
 /// The last rank dies without a word. The others must end: by an error, or by the launcher.
-void killed() {
+void killed(bool nonblocking) {
   const Graph graph(MPI_COMM_WORLD, 2500);
   Exchange exchange(graph, 2601);
+  MPI_Request request = MPI_REQUEST_NULL;
   for (int round = 0; round < 3; ++round) {
     exchange.fill(round);
     if (round == 2 && contract().rank == contract().ranks - 1) std::raise(SIGKILL);
-    if (exchange.run() != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 7);
+    int code = nonblocking ? exchange.begin(&request) : exchange.run();
+    if (code == MPI_SUCCESS) code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, 7);
   }
 }
 
@@ -318,13 +447,18 @@ CONTRACT_PROGRAM(rings) {
   if (what == "threads") {
     threads();
   } else if (what == "killed") {
-    killed();
+    killed(argc > 2);
   } else {
     random_graphs(MPI_COMM_WORLD, 1, 12, "random graphs");
     freed_at_once();
     several_communicators();
     other_messages();
     one_way();
+    nonblocking(MPI_COMM_WORLD, 3000, 8, "nonblocking");
+    many_nonblocking();
+    begun_and_gone();
+    freed_under_way();
+    in_one_piece();
 #if MPI_VERSION >= 4
     persistent();
     started_and_gone();
