@@ -49,12 +49,16 @@ bool is_ours(const Descriptor& connection) {
   return getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &other, &size) == 0 && other.uid == geteuid();
 }
 
+constexpr auto forever = Clock::time_point::max();
+
 /// Returns whether there is something to read, or the other side has hung up.
 bool readable(const Descriptor& file, Clock::time_point until) {
   for (;;) {
-    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now()).count();
+    const auto left = until == forever
+                          ? milliseconds(-1)
+                          : std::max(std::chrono::ceil<milliseconds>(until - Clock::now()), milliseconds(0));
     pollfd one{file.get(), POLLIN, 0};
-    const int n = poll(&one, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    const int n = poll(&one, 1, static_cast<int>(left.count()));
     if (n > 0) return true;
     if (n == 0 || errno != EINTR) return false;
   }
@@ -71,7 +75,7 @@ class Guests {
   /// whether `enough` have connected and no more. Someone who is no rank of this job may call too.
   bool welcome(const Descriptor& listener, std::size_t enough, Clock::time_point until) {
     constexpr int most_strangers = 64;
-    for (int strangers = 0; strangers < most_strangers;) {
+    for (int strangers = 0; strangers < most_strangers && connections_.size() <= enough;) {
       const bool waits = connections_.size() < enough;
       if (!readable(listener, waits ? until : Clock::now())) break;
       Descriptor one(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -138,8 +142,7 @@ std::optional<Told> HostRoster::answer(const Member& self, const RosterPatience&
   if (keeps_) return decide(self, patience);
   std::array<char, sizeof(Answer) + most_places * sizeof(Place)> bytes;
   if (!tell(socket_, &self, sizeof self)) return std::nullopt;
-  // Who gives up must not miss an answer that has come meanwhile.
-  if (!readable(socket_, Clock::now() + patience.answer)) shutdown(socket_.get(), SHUT_RD);
+  readable(socket_, forever);
   const auto size = recv(socket_.get(), bytes.data(), bytes.size(), 0);
   if (size <= 0) return std::nullopt;
   auto heard = answer_from({bytes.data(), static_cast<std::size_t>(size)});

@@ -17,11 +17,11 @@
 
 namespace dunnage::transport {
 
-/// How long a rank waits.
+/// How long the keeper waits. The other ranks wait until it answers or ends, because it may count
+/// whoever has told.
 struct RosterPatience {
-  std::chrono::milliseconds connected{20};   // the keeper, until all have connected
-  std::chrono::milliseconds told{10'000};    // the keeper, until all have told
-  std::chrono::milliseconds answer{30'000};  // another rank, for the keeper
+  std::chrono::milliseconds connected{20};  // until all have connected
+  std::chrono::milliseconds told{10'000};   // until all have told
 };
 
 /// The roster as one rank sees it. Processes of other users are not heard. Not thread-safe.

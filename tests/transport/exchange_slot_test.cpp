@@ -1,9 +1,8 @@
-// Slots of nonblocking exchanges, with the two ends in turn and in two threads.
+// A block of slots of nonblocking exchanges, with the two ends in turn and in two threads.
 #include "transport/shm/exchange_slot.hpp"
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -22,17 +21,16 @@ std::string text_of(const PostedExchange& what) { return {what.here, static_cast
 
 class ExchangeSlotTest : public testing::Test {
  protected:
-  std::array<ExchangeSlot, exchange_slots> slots;
+  SlotBlock block;
   PostedExchange what;
 };
 
-TEST_F(ExchangeSlotTest, WhatIsPostedIsTakenOnce) {
-  EXPECT_FALSE(take(slots.data(), 1, what));
-  EXPECT_TRUE(post(slots.data(), 1, holding("some data")));
-  EXPECT_FALSE(take(slots.data(), 2, what)) << "another exchange";
-  ASSERT_TRUE(take(slots.data(), 1, what));
+TEST_F(ExchangeSlotTest, WhatIsPostedIsThere) {
+  EXPECT_FALSE(take(block, 1, what));
+  post(block, 1, holding("some data"));
+  EXPECT_FALSE(take(block, 2, what)) << "another exchange";
+  ASSERT_TRUE(take(block, 1, what));
   EXPECT_EQ(text_of(what), "some data");
-  EXPECT_FALSE(take(slots.data(), 1, what));
 }
 
 TEST_F(ExchangeSlotTest, APublicationIsToldWhole) {
@@ -42,8 +40,8 @@ TEST_F(ExchangeSlotTest, APublicationIsToldWhole) {
   published.begin = 2;
   published.serial = 3;
   published.place = 64;
-  EXPECT_TRUE(post(slots.data(), 1, published));
-  ASSERT_TRUE(take(slots.data(), 1, what));
+  post(block, 1, published);
+  ASSERT_TRUE(take(block, 1, what));
   EXPECT_EQ(what.data, PostedExchange::Data::published);
   EXPECT_EQ(what.size, 1 << 20);
   EXPECT_EQ(what.begin, 2u);
@@ -51,30 +49,37 @@ TEST_F(ExchangeSlotTest, APublicationIsToldWhole) {
   EXPECT_EQ(what.place, 64);
 }
 
-TEST_F(ExchangeSlotTest, NoSlotIsWrittenThatHasNotBeenSeen) {
-  for (std::uint64_t exchange = 1; exchange <= exchange_slots; ++exchange)
-    EXPECT_TRUE(post(slots.data(), exchange, holding(std::to_string(exchange))));
-  EXPECT_FALSE(post(slots.data(), exchange_slots + 1, holding("too early")));
-  ASSERT_TRUE(take(slots.data(), 1, what));
-  EXPECT_EQ(text_of(what), "1");
-  EXPECT_TRUE(post(slots.data(), exchange_slots + 1, holding("now")));
-  ASSERT_TRUE(take(slots.data(), 2, what));
-  EXPECT_EQ(text_of(what), "2");
+TEST_F(ExchangeSlotTest, EachExchangeOfABlockHasASlot) {
+  for (const std::uint64_t first : {std::uint64_t{1}, 3 * SlotBlock::count + 1}) {
+    SlotBlock one;
+    EXPECT_TRUE(SlotBlock::is_first(first));
+    for (std::uint64_t exchange = first; exchange < first + SlotBlock::count; ++exchange) {
+      EXPECT_EQ(SlotBlock::is_first(exchange), exchange == first);
+      post(one, exchange, holding(std::to_string(exchange)));
+    }
+    for (std::uint64_t exchange = first; exchange < first + SlotBlock::count; ++exchange) {
+      ASSERT_TRUE(take(one, exchange, what));
+      EXPECT_EQ(text_of(what), std::to_string(exchange));
+    }
+  }
 }
 
 TEST_F(ExchangeSlotTest, TwoThreads) {
-  constexpr std::uint64_t many = 20000;
-  std::thread writer([&] {
-    for (std::uint64_t exchange = 1; exchange <= many; ++exchange)
-      while (
-          !post(slots.data(), exchange, holding(std::string(exchange % 200, static_cast<char>('a' + exchange % 26)))))
-        std::this_thread::yield();
-  });
-  for (std::uint64_t exchange = 1; exchange <= many; ++exchange) {
-    while (!take(slots.data(), exchange, what)) std::this_thread::yield();
-    ASSERT_EQ(text_of(what), std::string(exchange % 200, static_cast<char>('a' + exchange % 26)));
+  for (int round = 0; round < 500; ++round) {
+    SlotBlock one;
+    const auto text = [&](std::uint64_t exchange) {
+      return std::string((exchange * 13 + static_cast<std::uint64_t>(round)) % 200, static_cast<char>('a' + exchange));
+    };
+    std::thread writer([&] {
+      for (std::uint64_t exchange = 1; exchange <= SlotBlock::count; ++exchange)
+        post(one, exchange, holding(text(exchange)));
+    });
+    for (std::uint64_t exchange = 1; exchange <= SlotBlock::count; ++exchange) {
+      while (!take(one, exchange, what)) std::this_thread::yield();
+      ASSERT_EQ(text_of(what), text(exchange));
+    }
+    writer.join();
   }
-  writer.join();
 }
 
 }  // namespace

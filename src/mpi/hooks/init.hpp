@@ -5,7 +5,7 @@
 
 namespace dunnage::mpi {
 
-/// Before MPI_Init: says who this process is, so that the answer comes while the MPI starts.
+/// Before MPI_Init: looks for the other ranks (introduce.hpp).
 void prepare();
 /// After an MPI_Init that has failed.
 void give_up();

@@ -76,8 +76,9 @@ void ExchangeCall::begin(const Edges& edges, MPI_Request* request, const std::sh
 }
 
 void ExchangeCall::begin_by_slots(const Edges& edges, MPI_Request* request) {
+  if (wrong(edges, false)) return;  // the MPI refuses the call, and nobody counts it
   const auto number = hood_->slots->next(edges);
-  if (!number || wrong(edges, false)) return;
+  if (!number) return;
   // Before the handle, so that the other ranks do not wait if there is none.
   auto exchange = std::make_unique<SlotExchange>(hook_, hood_->slots, *number);
   exchange->begin(edges);

@@ -9,32 +9,24 @@
 #include "mpi/process/failure.hpp"
 #include "plan/edge_way.hpp"
 #include "transport/shm/agreement.hpp"
-#include "transport/shm/whole_lines.hpp"
 
 namespace dunnage::mpi {
 
-using transport::shm::exchange_slots;
-using transport::shm::ExchangeSlot;
+using transport::shm::PostedExchange;
+using transport::shm::Publications;
+using transport::shm::SlotBlock;
 
-/// What a rank has published. Behind it stand an entry for each rank that it sends to, and then the
-/// slots of each.
-struct alignas(64) ExchangeSlots::Board {
+/// What a rank has published. Behind it stands an entry for each rank that it sends to.
+struct ExchangeSlots::Board {
   transport::shm::Agreement left;  // used of the first rank only: from which call on the MPI does all
   std::int64_t readers = 0;
   struct Entry {
-    std::int64_t reader = 0, edges = 0;  // rank in the communicator
+    std::int64_t reader = 0;              // rank in the communicator
+    std::uint64_t begin = 0, serial = 0;  // of its first block
   };
   Entry* entries() { return reinterpret_cast<Entry*>(this + 1); }
-  static std::int64_t entries_size(std::size_t readers) {
-    return transport::shm::whole_lines(static_cast<std::int64_t>(readers * sizeof(Entry)));
-  }
-  ExchangeSlot* slots(std::size_t reader) {
-    auto* first = reinterpret_cast<char*>(this + 1) + entries_size(static_cast<std::size_t>(readers));
-    return reinterpret_cast<ExchangeSlot*>(first) + reader * exchange_slots;
-  }
   static std::int64_t size(std::size_t readers) {
-    return static_cast<std::int64_t>(sizeof(Board) + readers * exchange_slots * sizeof(ExchangeSlot)) +
-           entries_size(readers);
+    return static_cast<std::int64_t>(sizeof(Board) + readers * sizeof(Entry));
   }
 };
 
@@ -43,7 +35,7 @@ struct ExchangeSlots::Place {
   std::uint64_t begin = 0, serial = 0;
   std::int64_t size = 0;
   std::int64_t well = 0, gpu = 0;
-  std::int64_t odd = 0;  // several edges lead to one rank, or some to this one: the MPIs then make mistakes
+  std::int64_t odd = 0;  // several edges lead to one rank, or one to this rank: there the MPIs make mistakes
 };
 
 namespace {
@@ -65,6 +57,13 @@ bool is_the_mpis(const std::vector<ExchangeSlots::Row>& rows, const Edges& edges
   return 2 * pieces > all;
 }
 
+/// A block for one reader. Returns nothing if there is no memory.
+std::optional<Publications::Published> publish_block() {
+  auto block = process->world->publications.publish(sizeof(SlotBlock), 1, nullptr, Publications::Stay::standing);
+  if (block) new (block->data) SlotBlock;
+  return block;
+}
+
 }  // namespace
 
 ExchangeSlots::ExchangeSlots(const Neighbourhood& hood) : orphaned_(hood.orphaned) {
@@ -77,10 +76,14 @@ ExchangeSlots::ExchangeSlots(const Neighbourhood& hood) : orphaned_(hood.orphane
 ExchangeSlots::~ExchangeSlots() {
   delete last_.load();
   if (process->world) {
-    if (published_) process->world->publications.end(*published_);
+    auto& publications = process->world->publications;
+    for (const auto& box : outboxes_) publications.end(box.block);
+    if (board_) publications.end(*board_);
     return;
   }
-  for (auto& reading : found_) (void)reading.release();  // the writer's memory is no longer mapped
+  // The other ranks' memory is no longer mapped.
+  for (auto& box : inboxes_) (void)box.block.release();
+  (void)first_board_.release();
 }
 
 bool ExchangeSlots::possible() { return process->alone || (process->shares && !process->several_hosts); }
@@ -96,71 +99,90 @@ ExchangeSlots::Found ExchangeSlots::connect(const Neighbourhood& hood, MPI_Comm 
   own.gpu = gpu;
   constexpr int size = sizeof(Place);
   const int code = process->own.Allgather(&own, size, MPI_BYTE, all.data(), size, MPI_BYTE, comm);
-  if (code != MPI_SUCCESS) return {};
-  const bool somewhere = std::ranges::any_of(all, [](const Place& one) { return one.gpu != 0; });
-  const bool well = std::ranges::all_of(all, [](const Place& one) { return one.well != 0; });
-  if (!somewhere && well) {
-    // The others do not know whether this rank finds them.
-    slots->broken_ = guarded([&] { slots->find(hood, comm, all); }) != MPI_SUCCESS;
-    if (std::ranges::any_of(all, [](const Place& one) { return one.odd != 0; })) slots->left_ = nullptr;
-    return {slots, false};
+  const auto some = [&](auto member) {
+    return std::ranges::any_of(all, [&](const Place& one) { return one.*member != 0; });
+  };
+  const bool known = code == MPI_SUCCESS;
+  const bool well = known && std::ranges::all_of(all, [](const Place& one) { return one.well != 0; });
+  if (!well || some(&Place::gpu)) {
+    if (slots) slots->give_up();
+    return {nullptr, known && some(&Place::gpu)};
   }
-  if (slots && slots->published_)
-    process->world->publications.end(*std::exchange(slots->published_, std::nullopt), slots->readers_);
-  return {nullptr, somewhere};
+  int here = 0, everywhere = 0;
+  guarded([&] { here = slots->find(hood, comm, all); });
+  if (process->own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !everywhere) return {};
+  if (some(&Place::odd)) slots->left_ = nullptr;
+  return {slots, false};
 }
 
 ExchangeSlots::Place ExchangeSlots::publish(const Neighbourhood& hood, MPI_Comm comm) {
+  Place place;
+  place.well = 1;
+  if (members(comm) == 1) return place;  // there is nobody to read it
   int self = MPI_PROC_NULL;
   process->own.Comm_rank(comm, &self);
-  if (members(comm) == 1) return {.well = 1};  // there is nobody to read it
   auto targets = by_peer(hood.targets, self);
-  const auto size = Board::size(targets.size());
   // All ranks read the first one's.
   readers_ = static_cast<std::uint32_t>(self == 0 ? members(comm) - 1 : static_cast<int>(targets.size()));
-  auto& publications = process->world->publications;
-  published_ = publications.publish(size, readers_, nullptr, transport::shm::Publications::Stay::standing);
-  if (!published_) return {};
-  auto* board = new (published_->data) Board;
-  board->readers = static_cast<std::int64_t>(targets.size());
-  if (self == 0) left_ = &board->left;
-  Place place{published_->begin, published_->serial, size, 1};
+  place.size = Board::size(targets.size());
+  board_ = process->world->publications.publish(place.size, readers_, nullptr, Publications::Stay::standing);
+  if (!board_) return {};
+  place.begin = board_->begin;
+  place.serial = board_->serial;
   place.odd = !own_targets_.empty();
+  auto* board = new (board_->data) Board;
+  if (self == 0) left_ = &board->left;
   for (auto& [peer, edges] : targets) {
+    const auto block = publish_block();
+    if (!block) return {};
+    outboxes_.push_back({*block});
+    new (board->entries() + board->readers++) Board::Entry{peer, block->begin, block->serial};
     place.odd |= edges.size() > 1;
-    const auto number = out_.size();
-    new (board->entries() + number) Board::Entry{peer, static_cast<std::int64_t>(edges.size())};
-    auto* slots = board->slots(number);
-    for (std::uint64_t i = 0; i < exchange_slots; ++i) new (slots + i) ExchangeSlot;
     out_.push_back({static_cast<std::uint32_t>(world_rank(comm, peer)), std::move(edges)});
-    outboxes_.push_back({slots, {}});
   }
   return place;
 }
 
-void ExchangeSlots::find(const Neighbourhood& hood, MPI_Comm comm, const std::vector<Place>& places) {
+/// Nobody will read what this rank has published.
+void ExchangeSlots::give_up() {
+  auto& publications = process->world->publications;
+  for (const auto& box : outboxes_) publications.withdraw(box.block);
+  outboxes_.clear();
+  if (board_) publications.end(*std::exchange(board_, std::nullopt), readers_);
+}
+
+bool ExchangeSlots::find(const Neighbourhood& hood, MPI_Comm comm, const std::vector<Place>& places) {
   int self = MPI_PROC_NULL;
   process->own.Comm_rank(comm, &self);
+  const auto published = [](std::uint32_t rank, std::uint64_t begin, std::uint64_t serial, std::int64_t size) {
+    auto reading = process->world->published(rank, begin, serial, size);
+    return reading ? std::make_unique<Reading>(std::move(*reading)) : nullptr;
+  };
   const auto board_of = [&](int peer) {
     const auto& place = places[static_cast<std::size_t>(peer)];
-    const auto rank = static_cast<std::uint32_t>(world_rank(comm, peer));
-    auto reading = process->world->published(rank, place.begin, place.serial, place.size);
-    if (!reading) throw std::bad_alloc();
-    found_.push_back(std::make_unique<transport::shm::Reading>(std::move(*reading)));
-    return reinterpret_cast<Board*>(const_cast<char*>(found_.back()->data()));
+    return published(static_cast<std::uint32_t>(world_rank(comm, peer)), place.begin, place.serial, place.size);
   };
-  auto sources = by_peer(hood.sources, self);
-  auto* const first = self != 0 ? board_of(0) : nullptr;
-  if (first) left_ = &first->left;
-  for (auto& [peer, edges] : sources) {
-    auto* board = peer == 0 ? first : board_of(peer);
-    const auto* entries = board->entries();
-    const auto* last = entries + board->readers;
-    const auto* entry = std::find_if(entries, last, [&](const Board::Entry& one) { return one.reader == self; });
-    if (entry == last || entry->edges != static_cast<std::int64_t>(edges.size())) throw std::bad_alloc();
-    in_.push_back({static_cast<std::uint32_t>(world_rank(comm, peer)), std::move(edges)});
-    inboxes_.push_back({board->slots(static_cast<std::size_t>(entry - entries)), 1, {}});
+  const auto in = [](const Reading& reading) { return reinterpret_cast<Board*>(const_cast<char*>(reading.data())); };
+  if (self != 0) {
+    first_board_ = board_of(0);
+    if (!first_board_) return false;
+    left_ = &in(*first_board_)->left;
   }
+  for (auto& [peer, edges] : by_peer(hood.sources, self)) {
+    const auto own = peer == 0 ? nullptr : board_of(peer);
+    if (peer != 0 && !own) return false;
+    auto* board = in(peer == 0 ? *first_board_ : *own);
+    const auto* last = board->entries() + board->readers;
+    const auto* entry = std::find_if(board->entries(), board->entries() + board->readers,
+                                     [&](const Board::Entry& one) { return one.reader == self; });
+    if (entry == last) continue;  // the graph is wrong: that rank sends nothing
+    const auto rank = static_cast<std::uint32_t>(world_rank(comm, peer));
+    auto block = published(rank, entry->begin, entry->serial, sizeof(SlotBlock));
+    if (!block) return false;
+    in_.push_back({rank, edges});
+    inboxes_.push_back({rank, std::move(block)});
+  }
+  return true;
 }
 
 std::optional<std::uint64_t> ExchangeSlots::next(const Edges& edges) {
@@ -171,29 +193,55 @@ std::optional<std::uint64_t> ExchangeSlots::next(const Edges& edges) {
   return is_left_ ? std::nullopt : std::optional(call);
 }
 
-void ExchangeSlots::Outbox::flush() {
-  while (!waiting.empty() && transport::shm::post(slots, waiting.front().first, waiting.front().second))
-    waiting.pop_front();
+/// To the next block. Returns false if there is no memory for it.
+bool ExchangeSlots::Outbox::go_on() {
+  auto* full = reinterpret_cast<SlotBlock*>(block.data);
+  const auto fresh = lost ? std::nullopt : publish_block();
+  if (!fresh) {
+    lost = true;
+    full->next.store(SlotBlock::lost, std::memory_order_release);
+    return false;
+  }
+  full->next_begin = fresh->begin;
+  full->next.store(fresh->serial, std::memory_order_release);
+  process->world->publications.end(block);
+  block = *fresh;
+  return true;
 }
 
-void ExchangeSlots::post(std::size_t row, std::uint64_t exchange, const transport::shm::PostedExchange& what) {
+int ExchangeSlots::post(std::size_t row, std::uint64_t exchange, const PostedExchange& what) {
   const std::lock_guard lock(mutex_);
   auto& box = outboxes_[row];
-  if (!box.waiting.empty() || !transport::shm::post(box.slots, exchange, what))
-    box.waiting.emplace_back(exchange, what);
+  if (exchange > 1 && SlotBlock::is_first(exchange) && !box.go_on()) return MPI_ERR_OTHER;
+  if (box.lost) return MPI_ERR_OTHER;
+  transport::shm::post(*reinterpret_cast<SlotBlock*>(box.block.data), exchange, what);
+  return MPI_SUCCESS;
 }
 
-bool ExchangeSlots::is_posted(std::size_t row, std::uint64_t exchange) {
-  const std::lock_guard lock(mutex_);
-  auto& box = outboxes_[row];
-  box.flush();
-  return box.waiting.empty() || box.waiting.front().first > exchange;
+/// Whether the next exchange is there.
+bool ExchangeSlots::Inbox::look(PostedExchange& what) {
+  const auto in = [](const Reading& reading) {
+    return reinterpret_cast<SlotBlock*>(const_cast<char*>(reading.data()));
+  };
+  if (next > 1 && SlotBlock::is_first(next) && !lost) {
+    const auto* full = in(*block);
+    const auto serial = full->next.load(std::memory_order_acquire);
+    if (serial == 0) return false;
+    auto reading = serial == SlotBlock::lost
+                       ? std::nullopt
+                       : process->world->published(rank, full->next_begin, serial, sizeof(SlotBlock));
+    lost = !reading;
+    if (reading) block = std::make_unique<Reading>(std::move(*reading));
+  }
+  if (!lost) return transport::shm::take(*in(*block), next, what);
+  what.data = PostedExchange::Data::none;
+  return true;
 }
 
-bool ExchangeSlots::take(std::size_t row, std::uint64_t exchange, transport::shm::PostedExchange& what) {
+bool ExchangeSlots::take(std::size_t row, std::uint64_t exchange, PostedExchange& what) {
   const std::lock_guard lock(mutex_);
   auto& box = inboxes_[row];
-  while (transport::shm::take(box.slots, box.next, what)) {
+  while (box.next <= exchange && box.look(what)) {
     if (box.next++ == exchange) return true;
     what.copy_to(box.seen[box.next - 1]);
   }

@@ -4,12 +4,10 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "mpi/lines/edge_buffers.hpp"
@@ -35,8 +33,8 @@ class ExchangeSlots {
   /// Whether ranks can have slots. All ranks get one answer.
   static bool possible();
   struct Found {
-    std::shared_ptr<ExchangeSlots> slots;  // null on all ranks if one of them has no memory for them
-    bool gpu = true;                       // a rank uses a GPU, or nobody knows
+    std::shared_ptr<ExchangeSlots> slots;  // null on all ranks if one of them cannot have them
+    bool gpu = false;                      // a rank uses a GPU
   };
   /// All ranks of `comm` call it at a time. `gpu`: whether this rank uses a GPU.
   static Found connect(const Neighbourhood& hood, MPI_Comm comm, bool gpu);
@@ -44,14 +42,12 @@ class ExchangeSlots {
   ExchangeSlots& operator=(const ExchangeSlots&) = delete;
   ~ExchangeSlots();
 
-  /// The number of the exchange that begins now; nothing if it is the MPI's. All ranks get one
-  /// answer. Counts the call.
+  /// The number of the exchange that begins now. Returns nothing if the MPI does it. All ranks get
+  /// one answer. Counts the call.
   std::optional<std::uint64_t> next(const Edges& edges);
-  /// Whether all exchanges to come are the MPI's.
+  /// Whether the MPI does all exchanges to come.
   bool left() const { return is_left_; }
 
-  /// Whether this rank has not found what others have published. Its exchanges fail.
-  bool broken() const { return broken_; }
   const std::vector<Row>& out() const { return out_; }
   const std::vector<Row>& in() const { return in_; }
   // Edges from this rank to itself, by their places in the lists of sends and of receives.
@@ -59,10 +55,9 @@ class ExchangeSlots {
   const std::vector<std::size_t>& own_sources() const { return own_sources_; }
   const std::atomic<bool>& orphaned() const { return *orphaned_; }
 
-  // Rows have the numbers of out(), or of in(). Exchanges of a row are posted and seen in the order
-  // of their numbers. Each of these calls goes on with the other exchanges of its row. Thread-safe.
-  void post(std::size_t row, std::uint64_t exchange, const transport::shm::PostedExchange& what);
-  bool is_posted(std::size_t row, std::uint64_t exchange);
+  // Rows have the numbers of out(), or of in(). Thread-safe.
+  /// Returns an MPI error code. Exchanges are posted in the order of their numbers.
+  int post(std::size_t row, std::uint64_t exchange, const transport::shm::PostedExchange& what);
   /// What has been posted for this rank, once. Returns false if it is not there yet.
   bool take(std::size_t row, std::uint64_t exchange, transport::shm::PostedExchange& what);
 
@@ -71,38 +66,43 @@ class ExchangeSlots {
   void give_back(std::unique_ptr<Buffers> buffers) { delete last_.exchange(buffers.release()); }
 
  private:
+  using Published = transport::shm::Publications::Published;
+  using Reading = transport::shm::Reading;
   struct Board;
   struct Place;
+  /// Where this rank posts.
+  struct Outbox {
+    Published block;
+    bool lost = false;
+    bool go_on();
+  };
+  /// Where this rank looks.
+  struct Inbox {
+    std::uint32_t rank;  // in MPI_COMM_WORLD
+    std::unique_ptr<Reading> block;
+    bool lost = false;
+    std::uint64_t next = 1;                                          // that has not been seen
+    std::map<std::uint64_t, transport::shm::PostedExchange> seen{};  // and not been taken
+    bool look(transport::shm::PostedExchange& what);
+  };
   explicit ExchangeSlots(const Neighbourhood& hood);
   Place publish(const Neighbourhood& hood, MPI_Comm comm);
-  void find(const Neighbourhood& hood, MPI_Comm comm, const std::vector<Place>& places);
+  bool find(const Neighbourhood& hood, MPI_Comm comm, const std::vector<Place>& places);
+  void give_up();
 
   std::shared_ptr<const std::atomic<bool>> orphaned_;
-  std::optional<transport::shm::Publications::Published> published_;
-  std::uint32_t readers_ = 0;  // of that
-  std::vector<std::unique_ptr<transport::shm::Reading>> found_;
-  bool broken_ = false;
+  std::optional<Published> board_;
+  std::uint32_t readers_ = 0;                  // of the board
+  std::unique_ptr<Reading> first_board_;       // the first rank's, for the agreement there
   transport::shm::Agreement* left_ = nullptr;  // from which call on the MPI does all; null: from none
+  std::uint64_t calls_ = 0, questions_ = 0;
+  bool is_left_ = false;
   std::vector<Row> out_, in_;
-  /// What has no slot yet, because the reader has not seen earlier exchanges.
-  struct Outbox {
-    transport::shm::ExchangeSlot* slots;
-    std::deque<std::pair<std::uint64_t, transport::shm::PostedExchange>> waiting;
-    void flush();
-  };
-  /// What has been seen, but not been taken.
-  struct Inbox {
-    transport::shm::ExchangeSlot* slots;
-    std::uint64_t next = 1;
-    std::map<std::uint64_t, transport::shm::PostedExchange> seen;
-  };
+  std::vector<std::size_t> own_targets_, own_sources_;
   std::mutex mutex_;  // guards these two
   std::vector<Outbox> outboxes_;
   std::vector<Inbox> inboxes_;
-  std::vector<std::size_t> own_targets_, own_sources_;
   std::atomic<Buffers*> last_{nullptr};
-  std::uint64_t calls_ = 0, questions_ = 0;
-  bool is_left_ = false;
 };
 
 }  // namespace dunnage::mpi

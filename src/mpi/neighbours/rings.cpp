@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "mpi/message/copy_within.hpp"
+#include "mpi/neighbours/own_copies.hpp"
 #include "mpi/neighbours/patient_wait.hpp"
 #include "mpi/neighbours/ring_piece.hpp"
 #include "mpi/process/communicators.hpp"
@@ -221,20 +221,7 @@ bool Rings::test() {
 
 void Rings::move() {
   note(own_taken_);
-  for (std::size_t i = 0; i < own_out_.count() && i < own_in_.count(); ++i) {
-    const auto bytes = own_out_.bytes(i);
-    if (bytes == 0) continue;
-    if (bytes > own_in_.bytes(i)) {
-      note(MPI_ERR_TRUNCATE);
-      continue;
-    }
-    const memory::Landing to{own_in_[i]};
-    note(guarded([&] {
-      to.restart();
-      copy_by_host(own_out_[i], to, bytes);
-      to.finish();
-    }));
-  }
+  note(copy_own(own_out_, own_in_));
 }
 
 int Rings::wait() {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "memory/landing.hpp"
-#include "mpi/message/copy_within.hpp"
+#include "mpi/neighbours/own_copies.hpp"
 #include "mpi/neighbours/patient_wait.hpp"
 #include "mpi/process/failure.hpp"
 #include "transport/shm/whole_lines.hpp"
@@ -46,22 +46,21 @@ SlotExchange::SlotExchange(Hook hook, std::shared_ptr<ExchangeSlots> slots, std:
       slots_(std::move(slots)),
       number_(number),
       buffers_(slots_->take_buffers()),
-      posts_(slots_->out().size()),
       read_(slots_->in().size()),
-      unread_(slots_->in().size()) {
-  if (slots_->broken()) note(MPI_ERR_OTHER);
-}
+      unread_(slots_->in().size()) {}
 
 void SlotExchange::begin(const Edges& edges) {
   if (process->reporting) process->count_of(hook_).rings.fetch_add(1, std::memory_order_relaxed);
   const auto& to = slots_->out();
   const auto& from = slots_->in();
+  std::vector<PostedExchange> posts(to.size());
   std::int64_t bytes = 0;
   for (std::size_t row = 0; row < to.size(); ++row) {
     auto& buffers = buffers_->out[row];
     const int code = guarded([&] { buffers.take(edges.sends, to[row].edges); });
     note(code);
-    posts_[row].data = code == MPI_SUCCESS ? Data::here : Data::none;
+    posts[row].size = sizes_size(buffers.count()) + buffers.bytes();
+    if (code == MPI_SUCCESS) posts[row].data = posts[row].size > PostedExchange::room ? Data::published : Data::here;
     bytes += buffers.bytes();
   }
   const int own = guarded([&] {
@@ -70,66 +69,48 @@ void SlotExchange::begin(const Edges& edges) {
   });
   note(own);
   const Accelerated counted(hook_, bytes + buffers_->own_out.bytes());
-  if (!to.empty()) pack();
-  for (std::size_t row = 0; row < to.size(); ++row) slots_->post(row, number_, posts_[row]);
+  pack(posts);
+  for (std::size_t row = 0; row < to.size(); ++row) note(slots_->post(row, number_, posts[row]));
   for (std::size_t row = 0; row < from.size(); ++row)
     note(guarded([&] { buffers_->in[row].take(edges.receives, from[row].edges); }));
-  if (own == MPI_SUCCESS) note(guarded([&] { move_own(); }));
+  if (own == MPI_SUCCESS) note(copy_own(buffers_->own_out, buffers_->own_in));
 }
 
-void SlotExchange::pack() {
+void SlotExchange::pack(std::span<PostedExchange> posts) {
+  const auto pack_row = [&](std::size_t row, char* to) {
+    const int code = guarded([&] { pack_edges(buffers_->out[row], to); });
+    if (code != MPI_SUCCESS) posts[row].data = Data::none;
+    note(code);
+  };
   std::int64_t size = 0;
   std::uint32_t readers = 0;
-  for (std::size_t row = 0; row < posts_.size(); ++row) {
-    auto& post = posts_[row];
-    post.size = sizes_size(buffers_->out[row].count()) + buffers_->out[row].bytes();
-    if (post.data == Data::none || post.size <= PostedExchange::room) continue;
-    post.data = Data::published;
+  for (std::size_t row = 0; row < posts.size(); ++row) {
+    auto& post = posts[row];
+    if (post.data == Data::here) pack_row(row, post.here);
+    if (post.data != Data::published) continue;
     post.place = size;
     size += transport::shm::whole_lines(post.size);
     ++readers;
   }
-  transport::shm::Publications::Published room;
+  if (readers == 0) return;
   auto& publications = process->world->publications;
-  const int code = readers == 0 ? MPI_SUCCESS : guarded([&] {
+  transport::shm::Publications::Published room;  // without data: there is no memory
+  note(guarded([&] {
     const auto published = publications.publish(size, readers);
     if (!published) throw std::bad_alloc();
     room = *published;
-  });
-  note(code);
-  std::uint32_t failed = 0;
-  for (std::size_t row = 0; row < posts_.size(); ++row) {
-    auto& post = posts_[row];
-    if (post.data == Data::none) continue;
-    const bool here = post.data == Data::here;
-    if (!here) {
-      post.size = size;
-      post.begin = room.begin;
-      post.serial = room.serial;
-    }
-    const int packed = here || room.data
-                           ? guarded([&] { pack_edges(buffers_->out[row], here ? post.here : room.data + post.place); })
-                           : code;
-    note(packed);
-    if (packed == MPI_SUCCESS) continue;
-    post.data = Data::none;
-    failed += !here;
+  }));
+  for (std::size_t row = 0; row < posts.size(); ++row) {
+    auto& post = posts[row];
+    if (post.data != Data::published) continue;
+    post.size = size;
+    post.begin = room.begin;
+    post.serial = room.serial;
+    if (room.data) pack_row(row, room.data + post.place);
+    if (!room.data) post.data = Data::none;
+    if (post.data == Data::published) --readers;
   }
-  if (room.data) publications.end(room, failed);
-}
-
-void SlotExchange::move_own() {
-  const auto& from = buffers_->own_out;
-  const auto& to = buffers_->own_in;
-  for (std::size_t i = 0; i < from.count() && i < to.count(); ++i) {
-    const auto bytes = from.bytes(i);
-    if (bytes > to.bytes(i)) note(MPI_ERR_TRUNCATE);
-    if (bytes == 0 || bytes > to.bytes(i)) continue;
-    const memory::Landing landing{to[i]};
-    landing.restart();
-    copy_by_host(from[i], landing, bytes);
-    landing.finish();
-  }
+  if (room.data) publications.end(room, readers);
 }
 
 bool SlotExchange::read(std::size_t row) {
@@ -163,13 +144,12 @@ void SlotExchange::unpack(std::size_t row, const char* part) {
 }
 
 bool SlotExchange::test() {
-  while (posted_ < posts_.size() && slots_->is_posted(posted_, number_)) ++posted_;
   for (std::size_t row = 0; row < read_.size(); ++row)
     if (!read_[row] && read(row)) {
       read_[row] = true;
       --unread_;
     }
-  return posted_ == posts_.size() && unread_ == 0;
+  return unread_ == 0;
 }
 
 int SlotExchange::wait() {
@@ -179,8 +159,7 @@ int SlotExchange::wait() {
 bool SlotExchange::forsaken() const {
   for (std::size_t row = 0; row < read_.size(); ++row)
     if (!read_[row] && has_ended(slots_->in()[row].rank)) return true;
-  const auto& out = slots_->out();
-  return posted_ < out.size() && has_ended(out[posted_].rank);
+  return false;
 }
 
 }  // namespace dunnage::mpi

@@ -1,9 +1,10 @@
 // One nonblocking exchange of host memory within a host. A rank packs its data into shared memory
-// when the exchange begins, and is done with them. It unpacks what the others have packed, in calls
-// that complete the exchange.
+// when the exchange begins. In calls that complete the exchange it unpacks what the others have
+// packed.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "mpi/neighbours/exchange_slots.hpp"
@@ -29,9 +30,8 @@ class SlotExchange final : public ExchangeWay {
   bool orphaned() const override { return slots_->orphaned().load(std::memory_order_relaxed); }
 
  private:
-  /// Packs what other ranks get.
-  void pack();
-  void move_own();
+  /// Packs what other ranks get. `posts`: by row.
+  void pack(std::span<transport::shm::PostedExchange> posts);
   /// Unpacks the data of a row, if they are there. Returns whether they were.
   bool read(std::size_t row);
   void unpack(std::size_t row, const char* part);
@@ -45,10 +45,8 @@ class SlotExchange final : public ExchangeWay {
   const std::shared_ptr<ExchangeSlots> slots_;
   const std::uint64_t number_;
   std::unique_ptr<ExchangeSlots::Buffers> buffers_;
-  std::vector<transport::shm::PostedExchange> posts_;  // by row
-  std::size_t posted_ = 0;                             // so many of them
-  std::vector<bool> read_;                             // by row of receives
-  std::size_t unread_ = 0;                             // so many of them
+  std::vector<bool> read_;  // by row of receives
+  std::size_t unread_;      // how many have not been read
   int code_ = MPI_SUCCESS;
 };
 

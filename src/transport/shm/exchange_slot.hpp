@@ -1,5 +1,9 @@
 // Slots in shared memory by which a rank gives another rank of its host its data of nonblocking
 // exchanges. Nobody waits for anybody.
+//
+// Exchanges are numbered from 1 on, by both ranks alike. The writer posts them in that order, each
+// in a slot of its own. Slots come in blocks. When a block is full, the writer publishes another
+// one, and the full block tells where. So the writer may be any number of exchanges ahead.
 #pragma once
 
 #include <atomic>
@@ -26,31 +30,36 @@ struct PostedExchange {
   }
 };
 
-/// Exchanges take the slots in turn.
 struct alignas(64) ExchangeSlot {
   std::atomic<std::uint64_t> exchange{0};  // whose the slot is; 0: nobody's
   PostedExchange what;
 };
 static_assert(sizeof(ExchangeSlot) == 256);
 
-/// So many exchanges may be posted that the reader has not seen.
-inline constexpr std::uint64_t exchange_slots = 64;
+struct SlotBlock {
+  static constexpr std::uint64_t count = 16;
+  ExchangeSlot slots[count];
+  // Where the next block is published:
+  alignas(64) std::atomic<std::uint64_t> next{0};  // its serial; 0: not yet
+  std::uint64_t next_begin = 0;
+  static constexpr std::uint64_t lost = ~std::uint64_t{0};  // in place of the serial: there will be no next block
 
-/// By the writer of the slots for one reader. Exchanges are numbered from 1 on, by both ranks
-/// alike, and are posted in that order. Returns false if there is no slot yet.
-inline bool post(ExchangeSlot* slots, std::uint64_t exchange, const PostedExchange& what) {
-  auto& slot = slots[exchange % exchange_slots];
-  if (slot.exchange.load(std::memory_order_acquire) != 0) return false;
+  /// Whether an exchange is the first one of a block.
+  static bool is_first(std::uint64_t exchange) { return exchange % count == 1; }
+  ExchangeSlot& slot(std::uint64_t exchange) { return slots[(exchange - 1) % count]; }
+};
+
+/// By the writer.
+inline void post(SlotBlock& block, std::uint64_t exchange, const PostedExchange& what) {
+  auto& slot = block.slot(exchange);
   what.copy_to(slot.what);
   slot.exchange.store(exchange, std::memory_order_release);
-  return true;
 }
-/// By the reader, in that order. Returns false if the exchange has not been posted yet.
-inline bool take(ExchangeSlot* slots, std::uint64_t exchange, PostedExchange& what) {
-  auto& slot = slots[exchange % exchange_slots];
+/// By the reader. Returns false if the exchange has not been posted yet.
+inline bool take(SlotBlock& block, std::uint64_t exchange, PostedExchange& what) {
+  const auto& slot = block.slot(exchange);
   if (slot.exchange.load(std::memory_order_acquire) != exchange) return false;
   slot.what.copy_to(what);
-  slot.exchange.store(0, std::memory_order_release);
   return true;
 }
 

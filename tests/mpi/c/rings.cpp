@@ -256,7 +256,55 @@ void nonblocking(MPI_Comm comm, unsigned seed, unsigned graphs, const std::strin
   }
 }
 
-/// More than may be unread, and a rank that is late.
+/// A rank may be far ahead, and the others wait in another call.
+void far_ahead() {
+  contract().section("far ahead");
+  const int me = contract().rank, n = contract().ranks;
+  constexpr int many = 100;
+  if (n < 2) return;
+  for (const bool one_way : {false, true}) {
+    const Graph graph(MPI_COMM_WORLD, 3800, one_way);
+    const auto sources = graph.sources.size();
+    std::vector<double> out(2 * many), in(2 * many * sources, -1);
+    std::vector<MPI_Request> requests(many);
+    for (std::size_t i = 0; i < many; ++i) {
+      out[2 * i] = 1000. * double(i) + me;
+      check_ok(MPI_Ineighbor_allgather(&out[2 * i], 2, MPI_DOUBLE, in.data() + 2 * i * sources, 2, MPI_DOUBLE,
+                                       graph.comm, &requests[i]),
+               "far ahead, begin");
+      if (me == 0 && one_way) check_ok(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), "far ahead, the first rank");
+    }
+    if (me == 0) check_ok(MPI_Waitall(many, requests.data(), MPI_STATUSES_IGNORE), "far ahead, waitall");
+    int token = 0;
+    if (me != 0) MPI_Recv(&token, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int rank = 1; me == 0 && rank < n; ++rank) MPI_Send(&token, 1, MPI_INT, rank, 5, MPI_COMM_WORLD);
+    check_ok(MPI_Waitall(many, requests.data(), MPI_STATUSES_IGNORE), "far ahead, waitall");
+    for (std::size_t i = 0; i < many; ++i)
+      for (std::size_t s = 0; s < sources; ++s)
+        check_equal(in[2 * (i * sources + s)], 1000. * double(i) + graph.sources[s], "far ahead, data");
+  }
+}
+
+/// A call that the MPI refuses is not counted: on all ranks, or on one that calls again.
+void refused() {
+  contract().section("refused");
+  const int me = contract().rank, n = contract().ranks;
+  const Graph graph(MPI_COMM_WORLD, 3900);
+  const auto sources = graph.sources.size();
+  for (int round = 0; round < 4; ++round) {
+    const int out[] = {100 * round + me};
+    std::vector<int> in(sources, -1);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (round % 2 == 0 || me == round % n)
+      check(MPI_Ineighbor_allgather(out, -1, MPI_INT, in.data(), 1, MPI_INT, graph.comm, &request) != MPI_SUCCESS,
+            "refused");
+    check_ok(MPI_Ineighbor_allgather(out, 1, MPI_INT, in.data(), 1, MPI_INT, graph.comm, &request), "after refused");
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "after refused, wait");
+    for (std::size_t s = 0; s < sources; ++s) check_equal(in[s], 100 * round + graph.sources[s], "after refused, data");
+  }
+}
+
+/// Many at a time, and a rank that is late.
 void many_nonblocking() {
   contract().section("many nonblocking");
   const int me = contract().rank, many = 300;
@@ -456,6 +504,8 @@ CONTRACT_PROGRAM(rings) {
     one_way();
     nonblocking(MPI_COMM_WORLD, 3000, 8, "nonblocking");
     many_nonblocking();
+    far_ahead();
+    refused();
     begun_and_gone();
     freed_under_way();
     in_one_piece();
