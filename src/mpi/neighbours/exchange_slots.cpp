@@ -193,26 +193,23 @@ std::optional<std::uint64_t> ExchangeSlots::next(const Edges& edges) {
   return is_left_ ? std::nullopt : std::optional(call);
 }
 
-/// To the next block. Returns false if there is no memory for it.
-bool ExchangeSlots::Outbox::go_on() {
+/// To the next block. Without memory for it all exchanges to come are lost.
+void ExchangeSlots::Outbox::go_on() {
   auto* full = reinterpret_cast<SlotBlock*>(block.data);
-  const auto fresh = lost ? std::nullopt : publish_block();
-  if (!fresh) {
-    lost = true;
-    full->next.store(SlotBlock::lost, std::memory_order_release);
-    return false;
-  }
-  full->next_begin = fresh->begin;
-  full->next.store(fresh->serial, std::memory_order_release);
+  const auto fresh = publish_block();
+  lost = !fresh;
+  if (fresh) full->next_begin = fresh->begin;
+  full->next.store(fresh ? fresh->serial : SlotBlock::lost, std::memory_order_release);
+  if (!fresh) return;
   process->world->publications.end(block);
   block = *fresh;
-  return true;
+  first += SlotBlock::count;
 }
 
 int ExchangeSlots::post(std::size_t row, std::uint64_t exchange, const PostedExchange& what) {
   const std::lock_guard lock(mutex_);
   auto& box = outboxes_[row];
-  if (exchange > 1 && SlotBlock::is_first(exchange) && !box.go_on()) return MPI_ERR_OTHER;
+  if (exchange == box.first + SlotBlock::count) box.go_on();
   if (box.lost) return MPI_ERR_OTHER;
   transport::shm::post(*reinterpret_cast<SlotBlock*>(box.block.data), exchange, what);
   return MPI_SUCCESS;
@@ -223,7 +220,7 @@ bool ExchangeSlots::Inbox::look(PostedExchange& what) {
   const auto in = [](const Reading& reading) {
     return reinterpret_cast<SlotBlock*>(const_cast<char*>(reading.data()));
   };
-  if (next > 1 && SlotBlock::is_first(next) && !lost) {
+  if (next == first + SlotBlock::count && !lost) {
     const auto* full = in(*block);
     const auto serial = full->next.load(std::memory_order_acquire);
     if (serial == 0) return false;
@@ -231,6 +228,7 @@ bool ExchangeSlots::Inbox::look(PostedExchange& what) {
                        ? std::nullopt
                        : process->world->published(rank, full->next_begin, serial, sizeof(SlotBlock));
     lost = !reading;
+    first = next;
     if (reading) block = std::make_unique<Reading>(std::move(*reading));
   }
   if (!lost) return transport::shm::take(*in(*block), next, what);

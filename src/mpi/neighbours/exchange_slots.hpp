@@ -73,13 +73,15 @@ class ExchangeSlots {
   /// Where this rank posts.
   struct Outbox {
     Published block;
+    std::uint64_t first = 1;  // exchange in that block
     bool lost = false;
-    bool go_on();
+    void go_on();
   };
   /// Where this rank looks.
   struct Inbox {
     std::uint32_t rank;  // in MPI_COMM_WORLD
     std::unique_ptr<Reading> block;
+    std::uint64_t first = 1;  // exchange in that block
     bool lost = false;
     std::uint64_t next = 1;                                          // that has not been seen
     std::map<std::uint64_t, transport::shm::PostedExchange> seen{};  // and not been taken

@@ -44,8 +44,6 @@ struct SlotBlock {
   std::uint64_t next_begin = 0;
   static constexpr std::uint64_t lost = ~std::uint64_t{0};  // in place of the serial: there will be no next block
 
-  /// Whether an exchange is the first one of a block.
-  static bool is_first(std::uint64_t exchange) { return exchange % count == 1; }
   ExchangeSlot& slot(std::uint64_t exchange) { return slots[(exchange - 1) % count]; }
 };
 

@@ -4,6 +4,7 @@
 //   contract_rings [threads | killed [nonblocking]]
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <memory>
 #include <random>
@@ -256,6 +257,26 @@ void nonblocking(MPI_Comm comm, unsigned seed, unsigned graphs, const std::strin
   }
 }
 
+/// One after the other. Each rank is late in turn, so that the others look at what is being posted.
+void one_at_a_time() {
+  contract().section("one at a time");
+  const Graph graph(MPI_COMM_WORLD, 4000);
+  const auto sources = graph.sources.size();
+  std::vector<int> in(sources);
+  std::mt19937 rng(4001);
+  for (int round = 0; round < 5000; ++round) {
+    const int out = 10 * round + contract().rank;
+    std::fill(in.begin(), in.end(), -1);
+    const auto late = std::chrono::steady_clock::now() + std::chrono::nanoseconds(rng() % 5000);
+    while (contract().rank == round % contract().ranks && std::chrono::steady_clock::now() < late) continue;
+    MPI_Request request;
+    MPI_Ineighbor_allgather(&out, 1, MPI_INT, in.data(), 1, MPI_INT, graph.comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (std::size_t s = 0; s < sources; ++s)
+      if (in[s] != 10 * round + graph.sources[s]) return check(false, "one at a time, round " + std::to_string(round));
+  }
+}
+
 /// A rank may be far ahead, and the others wait in another call.
 void far_ahead() {
   contract().section("far ahead");
@@ -504,6 +525,7 @@ CONTRACT_PROGRAM(rings) {
     one_way();
     nonblocking(MPI_COMM_WORLD, 3000, 8, "nonblocking");
     many_nonblocking();
+    one_at_a_time();
     far_ahead();
     refused();
     begun_and_gone();
