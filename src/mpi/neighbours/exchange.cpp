@@ -50,14 +50,14 @@ void see_topology(MPI_Comm comm) {
   auto* hood = neighbourhood(comm);
   if (!hood || !hood->possible) return;
   const bool gpu = device::driver() != nullptr;
-  bool far = true;  // that is found out when rings are needed
-  if (!ExchangeSlots::possible()) {
+  if (ExchangeSlots::possible()) {
+    auto found = ExchangeSlots::connect(*hood, comm, gpu);
+    hood->slots = std::move(found.slots);
+    if (found.gpu) make_message_comm(*hood, comm);
+  } else {
+    bool far = true;  // that is found out when rings are needed
     agree(*hood, comm, gpu, far);
-    return;
   }
-  auto found = ExchangeSlots::connect(*hood, comm, gpu);
-  hood->slots = std::move(found.slots);
-  if (found.gpu) make_message_comm(*hood, comm);
 }
 
 }  // namespace dunnage::mpi

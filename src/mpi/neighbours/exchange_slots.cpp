@@ -145,10 +145,11 @@ ExchangeSlots::Place ExchangeSlots::publish(const Neighbourhood& hood, MPI_Comm 
 
 /// Nobody will read what this rank has published.
 void ExchangeSlots::give_up() {
+  if (!board_) return;
   auto& publications = process->world->publications;
   for (const auto& box : outboxes_) publications.withdraw(box.block);
   outboxes_.clear();
-  if (board_) publications.end(*std::exchange(board_, std::nullopt), readers_);
+  publications.end(*std::exchange(board_, std::nullopt), readers_);
 }
 
 bool ExchangeSlots::find(const Neighbourhood& hood, MPI_Comm comm, const std::vector<Place>& places) {
