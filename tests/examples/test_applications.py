@@ -126,8 +126,9 @@ def test_boxes_on_the_simulated_device(name, case, expected, tmp_path):
     ranks, arena = case
     found, calls = with_report(tmp_path, name, AMR, ranks, "--arena", arena, device=True)
     assert found == in_device_memory(expected(AMR))
-    went = ways(calls)
-    assert sum(went.values()) == calls["MPI_Isend"]["accelerated"] == ranks**2 * STEPS, went
+    sends = calls["MPI_Isend"]  # the program also makes a collective, whose messages are ours
+    went = ways({"MPI_Isend": sends})
+    assert sum(went.values()) == sends["accelerated"] == ranks**2 * STEPS, went
     assert went["self: one copy or one kernel from layout to layout"] >= ranks, went
     several = sum(n for way, n in went.items() if way.startswith("staged in host memory: in several allocations"))
     assert (several > 0) == (ranks > 1 and arena == "no"), went

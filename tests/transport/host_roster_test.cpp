@@ -29,7 +29,7 @@ Member member(std::uint64_t host, std::uint32_t rank, std::uint32_t ranks) {
   Member member{7, rank, ranks};
   member.host = host;
   member.place = {1000 + rank, 60 + rank};
-  member.wants = std::uint64_t{1} << rank;
+  member.wants = std::uint64_t{1} << rank % 64;
   member.words = {10 + rank, 20 + rank};
   return member;
 }
