@@ -16,6 +16,8 @@
 #include <string>
 #include <thread>
 
+#include "members.hpp"
+
 namespace dunnage::transport {
 namespace {
 
@@ -24,16 +26,6 @@ using std::chrono::milliseconds;
 bool everyone_is_here(const std::string& address, const Member& self, milliseconds patience = std::chrono::seconds(1),
                       milliseconds patience_with_server = std::chrono::seconds(30)) {
   return Introduction(address, self).answer(patience, patience_with_server).has_value();
-}
-
-/// Who is of the same host as all others, and has its memory there.
-Member with_place(std::uint32_t rank, std::uint32_t ranks, std::uint64_t host = 5) {
-  Member member{7, rank, ranks};
-  member.host = host;
-  member.place = {1000 + rank, 60 + rank};
-  member.wants = std::uint64_t{1} << rank % 64;
-  member.words = {10 + rank, 20 + rank};
-  return member;
 }
 
 /// A connection to a port of this host.

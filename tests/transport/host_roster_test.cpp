@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "members.hpp"
+
 namespace dunnage::transport {
 namespace {
 
@@ -25,14 +27,7 @@ std::uint64_t host() {
   return static_cast<std::uint64_t>(getpid()) << 20 | ++tests;
 }
 
-Member member(std::uint64_t host, std::uint32_t rank, std::uint32_t ranks) {
-  Member member{7, rank, ranks};
-  member.host = host;
-  member.place = {1000 + rank, 60 + rank};
-  member.wants = std::uint64_t{1} << rank % 64;
-  member.words = {10 + rank, 20 + rank};
-  return member;
-}
+Member member(std::uint64_t host, std::uint32_t rank, std::uint32_t ranks) { return with_place(rank, ranks, host); }
 
 constexpr RosterPatience patience{milliseconds(1), milliseconds(100)};
 
