@@ -15,12 +15,14 @@ template <class T, std::size_t most = 256>
 class Recycled {
  public:
   static void* operator new(std::size_t size) {
-    if (size != sizeof(T) || kept_.count == 0) return ::operator new(size);
-    return kept_.memory[--kept_.count];
+    auto& here = kept();
+    if (size != sizeof(T) || here.count == 0) return ::operator new(size);
+    return here.memory[--here.count];
   }
   static void operator delete(void* memory, std::size_t size) {
-    if (size != sizeof(T) || kept_.ended || kept_.count == kept_.memory.size()) return ::operator delete(memory, size);
-    kept_.memory[kept_.count++] = memory;
+    auto& here = kept();
+    if (size != sizeof(T) || here.ended || here.count == here.memory.size()) return ::operator delete(memory, size);
+    here.memory[here.count++] = memory;
   }
 
  protected:
@@ -42,7 +44,11 @@ class Recycled {
     std::size_t count = 0;
     bool ended = false;  // the thread is at its end
   };
-  inline static thread_local Kept kept_;
+  /// In a function, because g++ 12 fails on static members of several classes in one file.
+  static Kept& kept() {
+    thread_local Kept kept;
+    return kept;
+  }
 };
 
 }  // namespace dunnage::base

@@ -13,6 +13,7 @@ constexpr std::int64_t bytes_in_a_step = 2 << 20;
 /// of the result.
 bool at_once(const ReductionShape& shape) {
   if (shape.ranks == 1 || shape.copied) return true;
+  if (shape.on_hosts) return false;
   // Without a handshake a result would overwrite what others still read.
   if (shape.any_in_place && !shape.handshake) return false;
   const std::int64_t others = shape.ranks - 1, bytes = shape.total * shape.element;

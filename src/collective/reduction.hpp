@@ -20,6 +20,7 @@ struct ReductionShape {
   bool in_place = false;              // this rank's data are where its result goes
   bool any_in_place = false;          // those of some rank are; the same on all ranks
   bool handshake = false;             // results wait until all ranks have read; the same on all ranks
+  bool on_hosts = false;              // each part is then reduced with those of other hosts; the same on all ranks
   bool copied = false;                // ranks reduce copies of all data: in place is nothing special, nor are parts
 };
 

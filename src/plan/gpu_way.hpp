@@ -45,6 +45,8 @@ struct GpuSizes {
       "direct, reduced over the data: each rank's GPU reads the data of all ranks, and writes when all have read") \
   row(direct_reduced_in_parts, \
       "direct, reduced in parts: each rank's GPU reduces a part, and reads the parts of the others") \
+  row(direct_reduced_on_hosts, \
+      "direct, reduced on each host: in parts, which the MPI then reduces with those of the other hosts") \
   row(direct_window, "direct, in a window: the origin's GPU reads and writes the target's memory") \
   row(self, "self: one copy or one kernel from layout to layout") \
   row(shared_forced, "rings in shared memory: by DUNNAGE_GPU_PATH=staged or the model file") \

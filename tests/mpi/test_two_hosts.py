@@ -307,3 +307,47 @@ def test_streams_send_to_another_host(hosts, name):
         [*words(name, "--rate", "none", "--ranks-per-host", "2", *options), "--", path, "gpu_triggered", "proxy"], 200
     )
     assert run.code == 0 and ", 0 failed" in run.output, run
+
+
+ON_HOSTS = "direct, reduced on each host: in parts, which the MPI then reduces with those of the other hosts"
+
+
+def reductions_on_two_hosts(hosts, name, before=(), *arguments, **variables):
+    """`before`: the words before the program."""
+    path = BUILD / "mpi" / MPIS[name].programs / "contracts_gpu"
+    if not path.exists() or not SIM.exists():
+        pytest.skip(f"{path} is not built, or there is no simulated device")
+    variables = {
+        **simulated(name, DUNNAGE_SIM_DEVICES="2"),
+        "LD_PRELOAD": PRELOAD,
+        "DUNNAGE_COLLECTIVES": "on",
+        "DUNNAGE_WAIT": "yield",
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+        **variables,
+    }
+    options = [word for key, value in variables.items() for word in ("--env", f"{key}={value}")]
+    options += ["--rate", "none", "--ranks-per-host", "2"]
+    return hosts([*words(name, *options), "--", *before, path, "hosts", *arguments], 200)
+
+
+@pytest.mark.parametrize("name", SEVERAL if ALL else SEVERAL[:1])
+def test_reductions_of_several_hosts(hosts, name, tmp_path):
+    """By the GPUs on each host, and by the MPI between the hosts."""
+    report = tmp_path / "report.json"
+    run = reductions_on_two_hosts(hosts, name, DUNNAGE_REPORT=str(report))
+    assert run.code == 0 and ", 0 failed" in run.output, run
+    ways = json.loads(report.read_text())["calls"]["MPI_Allreduce"]["device memory"]
+    assert ways[ON_HOSTS] > 100, ways
+
+
+FAULTS = ["cuMemcpyAsync:11", "cuLaunchKernel:4", "cuMemcpyAsync:12", "cuIpcOpenMemHandle:1", "cuStreamQuery:20",
+          "cuMemHostAlloc:1"]
+
+
+@pytest.mark.parametrize("fault", FAULTS if ALL else FAULTS[:1])
+def test_faults_in_reductions_of_several_hosts(hosts, fault):
+    """On one rank. The ranks of the other host must not wait for it."""
+    name = SEVERAL[FAULTS.index(fault) % len(SEVERAL)]
+    fails = f"[ ${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} != 1 ] || export DUNNAGE_SIM_FAIL={fault}:999"
+    run = reductions_on_two_hosts(hosts, name, ["sh", "-c", f'{fails}; exec "$0" "$@"'], "faults")
+    assert run.code == 0 and ", 0 failed" in run.output, run

@@ -98,6 +98,7 @@ bool takes(const ReductionGroup& group, const ReductionCall& call, const std::op
 
 void BlockingReduction::connect(MPI_Comm comm) {
   auto* const group = ReductionGroup::of(comm);
+  if (!group->on_one_host()) return;
   if (code() != MPI_SUCCESS && group->meeting().forsaken()) return;  // connecting would wait for a rank that is gone
   if (group->first_time()) connect_reductions(comm);
 }
@@ -112,7 +113,7 @@ void UnderWayReduction::begin(const ReductionCall& call, MPI_Request* request) {
   const auto kernel = kernel_of(a.type, a.op);
   if (!takes(*group_, call, kernel, false)) return;
   const bool was_ours = group_->was_ours(a.kind, a.total);
-  if (!was_ours && (private_world() == MPI_COMM_NULL || !group_->possible())) return;
+  if (!was_ours && (private_world() == MPI_COMM_NULL || !group_->on_one_host())) return;
   auto* hoods = hoods_of(comm_, *group_);
   if (!hoods) return;
   auto by = was_ours ? hoods->all.messages : nullptr;
@@ -142,6 +143,7 @@ void UnderWayReduction::init(const ReductionCall& call, MPI_Request* request) {
   const auto kernel = kernel_of(a.type, a.op);
   if (!takes(*group_, call, kernel, true)) return;
   if (!group_->is_ours(comm_, a.kind, a.total, [&] { return uses_device(a, group_->rank()); })) return;
+  if (!group_->on_one_host()) return;
   if (group_->first_time()) connect_reductions(comm_);
   auto* hoods = hoods_of(comm_, *group_);
   if (!hoods || !hoods->all.messages) return;

@@ -9,41 +9,17 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "collective/reduction.hpp"
 #include "mpi/process/process.hpp"
+#include "mpi/reductions/group_meeting.hpp"
 #include "mpi/reductions/handshake_slots.hpp"
-#include "transport/gpu/meeting.hpp"
-#include "transport/shm/publications.hpp"
+#include "mpi/reductions/hosts.hpp"
+#include "pack/cuda/reduction.hpp"
 
 namespace dunnage::mpi {
-
-/// The meeting of a communicator's ranks, and the shared memory that it is held in.
-class GroupMeeting {
- public:
-  /// All ranks call it at a time. Returns null on all ranks if one of them cannot take part.
-  static std::unique_ptr<GroupMeeting> make(MPI_Comm comm, const std::vector<std::uint32_t>& world, std::uint32_t rank);
-  GroupMeeting(const GroupMeeting&) = delete;
-  GroupMeeting& operator=(const GroupMeeting&) = delete;
-  ~GroupMeeting();
-
-  transport::gpu::Meeting& meeting() { return *meeting_; }
-  std::uint32_t world_rank(std::uint32_t rank) const { return world_[rank]; }
-  /// Whether a rank is gone. Asks the kernel.
-  bool forsaken() const;
-
- private:
-  GroupMeeting() = default;
-  std::vector<std::uint32_t> world_;  // the ranks in MPI_COMM_WORLD
-  std::uint32_t rank_ = 0;
-  std::unique_ptr<transport::gpu::Seat> alone_;  // the seat of a rank that is alone
-  std::optional<transport::shm::Publications::Published> own_;
-  std::vector<std::unique_ptr<transport::shm::Reading>> others_;
-  std::optional<transport::gpu::Meeting> meeting_;
-};
 
 /// All ranks have the same, but for `rank`. Not thread-safe: a communicator's collectives come one
 /// at a time.
@@ -56,13 +32,16 @@ class ReductionGroup {
 
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(world_.size()); }
+  /// The meeting of all ranks. Not null after a call that was Dunnage's, if they are on one host.
   GroupMeeting& meeting() { return *meeting_; }
   HandshakeSlots& slots() { return slots_; }
-  /// Whether any may be Dunnage's. All ranks get one answer.
-  bool possible() const { return possible_; }
+  /// Not null after a call that was Dunnage's, if the ranks are on several hosts.
+  const Hosts* hosts() const { return hosts_.get(); }
+  /// Whether any may be Dunnage's by a meeting of all ranks. All ranks get one answer.
+  bool on_one_host() const { return reach_ == Reach::one_host || (reach_ == Reach::unknown && few()); }
   /// Whether such reductions were Dunnage's when the ranks last asked. Waits for nobody.
   bool was_ours(collective::ReductionKind kind, std::int64_t count) {
-    return possible_ && gpus_ && count > 0 && kind_of(kind, count).ours;
+    return reach_ == Reach::one_host && count > 0 && kind_of(kind, count).ours;
   }
   /// The number of reductions of one kind and of similar lengths, in elements: to ask the MPI for a
   /// type's size would take longer than all else that a call in host memory does here.
@@ -77,10 +56,10 @@ class ReductionGroup {
   /// `on_device()`: whether this rank has device memory in it.
   template <class OnDevice>
   bool is_ours(MPI_Comm comm, collective::ReductionKind kind, std::int64_t count, OnDevice&& on_device) {
-    if (!possible_ || count <= 0) return false;
-    if (!gpus_) return is_power_of_2(++calls_) && ask(comm, kind_of(kind, count), on_device());
+    if (!may_be_ours(kind) || count <= 0) return false;
+    if (!gpus_) return is_power_of_2(++calls_) && ask(comm, kind, count, on_device());
     auto& known = kind_of(kind, count);
-    return is_power_of_2(++known.calls) ? ask(comm, known, on_device()) : known.ours;
+    return is_power_of_2(++known.calls) ? ask(comm, kind, count, on_device()) : known.ours;
   }
 
  private:
@@ -90,10 +69,19 @@ class ReductionGroup {
   };
   static constexpr bool is_power_of_2(unsigned n) { return (n & (n - 1)) == 0; }
   Kind& kind_of(collective::ReductionKind kind, std::int64_t count) { return kinds_[number_of(kind, count)]; }
-  bool ask(MPI_Comm comm, Kind& kind, bool on_device);
+  bool ask(MPI_Comm comm, collective::ReductionKind kind, std::int64_t count, bool on_device);
+
+  /// Where the ranks are, as far as reductions can be Dunnage's there. All ranks know the same.
+  enum class Reach : std::uint8_t { none, unknown, one_host, several_hosts };
+  Reach find_reach(MPI_Comm comm);
+  /// Whether a kernel can read the data of all ranks.
+  bool few() const { return ranks() <= pack::cuda::Reduction::most_sources; }
+  bool may_be_ours(collective::ReductionKind kind) const {
+    return reach_ != Reach::none && (reach_ != Reach::several_hosts || kind == collective::ReductionKind::allreduce);
+  }
 
   static constexpr std::size_t kinds = 5, widths = 65;
-  bool possible_ = false;
+  Reach reach_ = Reach::none;
   bool done_before_ = false;
   bool gpus_ = false;   // a rank has loaded the driver
   unsigned calls_ = 0;  // before that
@@ -102,6 +90,7 @@ class ReductionGroup {
   std::array<Kind, kinds * widths> kinds_;
   std::unique_ptr<GroupMeeting> meeting_;
   HandshakeSlots slots_;
+  std::unique_ptr<Hosts> hosts_;
 
   static ReductionGroup* make(MPI_Comm comm);
 };

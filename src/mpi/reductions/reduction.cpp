@@ -38,7 +38,8 @@ bool uses_device(const ReductionArguments& arguments, std::uint32_t rank) {
 void ReductionOfAll::run(ReductionGroup& group, const ReductionArguments& arguments, MPI_Comm comm) {
   const auto on_device = [&] { return uses_device(arguments, group.rank()); };
   if (!group.is_ours(comm, arguments.kind, arguments.total, on_device)) return;
-  if (const auto code = reduce_together(group, arguments)) code_ = raise_failure(comm, *code);
+  const auto code = group.hosts() ? reduce_together(*group.hosts(), arguments) : reduce_together(group, arguments);
+  if (code) code_ = raise_failure(comm, *code);
 }
 
 }  // namespace dunnage::mpi

@@ -1,6 +1,9 @@
 #include "mpi/reductions/together.hpp"
 
+#include <limits>
+
 #include "device/ipc.hpp"
+#include "memory/host_memory.hpp"
 #include "mpi/message/device_landing.hpp"
 #include "mpi/message/gpu_shared.hpp"
 #include "mpi/message/progress.hpp"
@@ -24,21 +27,22 @@ using transport::gpu::GpuReduction;
 using transport::gpu::Meeting;
 using transport::gpu::ReductionOffer;
 
+/// The fewest bytes that ranks of several hosts reduce in two steps. Fewer take the MPI less time.
+constexpr std::int64_t least_on_hosts = 64 << 10;
+
 /// Another rank is gone.
 struct Forsaken {};
 
 class Together {
  public:
-  Together(ReductionGroup& group, const ReductionArguments& arguments)
-      : group_(group), meeting_(group.meeting().meeting()), arguments_(arguments) {}
+  /// `slots`: for handshakes; null if there are none. `across`: the ranks of other hosts that
+  /// reduce this rank's part, or MPI_COMM_NULL.
+  Together(GroupMeeting& group, HandshakeSlots* slots, MPI_Comm across, const ReductionArguments& arguments)
+      : group_(group), meeting_(group.meeting()), slots_(slots), across_(across), arguments_(arguments) {}
 
   std::optional<int> run() try {
-    wait_until([&] { return meeting_.may_announce(); });
-    std::optional<ReductionOffer> own;
-    if (guarded([&] { own = offer(); }) != MPI_SUCCESS) own.reset();
-    call_ = meeting_.announce(own);
-    wait_until([&] { return meeting_.all_announced(); });
-    offers_ = meeting_.take_offers();
+    meet();
+    if (on_hosts() && !tell_hosts(!offers_.empty())) return std::nullopt;
     if (offers_.empty()) return std::nullopt;
     for (const auto& one : offers_) shape_.any_in_place |= one.in_place != 0;
     shape_.handshake = shakes_hands();
@@ -49,6 +53,23 @@ class Together {
   }
 
  private:
+  bool on_hosts() const { return across_ != MPI_COMM_NULL; }
+
+  void meet() try {
+    wait_until([&] { return meeting_.may_announce(); });
+    std::optional<ReductionOffer> own;
+    if (guarded([&] { own = offer(); }) != MPI_SUCCESS) own.reset();
+    call_ = meeting_.announce(own);
+    wait_until([&] { return meeting_.all_announced(); });
+    offers_ = meeting_.take_offers();
+  } catch (const Forsaken&) {
+    if (on_hosts()) tell_hosts(false);
+    throw;
+  }
+  /// Tells the other hosts whether all ranks of this one have made offers. Returns whether those of
+  /// all hosts have.
+  bool tell_hosts(bool offered) const { return all_well(across_, offered); }
+
   /// Waits, and lets the MPI and the other ranks go on meanwhile.
   template <class F>
   void wait_until(F&& f) {
@@ -60,7 +81,7 @@ class Together {
         let_mpi_progress();
         progress_receives();
       }
-      if (patience.doubts() && group_.ranks() > 1 && group_.meeting().forsaken()) throw Forsaken();
+      if (patience.doubts() && group_.ranks() > 1 && group_.forsaken()) throw Forsaken();
     }
   }
 
@@ -90,7 +111,7 @@ class Together {
   bool read_by_all(const device::Place& place) const {
     bool all = true;
     for (std::uint32_t rank = 0; rank < group_.ranks(); ++rank)
-      if (rank != group_.rank()) all &= reads_memory_at(group_.meeting().world_rank(rank), place);
+      if (rank != group_.rank()) all &= reads_memory_at(group_.world_rank(rank), place);
     return all;
   }
 
@@ -124,6 +145,7 @@ class Together {
     shape_ = {arguments_.kind,      group_.rank(),    group_.ranks(),   static_cast<std::uint32_t>(arguments_.root),
               facts().extent,       arguments_.total, arguments_.begin, arguments_.count,
               arguments_.in_place()};
+    shape_.on_hosts = on_hosts();
     const auto input = place_of_buffer(arguments_.input(), arguments_.total);
     if (!input) return std::nullopt;
     see_gpu(arguments_.input());
@@ -138,7 +160,9 @@ class Together {
           !expose(*result, results(), offer.result, offer.result_at, room_))
         return std::nullopt;
       result_ = result->address;
-      if (collective::plan_reduction(shape_).apart && !make_room(results(), room_)) return std::nullopt;
+      const auto plan = collective::plan_reduction(shape_);
+      if (on_hosts() && !make_host_copy(*result, plan.own.count)) return std::nullopt;
+      if (plan.apart && !make_room(results(), room_)) return std::nullopt;
     }
     if (input_room_) fill_input_room();
     offer.count = arguments_.total;
@@ -152,18 +176,17 @@ class Together {
   }
   /// Offers a handshake, if this rank can take part in one.
   void offer_handshake(const device::Driver& driver, int gpu, ReductionOffer& offer) {
-    if (arguments_.kind != ReductionKind::allreduce || !arguments_.in_place() || group_.ranks() < 2 ||
+    if (arguments_.kind != ReductionKind::allreduce || !arguments_.in_place() || group_.ranks() < 2 || !slots_ ||
         group_.ranks() > Handshake::most_ranks ||
         pack::cuda::reduction_blocks(kernel_.element, arguments_.total, true) > Handshake::most_blocks ||
         launches_wait() || !turn_.take())
       return;
-    auto& slots = group_.slots();
-    if (!slots.ready(driver, context_)) return;
-    if (!slots.told) {
+    if (!slots_->ready(driver, context_)) return;
+    if (!slots_->told) {
       const auto identity = device::identity_of(driver, gpu);
-      if (identity == 0 || !read_by_all(slots.place(driver))) return;
-      meeting_.tell_slots({slots.exported(), slots.at(), identity, blocks_at_once(driver, gpu)});
-      slots.told = true;
+      if (identity == 0 || !read_by_all(slots_->place(driver))) return;
+      meeting_.tell_slots({slots_->exported(), slots_->at(), identity, blocks_at_once(driver, gpu)});
+      slots_->told = true;
     }
     offer.handshake = (input_ | result_) % pack::cuda::reduction_chunk == 0 ? transport::gpu::wide_handshake
                                                                             : transport::gpu::narrow_handshake;
@@ -173,6 +196,12 @@ class Together {
   static std::uint64_t blocks_at_once(const device::Driver& driver, int gpu) {
     const auto processors = static_cast<std::uint64_t>(device::multiprocessors(driver, gpu));
     return std::min<std::uint64_t>(Handshake::most_blocks, 2 * processors);
+  }
+  /// For the elements of this rank's part.
+  bool make_host_copy(const device::Place& place, std::int64_t count) {
+    host_copy_ = memory::HostMemory(*device::driver(), place, static_cast<std::size_t>(bytes_of(count)),
+                                    process->settings.staging_pool);
+    return host_copy_.data() != nullptr || count == 0;
   }
   using Room = std::shared_ptr<const device::Arena::Block>;
   bool make_room(std::int64_t count, Room& room) {
@@ -228,10 +257,10 @@ class Together {
     h.number = call_;
     h.ranks = shape_.ranks;
     h.wide = wide_;
-    h.slots = reinterpret_cast<const char*>(group_.slots().address());
+    h.slots = reinterpret_cast<const char*>(slots_->address());
     for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank) {
       const auto& theirs = meeting_.slots_of(rank);
-      const auto slots = rank == shape_.rank ? group_.slots().address() : work.map(theirs.memory, theirs.at);
+      const auto slots = rank == shape_.rank ? slots_->address() : work.map(theirs.memory, theirs.at);
       h.put[rank] = slots + pack::cuda::slot_offset(0, shape_.rank);
     }
     return h;
@@ -239,12 +268,14 @@ class Together {
 
   int reduce() {
     const Accelerated counted(arguments_.hook, bytes_of(arguments_.total));
-    process->count(arguments_.hook, plan_.gathers      ? plan::GpuWay::direct_reduced_in_parts
+    process->count(arguments_.hook, on_hosts()         ? plan::GpuWay::direct_reduced_on_hosts
+                                    : plan_.gathers    ? plan::GpuWay::direct_reduced_in_parts
                                     : shape_.handshake ? plan::GpuWay::direct_reduced_over
                                                        : plan::GpuWay::direct_reduced);
     bool lost = false;
     int code = guarded([&] { lost = !reduce_own(); });
     if (code == MPI_SUCCESS && lost) code = MPI_ERR_OTHER;
+    if (on_hosts()) code = reduce_with_hosts(code);
     code == MPI_SUCCESS ? meeting_.reduced() : meeting_.fail();
     if (code == MPI_SUCCESS && plan_.gathers) {
       code = guarded([&] { lost = !gather(); });
@@ -282,19 +313,44 @@ class Together {
     wait_for(work);
     return true;
   }
+  /// Reduces this rank's part with those of the ranks of other hosts, which wait for it. `code`:
+  /// what this rank's part has come to. Returns an error on all of them if one has an error.
+  int reduce_with_hosts(int code) {
+    if (plan_.own.count == 0) return code;
+    if (code == MPI_SUCCESS) code = guarded([&] { copy_part(result_at(plan_.to), address_of_host_copy()); });
+    const auto& own = process->own;
+    const int failed = code != MPI_SUCCESS;
+    int any_failed = 0;
+    MPI_Request told = MPI_REQUEST_NULL;
+    int rc = own.Iallreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, across_, &told);
+    const int reduced = own.Allreduce(MPI_IN_PLACE, host_copy_.data(), static_cast<int>(plan_.own.count),
+                                      arguments_.type, arguments_.op, across_);
+    if (rc == MPI_SUCCESS) rc = own.Wait(&told, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS) return code;
+    if (reduced != MPI_SUCCESS || rc != MPI_SUCCESS) return reduced != MPI_SUCCESS ? reduced : rc;
+    if (any_failed) return MPI_ERR_OTHER;
+    return guarded([&] { copy_part(address_of_host_copy(), result_at(plan_.to)); });
+  }
+  std::uintptr_t address_of_host_copy() const { return reinterpret_cast<std::uintptr_t>(host_copy_.data()); }
+  void copy_part(std::uintptr_t from, std::uintptr_t to) {
+    const device::Scope scope(*device::driver(), context_);
+    GpuReduction work(*device::driver());
+    work.copy(kernel_.element, kernel_.operation, from, to, plan_.own.count);
+    wait_for(work);
+  }
   /// Returns false if another rank's kernel will not come.
   bool reduce_with_handshake(GpuReduction& work, std::span<const std::uintptr_t> sources) try {
     work.reduce(kernel_.element, kernel_.operation, sources, result_, plan_.own.count, handshake(work));
     bool all_come = true;
     for (transport::shm::Patience patience; !work.done(); patience.wait()) {
       if (process->world) process->world->answer();
-      if (!all_come || !(meeting_.any_has_failed() || (patience.doubts() && group_.meeting().forsaken()))) continue;
+      if (!all_come || !(meeting_.any_has_failed() || (patience.doubts() && group_.forsaken()))) continue;
       all_come = false;
-      group_.slots().end_waits(*device::driver());
+      slots_->end_waits(*device::driver());
     }
     return all_come;
   } catch (...) {
-    group_.slots().end_waits(*device::driver());  // the kernel may have begun, and `work` waits for it
+    slots_->end_waits(*device::driver());  // the kernel may have begun, and `work` waits for it
     throw;
   }
   /// Returns false if another rank's part will not come.
@@ -324,16 +380,19 @@ class Together {
     wait_for(work);
   }
 
-  ReductionGroup& group_;
+  GroupMeeting& group_;
   Meeting& meeting_;
+  HandshakeSlots* const slots_;
+  const MPI_Comm across_;
   const ReductionArguments& arguments_;
   KernelOf kernel_{};
   ReductionShape shape_;
   ReductionPlan plan_;
   CUcontext context_ = nullptr;
   std::uintptr_t input_ = 0, result_ = 0;
-  Room input_room_;  // a copy of the data, if others cannot read them in their place
-  Room room_;        // for the part of the result that others read, or that must not be in its place yet
+  Room input_room_;               // a copy of the data, if others cannot read them in their place
+  Room room_;                     // for the part of the result that others read, or that must not be in its place yet
+  memory::HostMemory host_copy_;  // of this rank's part, for the ranks of other hosts
   HandshakeTurn turn_;
   std::uint64_t call_ = 0;  // the number of this call in the meeting
   bool wide_ = false;       // in a handshake all ranks read chunks
@@ -343,7 +402,16 @@ class Together {
 }  // namespace
 
 std::optional<int> reduce_together(ReductionGroup& group, const ReductionArguments& arguments) {
-  return Together(group, arguments).run();
+  return Together(group.meeting(), &group.slots(), MPI_COMM_NULL, arguments).run();
+}
+
+std::optional<int> reduce_together(const Hosts& hosts, const ReductionArguments& arguments) {
+  const auto kernel = kernel_of(arguments.type, arguments.op);
+  if (!kernel || arguments.total > std::numeric_limits<int>::max()) return std::nullopt;
+  const auto& facts = facts_of(kernel->element);
+  // The MPI may change the gaps of elements.
+  if (facts.gaps() || arguments.total * facts.extent < least_on_hosts) return std::nullopt;
+  return Together(hosts.here(), nullptr, hosts.across(), arguments).run();
 }
 
 }  // namespace dunnage::mpi

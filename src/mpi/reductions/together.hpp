@@ -28,5 +28,7 @@ struct ReductionArguments {
 /// All ranks of the group call it at a time. Returns an MPI error code, or nothing on all ranks if
 /// the MPI has to do the call. Then no buffer has been touched. Calls no error handler.
 std::optional<int> reduce_together(ReductionGroup& group, const ReductionArguments& arguments);
+/// As above, by all ranks of several hosts, for MPI_Allreduce.
+std::optional<int> reduce_together(const Hosts& hosts, const ReductionArguments& arguments);
 
 }  // namespace dunnage::mpi

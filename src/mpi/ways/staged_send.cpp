@@ -1,5 +1,7 @@
 #include "mpi/ways/staged_send.hpp"
 
+#include "mpi/message/gpu_shared.hpp"
+
 namespace dunnage::mpi {
 
 using plan::Operation;
