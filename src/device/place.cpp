@@ -156,6 +156,13 @@ std::uint64_t identity_of(const Driver& driver, int device) {
   return base::hash({uuid.bytes, sizeof uuid.bytes});
 }
 
+bool uses_mps(const Driver& driver, int device) {
+  int mps = 0;
+  const auto attribute = CU_DEVICE_ATTRIBUTE_MPS_ENABLED;
+  return driver.cuDeviceGetAttribute && driver.cuDeviceGetAttribute(&mps, attribute, device) == CUDA_SUCCESS &&
+         mps == 1;
+}
+
 int multiprocessors(const Driver& driver, int device) {
   int number = 0;
   const auto attribute = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;

@@ -56,6 +56,9 @@ unsigned long long id_of(const Driver& driver, CUcontext context);
 /// process. 0 if the driver does not tell.
 std::uint64_t identity_of(const Driver& driver, int device);
 
+/// Whether the kernels of several processes run on a device at a time, by MPS.
+bool uses_mps(const Driver& driver, int device);
+
 /// The multiprocessors of a device. 0 if the driver does not tell.
 int multiprocessors(const Driver& driver, int device);
 

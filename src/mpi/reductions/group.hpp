@@ -36,7 +36,7 @@ class ReductionGroup {
   GroupMeeting& meeting() { return *meeting_; }
   HandshakeSlots& slots() { return slots_; }
   /// Not null after a call that was Dunnage's, if the ranks are on several hosts.
-  const Hosts* hosts() const { return hosts_.get(); }
+  Hosts* hosts() const { return hosts_.get(); }
   /// Whether any may be Dunnage's by a meeting of all ranks. All ranks get one answer.
   bool on_one_host() const { return reach_ == Reach::one_host || (reach_ == Reach::unknown && few()); }
   /// Whether such reductions were Dunnage's when the ranks last asked. Waits for nobody.

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "mpi/process/attribute.hpp"
+#include "pack/cuda/reduction.hpp"
 #include "transport/peers/job.hpp"
 
 namespace dunnage::mpi {
@@ -13,7 +14,8 @@ namespace {
 /// MPI_Finalize has begun. While it runs no communicator can be freed; the MPI ends those.
 std::atomic<bool> ending{false};
 
-/// Where this rank stands if all hosts have as many ranks, and at least two.
+/// Where this rank stands if all hosts have as many ranks: at least two, and not more than one
+/// kernel reads the data of.
 struct Standing {
   int host = 0;                     // a number of this rank's host
   std::uint32_t index = 0;          // this rank's number there
@@ -34,7 +36,7 @@ std::optional<Standing> standing(MPI_Comm comm, const std::vector<std::uint32_t>
     hosts[keys[other]].push_back(world[other]);
   }
   const auto each = hosts[mine].size();
-  if (hosts.size() < 2 || each < 2) return std::nullopt;
+  if (hosts.size() < 2 || each < 2 || each > pack::cuda::Reduction::most_sources) return std::nullopt;
   for (const auto& [key, ranks] : hosts)
     if (ranks.size() != each) return std::nullopt;
   standing.host = static_cast<int>(std::distance(hosts.begin(), hosts.find(mine)));

@@ -1,5 +1,6 @@
 #include "mpi/reductions/together.hpp"
 
+#include <cstring>
 #include <limits>
 
 #include "device/ipc.hpp"
@@ -27,18 +28,14 @@ using transport::gpu::GpuReduction;
 using transport::gpu::Meeting;
 using transport::gpu::ReductionOffer;
 
-/// The fewest bytes that ranks of several hosts reduce in two steps. Fewer take the MPI less time.
-constexpr std::int64_t least_on_hosts = 64 << 10;
-
 /// Another rank is gone.
 struct Forsaken {};
 
 class Together {
  public:
-  /// `slots`: for handshakes; null if there are none. `across`: the ranks of other hosts that
-  /// reduce this rank's part, or MPI_COMM_NULL.
-  Together(GroupMeeting& group, HandshakeSlots* slots, MPI_Comm across, const ReductionArguments& arguments)
-      : group_(group), meeting_(group.meeting()), slots_(slots), across_(across), arguments_(arguments) {}
+  /// `slots`: for handshakes; null if there are none. `hosts`: null if all ranks are on one host.
+  Together(GroupMeeting& group, HandshakeSlots* slots, Hosts* hosts, const ReductionArguments& arguments)
+      : group_(group), meeting_(group.meeting()), slots_(slots), hosts_(hosts), arguments_(arguments) {}
 
   std::optional<int> run() try {
     meet();
@@ -53,7 +50,7 @@ class Together {
   }
 
  private:
-  bool on_hosts() const { return across_ != MPI_COMM_NULL; }
+  bool on_hosts() const { return hosts_ != nullptr; }
 
   void meet() try {
     wait_until([&] { return meeting_.may_announce(); });
@@ -68,7 +65,21 @@ class Together {
   }
   /// Tells the other hosts whether all ranks of this one have made offers. Returns whether those of
   /// all hosts have.
-  bool tell_hosts(bool offered) const { return all_well(across_, offered); }
+  bool tell_hosts(bool offered) const {
+    enum : int { no_offer, offered_but_shared, offered_alone };
+    const int here = !offered ? no_offer : some_share_a_gpu() ? offered_but_shared : offered_alone;
+    int least = no_offer;
+    if (process->own.Allreduce(&here, &least, 1, MPI_INT, MPI_MIN, hosts_->across()) != MPI_SUCCESS) return false;
+    if (least == offered_but_shared) hosts_->share_gpus();
+    return least != no_offer;
+  }
+  /// Whether the kernels of two ranks wait for each other.
+  bool some_share_a_gpu() const {
+    for (std::size_t i = 0; i < offers_.size(); ++i)
+      for (std::size_t k = 0; k < i; ++k)
+        if (offers_[i].gpu != 0 && offers_[i].gpu == offers_[k].gpu) return true;
+    return false;
+  }
 
   /// Waits, and lets the MPI and the other ranks go on meanwhile.
   template <class F>
@@ -171,6 +182,8 @@ class Together {
     offer.element = static_cast<std::uint32_t>(kernel_.element);
     offer.operation = static_cast<std::uint32_t>(kernel_.operation);
     offer.in_place = arguments_.in_place();
+    if (on_hosts() && !device::uses_mps(*driver, input->device))
+      offer.gpu = device::identity_of(*driver, input->device);
     offer_handshake(*driver, input->device, offer);
     return offer;
   }
@@ -318,13 +331,14 @@ class Together {
   int reduce_with_hosts(int code) {
     if (plan_.own.count == 0) return code;
     if (code == MPI_SUCCESS) code = guarded([&] { copy_part(result_at(plan_.to), address_of_host_copy()); });
+    if (code != MPI_SUCCESS) std::memset(host_copy_.data(), 0, host_copy_.size());  // any numbers would do
     const auto& own = process->own;
     const int failed = code != MPI_SUCCESS;
     int any_failed = 0;
     MPI_Request told = MPI_REQUEST_NULL;
-    int rc = own.Iallreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, across_, &told);
+    int rc = own.Iallreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, hosts_->across(), &told);
     const int reduced = own.Allreduce(MPI_IN_PLACE, host_copy_.data(), static_cast<int>(plan_.own.count),
-                                      arguments_.type, arguments_.op, across_);
+                                      arguments_.type, arguments_.op, hosts_->across());
     if (rc == MPI_SUCCESS) rc = own.Wait(&told, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) return code;
     if (reduced != MPI_SUCCESS || rc != MPI_SUCCESS) return reduced != MPI_SUCCESS ? reduced : rc;
@@ -383,7 +397,7 @@ class Together {
   GroupMeeting& group_;
   Meeting& meeting_;
   HandshakeSlots* const slots_;
-  const MPI_Comm across_;
+  Hosts* const hosts_;
   const ReductionArguments& arguments_;
   KernelOf kernel_{};
   ReductionShape shape_;
@@ -402,16 +416,16 @@ class Together {
 }  // namespace
 
 std::optional<int> reduce_together(ReductionGroup& group, const ReductionArguments& arguments) {
-  return Together(group.meeting(), &group.slots(), MPI_COMM_NULL, arguments).run();
+  return Together(group.meeting(), &group.slots(), nullptr, arguments).run();
 }
 
-std::optional<int> reduce_together(const Hosts& hosts, const ReductionArguments& arguments) {
+std::optional<int> reduce_together(Hosts& hosts, const ReductionArguments& arguments) {
   const auto kernel = kernel_of(arguments.type, arguments.op);
   if (!kernel || arguments.total > std::numeric_limits<int>::max()) return std::nullopt;
   const auto& facts = facts_of(kernel->element);
   // The MPI may change the gaps of elements.
-  if (facts.gaps() || arguments.total * facts.extent < least_on_hosts) return std::nullopt;
-  return Together(hosts.here(), nullptr, hosts.across(), arguments).run();
+  if (facts.gaps() || arguments.total * facts.extent < hosts.least()) return std::nullopt;
+  return Together(hosts.here(), nullptr, &hosts, arguments).run();
 }
 
 }  // namespace dunnage::mpi

@@ -29,6 +29,6 @@ struct ReductionArguments {
 /// the MPI has to do the call. Then no buffer has been touched. Calls no error handler.
 std::optional<int> reduce_together(ReductionGroup& group, const ReductionArguments& arguments);
 /// As above, by all ranks of several hosts, for MPI_Allreduce.
-std::optional<int> reduce_together(const Hosts& hosts, const ReductionArguments& arguments);
+std::optional<int> reduce_together(Hosts& hosts, const ReductionArguments& arguments);
 
 }  // namespace dunnage::mpi

@@ -28,9 +28,7 @@ TriggerMeans means_of(const device::Driver& driver, device::Gpu& gpu, const Slot
   CUdevice device = 0;
   device::check(driver, driver.cuCtxGetDevice(&device), "cuCtxGetDevice");
   means.identity = device::identity_of(driver, device);
-  int mps = 0;
-  means.mps = driver.cuDeviceGetAttribute &&
-              driver.cuDeviceGetAttribute(&mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device) == CUDA_SUCCESS && mps == 1;
+  means.mps = device::uses_mps(driver, device);
   means.operations = memory_operations_work(driver, gpu, slots);
   pack::gpu::prepare_signals(gpu);
   pack::gpu::prepare_partitions(gpu);

@@ -25,6 +25,9 @@ struct ReductionOffer {
   std::uint32_t element, operation;  // what is done
   std::uint32_t in_place;            // the data are where the result goes
   std::uint32_t handshake;           // a HandshakeOffer
+  /// device::identity_of the rank's GPU, if its kernels wait for those of other processes there.
+  /// Told by ranks of several hosts.
+  std::uint64_t gpu;
   /// Whether two ranks are in the same call.
   bool fits(const ReductionOffer& other) const {
     return count == other.count && kind == other.kind && root == other.root && element == other.element &&
