@@ -26,7 +26,7 @@ Looks::All& Looks::kept() {
 }
 
 Looks::Looks(Span span) : outer_(std::exchange(innermost, this)), seen_(span == Span::operations ? kept() : own_) {
-  own_.reserve(room_.size() / sizeof(Seen));
+  if (&seen_ == &own_) own_.reserve(room_.size() / sizeof(Seen));
 }
 Looks::~Looks() { innermost = outer_; }
 

@@ -18,7 +18,9 @@ int waitall(Hook, decltype(NextTable::MPI_Waitall) next, int count, MPI_Request*
   if (operations.status_only() && !gpu_announcements()) {
     finish_sends();
     StatusesOr statuses(count, users);
-    return operations.settle_listed(count, next(count, requests, statuses.get()), statuses.get());
+    int rc = next(count, requests, statuses.get());
+    if (rc == MPI_SUCCESS && users == MPI_STATUSES_IGNORE) rc = operations.raise_what_statuses_tell(statuses.get());
+    return operations.settle_listed(count, rc, statuses.get());
   }
   const bool without_mpi = operations.without_mpi();
   if (!without_mpi) operations.show_others();

@@ -37,7 +37,9 @@ void OwnOperations::add(int place, int count, Request* operation) {
   places_.push_back(static_cast<std::size_t>(place));
   operations_[places_.back()] = operation;
   operation->in_call = this;
-  status_only_ = status_only_ && operation->status_only;
+  // Open MPI 4.1 must not see an inactive request beside one that fails (forget_persistent_at()).
+  status_only_ = status_only_ && operation->status_only && !operation->ended_ahead() &&
+                 (operation->active || !operation->persistent);
 }
 
 OwnOperations::~OwnOperations() {

@@ -26,6 +26,7 @@ void note_start(Request* operation, MPI_Request request) {
 struct Known {
   int place;  // among the call's requests
   Request* operation;
+  bool late;    // a start some moments later would probably cost less
   bool by_mpi;  // the MPI is to start it
 };
 
@@ -81,7 +82,8 @@ int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Reques
   if (process->requests.empty() || !requests || count <= 0) return next(count, requests);
   std::vector<Known> known;  // the requests of ours, in order; others are the MPI's
   for (int i = 0; i < count; ++i)
-    if (auto* operation = process->requests.find(key_of(requests[i]))) known.push_back({i, operation, true});
+    if (auto* operation = process->requests.find(key_of(requests[i])))
+      known.push_back({i, operation, operation->better_later(), true});
   if (known.empty()) return next(count, requests);
   int rc = MPI_SUCCESS;
   const device::Looks looks(span_of_looks());
@@ -90,13 +92,9 @@ int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Reques
     one.by_mpi = how == Request::Start::by_mpi;
     if (how == Request::Start::done && rc == MPI_SUCCESS) note_start(one.operation, requests[one.place]);
   };
-  std::vector<Known*> later;  // the standard lets them start in any order
-  for (auto& one : known) {
-    if (rc != MPI_SUCCESS) break;
-    one.operation->better_later() ? later.push_back(&one) : start_one(one);
-  }
-  for (auto* one : later)
-    if (rc == MPI_SUCCESS) start_one(*one);
+  for (const bool late : {false, true})  // the standard lets them start in any order
+    for (auto& one : known)
+      if (rc == MPI_SUCCESS && one.late == late) start_one(one);
   if (rc == MPI_SUCCESS) {
     rc = start_by_mpi(next, count, requests, known);
     for (const auto& one : known)

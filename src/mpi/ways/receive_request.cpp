@@ -135,7 +135,12 @@ bool ReceiveRequest::cancel() {
 
 ReceiveRequest::Start ReceiveRequest::begin(int& code) {
   waits_ = cancelled_ = false;
-  if (!posting_) return begin_by_mpi(code);
+  const auto how = posting_ ? begin_as_posted(code) : begin_by_mpi(code);
+  status_only = how == Start::by_mpi && !posting_ && !landing_.parcel;
+  return how;
+}
+
+ReceiveRequest::Start ReceiveRequest::begin_as_posted(int& code) {
   if (keeper_ == 0) keeper_ = next_keeper();
   const Side side(keeper_);
   if (!posting_->begin(landing_.buffer ? &side : nullptr)) return begin_by_mpi(code);

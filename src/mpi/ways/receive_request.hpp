@@ -60,6 +60,8 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   void lost(int error, const MPI_Status& status) override;
 
  private:
+  /// By the channel, or as begin_by_mpi().
+  Start begin_as_posted(int& code);
   /// Into the program's buffer by the MPI's request, if it is the MPI's turn. Else a persistent
   /// receive of our own stands behind the program's request. It must be persistent: some MPIs raise
   /// the errors of such receives on another communicator than those of nonblocking ones.
