@@ -40,7 +40,7 @@ class Hosts {
   Hosts() = default;
   /// Fewer bytes take the MPI less time, by copies in host memory
   /// (docs/measurements/gpu-collectives.md).
-  static constexpr std::int64_t least_bytes = 64 << 10, least_if_shared = 1 << 20;
+  static constexpr std::int64_t least_bytes = 64 << 10, least_if_shared = 2 << 20;
 
   std::unique_ptr<GroupMeeting> here_;
   MPI_Comm across_ = MPI_COMM_NULL;
