@@ -56,6 +56,14 @@ TEST(ReductionPlan, TwoRanksReadNoLessInParts) {
   EXPECT_FALSE(plan_reduction(shape(ReductionKind::allreduce, 1, 2, 64 << 20)).gathers);
 }
 
+TEST(ReductionPlan, OnSeveralHostsShortOnesAreDoneInPartsToo) {
+  auto s = shape(ReductionKind::allreduce, 1, 2, 1000);
+  EXPECT_FALSE(plan_reduction(s).gathers);
+  s.on_hosts = true;
+  EXPECT_TRUE(plan_reduction(s).gathers);
+  EXPECT_EQ(plan_reduction(s).own, reduced_by(1, s));
+}
+
 TEST(ReductionPlan, InPlaceAllRanksTakeParts) {
   auto s = shape(ReductionKind::allreduce, 1, 2, 5);
   s.any_in_place = true;  // of another rank
