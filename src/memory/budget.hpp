@@ -14,7 +14,7 @@ class Budget {
   class Part {
    public:
     Part() = default;
-    Part(Part&& other) noexcept { *this = static_cast<Part&&>(other); }
+    Part(Part&& other) noexcept : budget_(std::exchange(other.budget_, nullptr)), amount_(other.amount_) {}
     Part& operator=(Part&& other) noexcept {
       std::swap(budget_, other.budget_);
       std::swap(amount_, other.amount_);

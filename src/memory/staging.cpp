@@ -31,9 +31,7 @@ Staging& Staging::operator=(Staging&& other) noexcept {
   return *this;
 }
 
-Staging::~Staging() {
-  if (pool_) pool_->pool_.give(data_, size_, pool_->idle_limit_);
-}
+void Staging::give_back() const { pool_->pool_.give(data_, size_, pool_->idle_limit_); }
 
 char* HeapSource::make(std::size_t bytes) noexcept {
   return static_cast<char*>(::operator new(bytes, line, std::nothrow));

@@ -22,9 +22,17 @@ class Staging {
   /// touch it.
   Staging(std::shared_ptr<const void> owner, char* data, bool device = false)
       : owner_(std::move(owner)), data_(data), device_(device) {}
-  Staging(Staging&& other) noexcept { *this = static_cast<Staging&&>(other); }
+  Staging(Staging&& other) noexcept
+      : pool_(std::exchange(other.pool_, nullptr)),
+        owner_(std::move(other.owner_)),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(other.size_),
+        device_(std::exchange(other.device_, false)),
+        part_(std::move(other.part_)) {}
   Staging& operator=(Staging&& other) noexcept;
-  ~Staging();
+  ~Staging() {
+    if (pool_) give_back();
+  }
 
   char* data() const { return data_; }
   bool on_device() const { return device_; }
@@ -35,6 +43,7 @@ class Staging {
  private:
   friend class StagingPool;
   Staging(StagingPool* pool, char* data, std::size_t size) : pool_(pool), data_(data), size_(size) {}
+  void give_back() const;
   StagingPool* pool_ = nullptr;  // null if there is an owner
   std::shared_ptr<const void> owner_;
   char* data_ = nullptr;
