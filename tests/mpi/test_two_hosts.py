@@ -289,22 +289,29 @@ def test_broadcasts_on_two_hosts(hosts, name, how):
     assert run.code == 0 and ", 0 failed" in run.output, run
 
 
-@pytest.mark.parametrize("name", SEVERAL if ALL else SEVERAL[:1])
-def test_streams_send_to_another_host(hosts, name):
-    """By the proxy, and within each host directly."""
-    path = BUILD / "mpi" / MPIS[name].programs / "contracts_triggered"
+def on_device(hosts, name, program, arguments, before=(), **variables):
+    """Runs a program of the build with Dunnage on the simulated device, two ranks on each host.
+    `before`: the words before the program."""
+    path = BUILD / "mpi" / MPIS[name].programs / program
     if not path.exists() or not SIM.exists():
         pytest.skip(f"{path} is not built, or there is no simulated device")
     variables = {
-        **simulated(name, DUNNAGE_SIM_DELAY="5", DUNNAGE_SIM_DEVICES="2"),
+        **simulated(name, DUNNAGE_SIM_DEVICES="2"),
         "LD_PRELOAD": PRELOAD,
-        "DUNNAGE_PARTITIONED": "on",
         "DUNNAGE_WAIT": "yield",
         "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+        **variables,
     }
     options = [word for key, value in variables.items() for word in ("--env", f"{key}={value}")]
-    run = hosts(
-        [*words(name, "--rate", "none", "--ranks-per-host", "2", *options), "--", path, "gpu_triggered", "proxy"], 200
+    options += ["--rate", "none", "--ranks-per-host", "2"]
+    return hosts([*words(name, *options), "--", *before, path, *arguments], 200)
+
+
+@pytest.mark.parametrize("name", SEVERAL if ALL else SEVERAL[:1])
+def test_streams_send_to_another_host(hosts, name):
+    """By the proxy, and within each host directly."""
+    run = on_device(
+        hosts, name, "contracts_triggered", ["gpu_triggered", "proxy"], DUNNAGE_SIM_DELAY="5", DUNNAGE_PARTITIONED="on"
     )
     assert run.code == 0 and ", 0 failed" in run.output, run
 
@@ -312,30 +319,13 @@ def test_streams_send_to_another_host(hosts, name):
 ON_HOSTS = "direct, reduced on each host: in parts, which the MPI then reduces with those of the other hosts"
 
 
-def reductions_on_two_hosts(hosts, name, before=(), *arguments, **variables):
-    """`before`: the words before the program."""
-    path = BUILD / "mpi" / MPIS[name].programs / "contracts_gpu"
-    if not path.exists() or not SIM.exists():
-        pytest.skip(f"{path} is not built, or there is no simulated device")
-    variables = {
-        **simulated(name, DUNNAGE_SIM_DEVICES="2"),
-        "LD_PRELOAD": PRELOAD,
-        "DUNNAGE_COLLECTIVES": "on",
-        "DUNNAGE_WAIT": "yield",
-        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-        **variables,
-    }
-    options = [word for key, value in variables.items() for word in ("--env", f"{key}={value}")]
-    options += ["--rate", "none", "--ranks-per-host", "2"]
-    return hosts([*words(name, *options), "--", *before, path, "hosts", *arguments], 200)
-
-
 @pytest.mark.parametrize("name, devices", [(name, n) for name in (SEVERAL if ALL else SEVERAL[:1]) for n in (1, 2)])
 def test_reductions_of_several_hosts(hosts, name, devices, tmp_path):
     """By the GPUs on each host, and by the MPI between the hosts. If ranks share a GPU without MPS,
     only long ones."""
     report = tmp_path / "report.json"
-    run = reductions_on_two_hosts(hosts, name, DUNNAGE_REPORT=str(report), DUNNAGE_SIM_DEVICES=str(devices))
+    settings = {"DUNNAGE_REPORT": str(report), "DUNNAGE_SIM_DEVICES": str(devices)}
+    run = on_device(hosts, name, "contracts_gpu", ["hosts"], DUNNAGE_COLLECTIVES="on", **settings)
     assert run.code == 0 and ", 0 failed" in run.output, run
     ways = json.loads(report.read_text())["calls"]["MPI_Allreduce"]["device memory"]
     assert ways[ON_HOSTS] > 100 if devices == 2 else 0 < ways[ON_HOSTS] < 100, ways
@@ -350,5 +340,6 @@ def test_faults_in_reductions_of_several_hosts(hosts, fault):
     """On one rank. The ranks of the other host must not wait for it."""
     name = SEVERAL[FAULTS.index(fault) % len(SEVERAL)]
     fails = f"[ ${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} != 1 ] || export DUNNAGE_SIM_FAIL={fault}:999"
-    run = reductions_on_two_hosts(hosts, name, ["sh", "-c", f'{fails}; exec "$0" "$@"'], "faults")
+    before = ["sh", "-c", f'{fails}; exec "$0" "$@"']
+    run = on_device(hosts, name, "contracts_gpu", ["hosts", "faults"], before, DUNNAGE_COLLECTIVES="on")
     assert run.code == 0 and ", 0 failed" in run.output, run

@@ -103,6 +103,12 @@ int topology(MPI_Comm comm) {
   return doubtful && has_distributed_graph(comm) ? MPI_DIST_GRAPH : kind;
 }
 
+bool all_agree(MPI_Comm comm, bool here) {
+  const int mine = here;
+  int everywhere = 0;
+  return process->own.Allreduce(&mine, &everywhere, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && everywhere;
+}
+
 Neighbours neighbours(MPI_Comm comm) {
   const int kind = topology(comm);
   int n = 0, rank = 0, weighted = 0;

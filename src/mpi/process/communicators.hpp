@@ -15,6 +15,10 @@ inline int counted_peer(MPI_Comm comm, int rank) {
   return process->reporting && rank >= 0 ? world_rank(comm, rank) : -1;
 }
 
+/// Whether all ranks of the communicator answer with yes. All ranks call it at a time, and get one
+/// answer.
+bool all_agree(MPI_Comm comm, bool here);
+
 /// How many processes a collective on the communicator speaks to: all, or those of the other side.
 int peers(MPI_Comm comm);
 /// On the root what peers() returns; elsewhere 0, where the arguments mean nothing.

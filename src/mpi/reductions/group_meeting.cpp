@@ -1,5 +1,7 @@
 #include "mpi/reductions/group_meeting.hpp"
 
+#include "mpi/process/communicators.hpp"
+
 namespace dunnage::mpi {
 
 using transport::gpu::Meeting;
@@ -13,12 +15,6 @@ struct SeatPlace {
 };
 
 }  // namespace
-
-bool all_well(MPI_Comm comm, bool well) {
-  const int here = well;
-  int everywhere = 0;
-  return process->own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && everywhere;
-}
 
 std::unique_ptr<GroupMeeting> GroupMeeting::make(MPI_Comm comm, const std::vector<std::uint32_t>& world_ranks,
                                                  std::uint32_t rank) {
@@ -57,7 +53,7 @@ std::unique_ptr<GroupMeeting> GroupMeeting::make(MPI_Comm comm, const std::vecto
     group->others_.push_back(std::make_unique<transport::shm::Reading>(std::move(*found)));
     seats[other] = reinterpret_cast<const Seat*>(group->others_.back()->data());
   }
-  if (!all_well(comm, well)) return nullptr;
+  if (!all_agree(comm, well)) return nullptr;
   group->meeting_.emplace(group->own_->data, rank, seats);
   return group;
 }

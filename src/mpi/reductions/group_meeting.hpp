@@ -12,9 +12,6 @@
 
 namespace dunnage::mpi {
 
-/// Whether all ranks are well. All call it at a time.
-bool all_well(MPI_Comm comm, bool well);
-
 /// The meeting, and the shared memory that it is held in.
 class GroupMeeting {
  public:

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "mpi/process/attribute.hpp"
+#include "mpi/process/communicators.hpp"
 #include "pack/cuda/reduction.hpp"
 #include "transport/peers/job.hpp"
 
@@ -67,10 +68,10 @@ std::unique_ptr<Hosts> Hosts::make(MPI_Comm comm, const std::vector<std::uint32_
   auto of_host = split(comm, host, rank);
   // An MPI that reaches GPUs has ways between hosts that need no host memory (decision 14).
   const bool well = hosts->across_ != MPI_COMM_NULL && of_host != MPI_COMM_NULL && !process->passes_gpus();
-  const bool all = all_well(comm, well);
+  const bool all = all_agree(comm, well);
   if (all) hosts->here_ = GroupMeeting::make(of_host, here, index);
   if (of_host != MPI_COMM_NULL) process->own.Comm_free(&of_host);
-  return all && all_well(comm, hosts->here_ != nullptr) ? std::move(hosts) : nullptr;
+  return all && all_agree(comm, hosts->here_ != nullptr) ? std::move(hosts) : nullptr;
 }
 
 Hosts::~Hosts() {

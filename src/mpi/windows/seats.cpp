@@ -3,6 +3,7 @@
 #include "mpi/message/device_landing.hpp"
 #include "mpi/message/progress.hpp"
 #include "mpi/process/arrivals.hpp"
+#include "mpi/process/communicators.hpp"
 #include "transport/shm/patience.hpp"
 
 namespace dunnage::mpi {
@@ -14,12 +15,6 @@ struct PlaceInWindow {
 };
 
 }  // namespace
-
-bool all_agree(MPI_Comm comm, bool here) {
-  const int mine = here;
-  int everywhere = 0;
-  return process->own.Allreduce(&mine, &everywhere, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && everywhere;
-}
 
 std::unique_ptr<Seats> Seats::make(MPI_Comm comm, const std::vector<int>& world_ranks, std::uint32_t rank) {
   std::unique_ptr<Seats> seats(new Seats);

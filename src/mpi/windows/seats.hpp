@@ -12,9 +12,6 @@
 
 namespace dunnage::mpi {
 
-/// Whether all ranks give the same answer here, and answer with yes.
-bool all_agree(MPI_Comm comm, bool here);
-
 /// Thread-safe, but for meet().
 class Seats {
  public:
