@@ -88,14 +88,14 @@ InChannel::Begun InChannel::begin(ChannelReceive& wait, const Side& side) {
   if (!by_channel) return Begun::by_mpi;
   auto& line = *lines_[*chosen];
   line.begin_again(exchange_of(message));
-  wait = {message, &line};
+  wait = {message, &line, *chosen};
   waits_.push_back(&wait);
   return Begun::by_channel;
 }
 
 bool InChannel::has_come(const ChannelReceive& wait) {
   using News = transport::gpu::ChannelReceiver::News;
-  const auto news = channel_.news(wait.message);
+  const auto news = channel_.news(wait.message, wait.number);
   if (news == News::rung) wait.line->rung();
   return news != News::none && wait.line->news() == InLine::News::rung;
 }
@@ -109,7 +109,7 @@ bool InChannel::take_back(const ChannelReceive& wait) {
     auto& later = **place;
     auto& line = line_of(later.message - 1);
     line.swap_buffers(*later.line);
-    later = {later.message - 1, &line};
+    later = {later.message - 1, &line, channel_.line(later.message - 1)};
   }
   line_of(channel_.counted()).forget();
   return true;

@@ -22,6 +22,7 @@ namespace dunnage::mpi {
 struct ChannelReceive {
   std::uint64_t message = 0;
   InLine* line = nullptr;
+  std::uint8_t number = 0;  // of the line
 };
 
 /// Not thread-safe.
@@ -67,7 +68,7 @@ class InChannel {
  private:
   /// The line for a message to that buffer. Nothing if no line is free.
   std::optional<std::uint8_t> free_line(const Side& side) const;
-  InLine& line_of(std::uint64_t message) { return *lines_[channel_.line(message)]; }
+  InLine& line_of(std::uint64_t unsent_message) { return *lines_[channel_.line(unsent_message)]; }
 
   const std::uint32_t sender_;
   std::unique_ptr<transport::shm::Reading> place_, board_;

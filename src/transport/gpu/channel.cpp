@@ -83,10 +83,10 @@ ChannelReceiver::Begun ChannelReceiver::receive(std::uint8_t line) {
 
 void ChannelReceiver::received_by_mpi() { count(counted_ + 1); }
 
-ChannelReceiver::News ChannelReceiver::news(std::uint64_t number) const {
+ChannelReceiver::News ChannelReceiver::news(std::uint64_t number, std::uint8_t line) const {
   const auto counts = counts_.load(std::memory_order_acquire);
   if (!beyond(sent_of(counts), static_cast<std::uint32_t>(number))) return News::none;
-  const bool marked = channel_->ready.load(std::memory_order_relaxed) >> line(number) & 1;
+  const bool marked = channel_->ready.load(std::memory_order_relaxed) >> line & 1;
   return marked && number < by_lines_from_ ? News::rung : News::ask_line;
 }
 

@@ -110,13 +110,14 @@ class ChannelReceiver {
   /// Counts a receive that is about to begin, and whose message may come by `line`. No receive may
   /// be under way that could get its message and is not counted.
   Begun receive(std::uint8_t line = 0);
-  /// What is known of the message of a receive that waits. `ask_line`: it has been counted, and its
-  /// line tells whether it is there.
+  /// What is known of the message of a receive that waits for it on `line`. `ask_line`: it has been
+  /// counted, and its line tells whether it is there. When it has been counted, line(number) may be
+  /// the line of a later message.
   enum class News { none, rung, ask_line };
-  News news(std::uint64_t number) const;
+  News news(std::uint64_t number, std::uint8_t line) const;
   /// news() is about to be called.
   void prefetch() const { __builtin_prefetch(&counts_, 1); }
-  /// The line of a receive that has been counted, and has not ended.
+  /// The line of a receive that has been counted, and whose message has not been sent.
   std::uint8_t line(std::uint64_t number) const { return channel_->lines[number % Channel::depth]; }
   /// Counts a receive that has got a message of the MPI.
   void received_by_mpi();
