@@ -61,7 +61,7 @@ struct Hello {
   std::uint64_t proof;
 };
 static_assert(std::has_unique_object_representations_v<Hello>);
-inline constexpr char hello_magic[] = "droster4";
+inline constexpr char hello_magic[] = "droster5";
 inline constexpr char waits = 'w';
 
 struct Answer {

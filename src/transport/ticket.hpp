@@ -24,7 +24,7 @@ struct Ticket {
   std::uint32_t way;        // a Way: how the data travels
   std::uint64_t unused[3];  // to 64 bytes, so that the data after those in the ticket begin at a multiple of 64 bytes
   enum Way : std::uint32_t { shared_memory, gpu, self };
-  static constexpr std::uint64_t known_magic = 0x43'74'65'6b'63'69'74'64;  // "dticketC": the version of the protocol
+  static constexpr std::uint64_t known_magic = 0x44'74'65'6b'63'69'74'64;  // "dticketD": the version of the protocol
 };
 static_assert(sizeof(Ticket) == 64);
 

@@ -19,7 +19,7 @@ RUN = {
         "MPI_Isend": {"accelerated": 0, "declined": {"contiguous data": 7, "no gain predicted": 5},
                       "bytes": 0, "seconds": 0.0, "by ticket": 0},
         "MPI_Send": {"accelerated": 4, "declined": {}, "bytes": 4096, "seconds": 4e-6, "by ticket": 3,
-                     "through rings": 2, "device memory": {"self: one copy": 4}},
+                     "through rings": 2, "by channel": 1, "device memory": {"self: one copy": 4}},
     },
     "device work": {"messages fetched": 26, "groups": 2, "groups that came later": 1, "kernels": 3, "copies": 0},
     "helpers": {"bytes of shared work": 3 << 20, "bytes of helpers": 1 << 20},
@@ -106,7 +106,7 @@ def test_page_holds_all_and_needs_nothing(dunnage, report):
     assert trial == ["pack", "up to 1 KiB", " the MPI, 3 us Dunnage, 2 us", "Dunnage", "1.5 times"]
     assert [row[3:] for row in rows if "up to 4 KiB" in row] == [["Dunnage, so far", "5 times"]]
     assert not [row for row in rows if "never measured" in row]
-    assert ["MPI_Send", "", "4", "0", "4 KiB", "1 us", "3 by ticket, 2 through rings"] in rows
+    assert ["MPI_Send", "", "4", "0", "4 KiB", "1 us", "3 by ticket, 2 through rings, 1 by channel"] in rows
     assert ["no gain predicted", "5", "MPI_Isend"] in [row[:3] for row in rows]
     assert ["self: one copy", "4"] in rows
     assert ["kernels", "3"] in rows

@@ -55,6 +55,45 @@ TEST_F(ChannelTest, AChannelIsJoinedOrClosed) {
   EXPECT_FALSE(join(*reinterpret_cast<Channel*>(other)));
 }
 
+TEST_F(ChannelTest, BothRanksBoundWhichReceiveGetsWhichMessage) {
+  ASSERT_TRUE(join(*reinterpret_cast<Channel*>(memory)));
+  // Three messages were sent before the receiver joined, of which it had received one. So receive r
+  // gets message r + 1.
+  for (int i = 0; i < 3; ++i) send();
+  EXPECT_TRUE(sender.receiver_learns());
+  ASSERT_EQ(receiver.begin_uncounted(), 0);
+  ASSERT_EQ(receiver.begin_uncounted(), 1);
+  EXPECT_EQ(receiver.message_of(0), std::nullopt) << "the sender has told nothing";
+  sender.matched(1);  // two receives have begun: too loose a bound
+  EXPECT_EQ(receiver.message_of(0), std::nullopt);
+  sender.matched(2);
+  EXPECT_EQ(receiver.message_of(1), 2u);
+  receiver.begin(3);
+  EXPECT_FALSE(sender.receiver_learns());
+  EXPECT_TRUE(receiver.receive().by_channel);
+}
+
+TEST_F(ChannelTest, LooseBoundsTellNothing) {
+  ASSERT_TRUE(join(*reinterpret_cast<Channel*>(memory)));
+  for (int i = 0; i < 4; ++i) {
+    receiver.begin_uncounted();
+    receiver.begin_uncounted();  // the receiver is ahead whenever the sender looks
+    send();
+    sender.matched(static_cast<std::uint64_t>(i));
+    EXPECT_EQ(receiver.message_of(i), std::nullopt) << i;
+    receiver.begin_uncounted();
+  }
+}
+
+TEST_F(ChannelTest, AReceiverThatHasLeftIsSeen) {
+  ASSERT_TRUE(join(*reinterpret_cast<Channel*>(memory)));
+  EXPECT_FALSE(sender.is_left());
+  receiver.leave();
+  EXPECT_TRUE(sender.is_left());
+  EXPECT_FALSE(join(*reinterpret_cast<Channel*>(memory)));
+  EXPECT_TRUE(sender.close()) << "a receiver had joined";
+}
+
 TEST_F(ChannelTest, SeatsOfABoardHaveWordsOfTheirOwn) {
   std::set<const void*> words;
   for (std::uint32_t i = 0; i < ChannelBoard::seats; ++i) {

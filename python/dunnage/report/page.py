@@ -91,7 +91,8 @@ def _cells(call: Call) -> List[Any]:
     declined = sum(call.declined.values())
     shares = {"accelerated": call.accelerated, "alone": call.declined_if(act=False),
               "change": call.declined_if(act=True)}
-    how = [f"{count:,} {text}" for count, text in ((call.tickets, "by ticket"), (call.rings, "through rings")) if count]
+    ways = (call.tickets, "by ticket"), (call.rings, "through rings"), (call.channels, "by channel")
+    how = [f"{count:,} {text}" for count, text in ways if count]
     return [_bar(shares, call.accelerated + declined, f"{call.accelerated:,} of {call.accelerated + declined:,}"),
             call.accelerated, declined, amount(call.bytes) if call.bytes else "",
             duration(call.seconds / call.accelerated) if call.accelerated else "", tag("span", ", ".join(how))]

@@ -47,6 +47,7 @@ class Call:
     seconds: float
     tickets: int
     rings: int
+    channels: int
     ways: Dict[str, int]  # of messages in device memory
     sizes: List[Portion] = field(default_factory=list)  # older reports do not tell them
 
@@ -163,6 +164,7 @@ def _report(name: str, document: Dict[str, Any]) -> Report:
     calls = [
         Call(hook, int(row["accelerated"]), {reason: int(n) for reason, n in row["declined"].items()},
              int(row["bytes"]), float(row["seconds"]), int(row.get("by ticket", 0)), int(row.get("through rings", 0)),
+             int(row.get("by channel", 0)),
              {way: int(n) for way, n in row.get("device memory", {}).items()},
              [Portion(**_figures(one), most=one.get("up to")) for one in row.get("by size", [])])
         for hook, row in document["calls"].items()

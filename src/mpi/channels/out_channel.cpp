@@ -45,7 +45,18 @@ OutChannel::OutChannel(std::uint32_t receiver, const OutLine::Published& place, 
   }
 }
 
+bool OutChannel::is_useless() {
+  if (!is_named()) return false;
+  if (channel_.is_left()) return true;
+  return channel_.is_offered() && ++unjoined_ > most_unjoined && !channel_.close();
+}
+
 OutChannel::~OutChannel() {
+  if (withdrawn_) {
+    --alive_;
+    if (process->world) process->world->publications.withdraw(place_);
+    return;
+  }
   // A receiver that has not joined may be about to look at the memory, which therefore stays.
   if (!channel_.close()) return;
   --alive_;
@@ -70,7 +81,7 @@ transport::ChannelStamp OutChannel::stamp(std::uint64_t message) const {
 }
 
 void OutChannel::wait_a_little() {
-  if (to_itself_) return;
+  if (to_itself_ || !channel_.receiver_counts()) return;
   if (channel_.awaited()) {
     if (in_vain_ > 0) --in_vain_;
     return;

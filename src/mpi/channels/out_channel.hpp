@@ -3,9 +3,11 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "mpi/channels/out_board.hpp"
 #include "mpi/channels/resting.hpp"
+#include "mpi/channels/start_call.hpp"
 #include "mpi/channels/succession.hpp"
 #include "mpi/lines/out_line.hpp"
 #include "transport/gpu/channel.hpp"
@@ -41,9 +43,33 @@ class OutChannel {
   transport::gpu::ChannelSender::Sent send();
   /// The line by which an awaited message goes, as exchange number exchange_of(message).
   OutLine& line(const transport::gpu::ChannelSender::Sent& message) { return *lines_[message.line]; }
+  /// Whether a synchronous message would help the receiver to find out which receive gets which
+  /// message.
+  bool asks() const { return is_named() && !asked_ && !put_off && channel_.receiver_learns(); }
+  /// Whether this rank waits for the answer for some microseconds. The first times only.
+  bool waits_for_answer() { return waits_for_answers_ > 0 && waits_for_answers_-- > 0; }
+  /// The message of that number is such a message, and under way; or no such message is.
+  void asked(std::optional<std::uint64_t> message) { asked_ = message; }
+  bool is_asked(std::uint64_t message) const { return asked_ == message; }
+  void matched(std::uint64_t message) { channel_.matched(message); }
+  /// The channel is about to be offered by a name.
+  void name() { channel_.name(); }
+  bool is_named() const { return channel_.is_named(); }
+  /// A message goes by the MPI. Returns whether the channel is of no use: the receiver counts no
+  /// more, or has not joined for many messages, and will not join any more.
+  bool is_useless();
+  /// Nobody has been told of the channel, so nobody will join it.
+  void withdraw() { withdrawn_ = true; }
+  /// Its rank in MPI_COMM_WORLD.
+  std::uint32_t receiver() const { return receiver_; }
+  /// Where the receiver finds it.
+  transport::shm::Offered place() const { return {place_.begin, place_.serial}; }
   /// What a message by the MPI tells of the channel.
   transport::ChannelStamp stamp(std::uint64_t message) const;
 
+  /// A message that was counted is sent when the call ends. So a message that this call sends
+  /// before must not be a question: it overtakes the other one.
+  PutOff put_off;
   /// Nonblocking sends whose receiver has their messages.
   Resting resting;
 
@@ -55,6 +81,11 @@ class OutChannel {
   const OutBoard::Seat seat_;
   transport::gpu::ChannelSender channel_;
   Succession succession_;
+  static constexpr unsigned most_unjoined = 64;
+  bool withdrawn_ = false;
+  std::optional<std::uint64_t> asked_;
+  unsigned waits_for_answers_ = 8;
+  unsigned unjoined_ = 0;  // messages that were sent before the receiver joined
   unsigned left_out_ = 0;  // so many messages are sent without a wait
   unsigned in_vain_ = 0;   // waits that ended without the receive; receives in time make up for them
   std::array<std::unique_ptr<OutLine>, transport::gpu::Channel::depth> lines_;
@@ -62,5 +93,6 @@ class OutChannel {
 
 /// Lines number exchanges from 1 on.
 constexpr std::uint64_t exchange_of(std::uint64_t message) { return message + 1; }
+constexpr std::uint64_t message_of(std::uint64_t exchange) { return exchange - 1; }
 
 }  // namespace dunnage::mpi

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/recycled.hpp"
 #include "mpi/channels/streams.hpp"
@@ -22,9 +23,22 @@ class Posting : public Ending, public base::Recycled<Posting> {
   /// For a receive on that communicator. Null if it does not matter to channels.
   static std::unique_ptr<Posting> on(MPI_Comm comm, int source, int tag);
 
+  /// The sender may offer a channel for this receive into host memory. `comm`: the communicator.
+  void look_for_channel(MPI_Comm comm) {
+    if (source_ >= 0 && tag_ >= 0 && host_channels_possible()) streams_->look_for(comm, source_, tag_);
+  }
+  /// The MPI is to do all receives of a persistent request. Returns whether this posting is of no
+  /// use any more.
+  bool leave_channel() {
+    const bool wildcard = source_ < 0 || tag_ < 0;  // it may get messages of any channel
+    if (wildcard || !streams_->leave_if_idle(source_, tag_)) return false;
+    streams_->bar_from(source_, tag_);
+    return true;
+  }
   /// The receive is about to begin. `side`: its buffer, if it can wait for a channel; else null.
-  /// Returns whether it does; else the MPI is to do it.
-  bool begin(const Side* side);
+  /// `room`: how many bytes have room there. Returns whether it waits for a channel; else the MPI is
+  /// to do it.
+  bool begin(const Side* side, std::int64_t room = 0);
   /// Of a receive that waits for a channel.
   const ChannelReceive& wait() const { return wait_; }
   bool has_come() const { return channel_->has_come(wait_); }
@@ -33,6 +47,17 @@ class Posting : public Ending, public base::Recycled<Posting> {
   /// Of a receive that the MPI does, and that has begun: whether its message is surely on its way.
   bool message_sent() const { return channel_ && kind_ == Kind::counted; }
   bool take_back();
+  /// The MPI is about to cancel the receive.
+  void may_be_cancelled() {
+    if (channel_) channel_->cannot_learn();
+  }
+  /// The receive, which the MPI does, begins when the call ends, or now.
+  void begins_later() {
+    if (channel_) channel_->put_off.note();
+  }
+  void begins_now() {
+    if (channel_ && channel_->put_off) number_.reset();
+  }
   /// A receive begins to rest that has got its message by a channel. It must not keep the channels
   /// meanwhile: they keep it.
   std::shared_ptr<Streams> rest() { return std::move(streams_); }
@@ -63,7 +88,8 @@ class Posting : public Ending, public base::Recycled<Posting> {
   Kind kind_ = Kind::counted;
   bool untold_ = false;
   std::uint64_t turn_ = 0;
-  InChannel* channel_ = nullptr;  // of source and tag, when the receive began
+  std::optional<std::int64_t> number_;  // of an uncounted receive, since this rank joined the channel
+  InChannel* channel_ = nullptr;        // of source and tag, when the receive began
   ChannelReceive wait_;
   transport::ChannelStamp stamp_{};
 };

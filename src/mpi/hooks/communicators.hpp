@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "mpi/process/lineage.hpp"
-#include "mpi/process/private_world.hpp"
 
 namespace dunnage::mpi {
 
@@ -12,7 +11,6 @@ namespace dunnage::mpi {
 template <class Fn, class... Args>
 int communicator(Hook, Fn next, MPI_Comm parent, Args... args) {
   const int rc = next(parent, args...);
-  if (private_world() == MPI_COMM_NULL) return rc;  // nobody asks for a lineage
   note_child(parent, rc == MPI_SUCCESS ? std::get<sizeof...(args) - 1>(std::tie(args...)) : nullptr);
   return rc;
 }

@@ -46,6 +46,7 @@ int finalize(Hook, decltype(NextTable::MPI_Finalize) next) {
     stop_progress_thread();
     stop_watchdog();
     stop_proxy();
+    if (process->world) process->world->finalize_begins();
     finish_sends();
     finish_orphans();
     finish_windows();

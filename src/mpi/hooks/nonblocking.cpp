@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "device/looks.hpp"
+#include "mpi/channels/start_call.hpp"
 #include "mpi/message/progress.hpp"
 
 namespace dunnage::mpi {
@@ -62,6 +63,7 @@ int start(Hook, decltype(NextTable::MPI_Start) next, MPI_Request* request) {
   progress_orphans();
   answer_letters();
   if (process->requests.empty()) return next(request);
+  const StartCall starting;
   auto* operation = request ? process->requests.find(key_of(*request)) : nullptr;
   int rc = MPI_SUCCESS;
   const device::Looks looks(span_of_looks());
@@ -85,6 +87,7 @@ int startall(Hook, decltype(NextTable::MPI_Startall) next, int count, MPI_Reques
     if (auto* operation = process->requests.find(key_of(requests[i])))
       known.push_back({i, operation, operation->better_later(), true});
   if (known.empty()) return next(count, requests);
+  const StartCall starting;
   int rc = MPI_SUCCESS;
   const device::Looks looks(span_of_looks());
   const auto start_one = [&](Known& one) {

@@ -31,10 +31,11 @@ inline void taken_by_probe(MPI_Comm comm, MPI_Message message, const MPI_Status&
 template <class Fn>
 int mprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
   StatusOr known(status);
-  const int rc =
-      probing(comm, &always_found, known.get(), [&] { return next(source, tag, comm, message, known.get()); });
-  if (rc == MPI_SUCCESS) taken_by_probe(comm, *message, *known.get());
-  return rc;
+  return probing(comm, &always_found, known.get(), [&] {
+    const int rc = next(source, tag, comm, message, known.get());
+    if (rc == MPI_SUCCESS) taken_by_probe(comm, *message, *known.get());
+    return rc;
+  });
 }
 template <class Fn>
 int iprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
@@ -43,9 +44,11 @@ int iprobe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Sta
 template <class Fn>
 int improbe(Hook, Fn next, int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
   StatusOr known(status);
-  const int rc = probing(comm, flag, known.get(), [&] { return next(source, tag, comm, flag, message, known.get()); });
-  if (rc == MPI_SUCCESS && flag && *flag) taken_by_probe(comm, *message, *known.get());
-  return rc;
+  return probing(comm, flag, known.get(), [&] {
+    const int rc = next(source, tag, comm, flag, message, known.get());
+    if (rc == MPI_SUCCESS && flag && *flag) taken_by_probe(comm, *message, *known.get());
+    return rc;
+  });
 }
 
 /// Calls that have nothing of ours to complete but must let operations go on.

@@ -10,6 +10,10 @@ namespace dunnage::mpi {
 
 using transport::gpu::GpuSource;
 
+InLine::~InLine() {
+  if (!process->world) (void)standing_.release();  // the sender's memory is no longer mapped
+}
+
 void InLine::begin(std::uint64_t exchange) {
   begin_again(exchange);
   line_.done(exchange - 1);  // also if that exchange failed here
@@ -24,6 +28,7 @@ void InLine::begin_again(std::uint64_t exchange) {
 }
 
 std::int64_t InLine::size() {
+  if (line_.has_put(exchange_)) return line_.put().bytes;
   // The description is far away, in the memory of another process, and most often as before.
   if (!known_ || known_->described != line_.described())
     known_.emplace(Known{line_.described(), line_.sources().front().size});
@@ -47,6 +52,7 @@ InLine::News InLine::news() {
 }
 
 bool InLine::take_in_place() {
+  if (line_.has_put(exchange_)) return true;
   copy_ = line_.take(exchange_);
   return !copy_;
 }
@@ -90,6 +96,22 @@ int InLine::place_one(std::size_t i, const char* from, std::int64_t size) {
   });
 }
 
+void InLine::fetch_put(const std::function<void(int)>& note) {
+  const auto put = line_.put();
+  const char* from = put.here;
+  if (!from) {
+    if (standing_serial_ != put.copy.serial) {
+      auto found = process->world->published(sender_, put.copy.begin, put.copy.serial, put.copy.size);
+      standing_ = found ? std::make_unique<transport::shm::Reading>(std::move(*found)) : nullptr;
+      standing_serial_ = standing_ ? put.copy.serial : 0;
+    }
+    from = standing_ ? standing_->data() : nullptr;
+  }
+  const int code = !from ? MPI_ERR_OTHER : put.bytes > 0 ? place_one(0, from, put.bytes) : MPI_SUCCESS;
+  if (code != MPI_SUCCESS) note(code);
+  end();
+}
+
 void InLine::fetch(const std::function<void(int)>& note) {
   const auto each = [&](auto&& bring, const GpuSource* sources) {
     for (std::size_t i = 0; i < edges_.size(); ++i) {
@@ -103,6 +125,7 @@ void InLine::fetch(const std::function<void(int)>& note) {
     note(MPI_ERR_NO_MEM);
     return end();
   }
+  if (line_.has_put(exchange_)) return fetch_put(note);
   if (!copy_ && fetch_known(note)) return;
   ++fetching_;  // until all have been begun
   if (!copy_) {

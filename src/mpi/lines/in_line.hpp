@@ -22,6 +22,7 @@ class InLine {
       : sender_(sender), edges_(std::move(edges)), line_(const_cast<void*>(memory), edges_.size(), end) {}
   InLine(const InLine&) = delete;
   InLine& operator=(const InLine&) = delete;
+  ~InLine();
 
   const std::vector<std::size_t>& edges() const { return edges_; }
   /// Takes the buffers. Returns whether one has changed. Throws device::Error, std::bad_alloc.
@@ -91,6 +92,8 @@ class InLine {
     if (changed) known_.reset();
     return changed;
   }
+  /// The data that the sender has put().
+  void fetch_put(const std::function<void(int)>& note);
   bool fetch_known(const std::function<void(int)>& note);
   int fetch_one(std::size_t i, transport::gpu::GpuSource source, std::shared_ptr<const void> keep);
   int place_one(std::size_t i, const char* from, std::int64_t size);
@@ -103,6 +106,8 @@ class InLine {
   std::uint64_t exchange_ = 0;
   News news_ = News::none;
   std::optional<transport::gpu::Line::Copy> copy_;
+  std::unique_ptr<transport::shm::Reading> standing_;  // where the sender puts long data
+  std::uint64_t standing_serial_ = 0;
   std::size_t fetching_ = 0;
   bool ended_ = true;
 };

@@ -1,6 +1,8 @@
 #include "mpi/lines/out_line.hpp"
 
+#include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "device/ipc.hpp"
@@ -19,7 +21,50 @@ std::chrono::nanoseconds patience(std::int64_t bytes) {
   return std::chrono::milliseconds(1) + std::chrono::nanoseconds(bytes / 64);
 }
 
+/// Of all lines together.
+std::uint64_t all_standing = 0;
+
 }  // namespace
+
+OutLine::~OutLine() {
+  all_standing -= static_cast<std::uint64_t>(standing_size_);
+  if (standing_ && process->world) process->world->publications.end(*standing_);
+}
+
+char* OutLine::standing(std::int64_t bytes) {
+  if (bytes > transport::gpu::most_put) return nullptr;
+  if (bytes <= standing_size_) return standing_->data;
+  const auto size = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(bytes)));
+  const auto more = static_cast<std::uint64_t>(size - standing_size_);
+  if (all_standing + more > process->settings.ticket_memory) return nullptr;
+  auto& publications = process->world->publications;
+  const auto fresh = publications.publish(size, 1, nullptr, transport::shm::Publications::Stay::standing);
+  if (!fresh) return nullptr;
+  if (standing_) publications.end(*standing_);
+  standing_ = fresh;
+  standing_size_ = size;
+  all_standing += more;
+  return standing_->data;
+}
+
+bool OutLine::put(std::uint64_t exchange) {
+  if (put_ == exchange) return true;
+  if (buffers_.count() != 1 || buffers_[0].device()) return false;
+  const auto bytes = buffers_.bytes();
+  const bool here = bytes <= transport::gpu::line_room;
+  const int code = guarded([&] {
+    auto* to = here ? line_.room() : standing(bytes);
+    if (!to) throw std::bad_alloc();
+    if (bytes > 0) buffers_[0].pack(to, 0, bytes);
+  });
+  if (code != MPI_SUCCESS) return false;
+  transport::gpu::Line::Copy copy;
+  if (!here) copy = {standing_->begin, standing_->serial, standing_size_, false};
+  line_.put(exchange, bytes, here ? nullptr : &copy);
+  announced_ = described_ = false;
+  exchange_ = put_ = exchange;
+  return true;
+}
 
 void OutLine::took(bool changed) {
   if (!changed) return;
@@ -118,6 +163,10 @@ bool OutLine::begin(std::uint64_t exchange) {
 }
 
 int OutLine::announce(std::uint64_t exchange) {
+  if (put(exchange)) {
+    line_.ring(exchange);
+    return MPI_SUCCESS;
+  }
   if (packs() && announce_packed(exchange, begin_copy())) return MPI_SUCCESS;
   announced_ = prepare(exchange, true);
   if (!announced_) return announce_copy(exchange);
@@ -146,6 +195,10 @@ bool OutLine::announce_packed(std::uint64_t exchange, std::unique_ptr<Copying> c
 }
 
 int OutLine::announce_copy(std::uint64_t exchange) {
+  if (put(exchange)) {
+    line_.ring(exchange);
+    return MPI_SUCCESS;
+  }
   describe_copy(exchange);
   const auto copying = read_by_receiver() ? begin_copy() : nullptr;
   bool done = copying && offer(*copying);
@@ -165,6 +218,10 @@ void OutLine::count(Hook hook) const {
 }
 
 void OutLine::count_ways(Hook hook) const {
+  if (put_ == exchange_) {
+    process->count_of(hook).channels.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   for (std::size_t i = 0; i < buffers_.count(); ++i) {
     const bool scattered = way_ == plan::GpuWay::staged_unread && !buffers_[i].device();
     if (buffers_.bytes(i) > 0 && buffers_[i].packer())  // else it is in host memory

@@ -26,6 +26,7 @@ class OutLine {
       : receiver_(receiver), edges_(std::move(edges)), line_(memory, edges_.size(), end) {}
   OutLine(const OutLine&) = delete;
   OutLine& operator=(const OutLine&) = delete;
+  ~OutLine();
 
   const std::vector<std::size_t>& edges() const { return edges_; }
   /// Takes the buffers of the exchanges to come. Returns an MPI error code.
@@ -47,12 +48,14 @@ class OutLine {
 
   // Of a line that the receiver watches for each exchange that it is told of by other means:
   void watch_always() { line_.use_messages(0, true); }
-  /// Whether the receiver's GPU can read the buffers, and the line tells where they are. To be
-  /// called right after take(). False if announce() makes a copy.
-  bool ready(std::uint64_t exchange) { return !packs() && prepare(exchange, true); }
+  /// Whether the line tells where the data are: in buffers that the receiver's GPU can read, or in
+  /// the line, where put() has packed them. To be called right after take(). False if announce()
+  /// makes a copy.
+  bool ready(std::uint64_t exchange) { return put(exchange) || (!packs() && prepare(exchange, true)); }
   /// The exchange that is ready() has been announced by other means.
   void rung() {
-    announced_ = true;
+    announced_ = put_ != exchange_;
+    if (!announced_) return;
     way_ = plan::GpuWay::direct_line;
     late_.reset();
     line_.rung(exchange_);
@@ -83,6 +86,12 @@ class OutLine {
     std::vector<transport::gpu::GpuSource> sources;  // where the parts of the copy are
     ScopedTransfers transfers;
   };
+  /// Packs data in host memory, of a line of one edge that the receiver has ended, into memory that
+  /// stays with the line. Returns whether it did, or has done so before. The receiver needs no
+  /// buffer of this rank then.
+  bool put(std::uint64_t exchange);
+  /// Memory for so many packed bytes. Null if there is none.
+  char* standing(std::int64_t bytes);
   /// Whether the line is free and tells where the buffers are. `there`: the buffers are still those
   /// of the last take().
   bool prepare(std::uint64_t exchange, bool there);
@@ -114,6 +123,9 @@ class OutLine {
   transport::gpu::LineSender line_;
   EdgeBuffers buffers_;
   std::uint64_t exchange_ = 0;
+  std::uint64_t put_ = 0;  // the exchange that was put() last
+  std::optional<Published> standing_;
+  std::int64_t standing_size_ = 0;
   bool described_ = false;  // the line tells of buffers_
   bool announced_ = false;
   std::unique_ptr<Copying> packing_;       // from begin_packing() to begin()

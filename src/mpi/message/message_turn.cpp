@@ -11,6 +11,7 @@ using plan::Packer;
 MessageTurn::MessageTurn(plan::ExchangeTrial& trial) {
   auto [packer, message] = process->exchanges.begin(trial);
   packer_ = packer;
+  chosen_ = trial.settled();
   message_ = std::move(message);
 }
 

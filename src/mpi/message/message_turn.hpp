@@ -92,6 +92,8 @@ class MessageTurn {
   }
   /// Does as the other rank of the message, of whose trial this turn is. Costs some loads.
   void agree(plan::Chooser& trial, const OtherSide& other);
+  /// Whether a trial of exchanges has chosen the MPI for such messages.
+  bool is_chosen_librarys() const { return is_librarys() && chosen_ && !left_; }
   /// Whether it is the MPI's because of the other rank.
   bool is_left() const { return left_; }
 
@@ -113,7 +115,7 @@ class MessageTurn {
 
  private:
   std::optional<plan::Packer> packer_;
-  bool left_ = false;
+  bool left_ = false, chosen_ = false;
   plan::PackTrial* trial_ = nullptr;  // if the call is measured
   plan::PackTrial::Turn turn_{};
   std::int64_t start_ = 0;  // nanoseconds

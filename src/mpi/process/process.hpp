@@ -58,6 +58,7 @@ struct Count {
   std::atomic<std::uint64_t> nanoseconds{0};                          // in accelerated calls
   std::atomic<std::uint64_t> tickets{0};                              // accelerated sends that went by ticket
   std::atomic<std::uint64_t> rings{0};                                // accelerated calls that went through rings
+  std::atomic<std::uint64_t> channels{0};                             // accelerated sends of host memory by channels
   std::array<std::atomic<std::uint64_t>, plan::gpu_ways> gpu_ways{};  // sends of device memory
 };
 

@@ -24,9 +24,9 @@ namespace {
 
 // How many counters a Portion has: those of add_portion(), in that order.
 constexpr std::size_t portion = 4;
-// Per hook: calls by reason, then bytes, nanoseconds, tickets and rings, then messages on device
-// memory by their ways, then a portion for each class of sizes.
-constexpr std::size_t size_totals = plan::reasons + 4 + plan::gpu_ways;
+// Per hook: calls by reason, then bytes, nanoseconds, tickets, rings and channels, then messages on
+// device memory by their ways, then a portion for each class of sizes.
+constexpr std::size_t gpu_totals = plan::reasons + 5, size_totals = gpu_totals + plan::gpu_ways;
 constexpr std::size_t row = size_totals + plan::size_classes * portion;
 using Totals = std::vector<std::uint64_t>;
 // Behind the hooks' rows: what came into device memory, and the launches of this process.
@@ -97,6 +97,7 @@ Totals local_totals() {
     totals.push_back(count.nanoseconds.load());
     totals.push_back(count.tickets.load());
     totals.push_back(count.rings.load());
+    totals.push_back(count.channels.load());
     for (const auto& messages : count.gpu_ways) totals.push_back(messages.load());
     for (const auto& one : process->breakdown->sizes[hook++]) add_portion(totals, one);
   }
@@ -211,8 +212,9 @@ nlohmann::ordered_json to_json(const Totals& totals, const Links& links, int ran
                             {"seconds", static_cast<double>(t[plan::reasons + 1]) * 1e-9},
                             {"by ticket", t[plan::reasons + 2]}};
     if (const auto n = t[plan::reasons + 3]) calls[hook_names[h]]["through rings"] = n;
+    if (const auto n = t[plan::reasons + 4]) calls[hook_names[h]]["by channel"] = n;
     for (std::size_t w = 0; w < plan::gpu_ways; ++w)
-      if (const auto n = t[plan::reasons + 4 + w])
+      if (const auto n = t[gpu_totals + w])
         calls[hook_names[h]]["device memory"][std::string(plan::gpu_way_text[w])] = n;
     if (auto sizes = sizes_to_json(t + size_totals); !sizes.empty()) calls[hook_names[h]]["by size"] = std::move(sizes);
   }
@@ -276,6 +278,7 @@ std::string to_text(const nlohmann::ordered_json& report) {
       text += fmt::format(", {} by ticket", tickets);
     if (call.contains("through rings"))
       text += fmt::format(", {} through rings", call["through rings"].get<std::uint64_t>());
+    if (call.contains("by channel")) text += fmt::format(", {} by channel", call["by channel"].get<std::uint64_t>());
     text += '\n';
     for (const auto& [reason, n] : call["declined"].items())
       text += fmt::format("  {:<22} {:>10} declined: {}\n", "", n.get<std::uint64_t>(), reason);

@@ -107,6 +107,14 @@ void learn_predefined_sizes();
   return process->types.find(key_of(type));
 }
 
+/// Whether messages of the type may travel as packed bytes, with the MPI's own types at the other
+/// end.
+inline bool may_go_packed(const KnownType& type) {
+  const auto reason = type.reason();
+  return (reason == plan::Reason::contiguous || reason == plan::Reason::accelerated) &&
+         (!type.mixed() || process->model.trusted_mixed);
+}
+
 /// How many bytes a message has, for the report. 0 if no report is wanted.
 inline std::int64_t reported_bytes(MPI_Datatype type, std::int64_t count) {
   if (!process->reporting) return 0;

@@ -14,9 +14,12 @@ int take(OutLine& line, const SendCall& call) {
   return line.take({&data, 1});
 }
 
+constexpr auto no_question = [](const std::shared_ptr<OutChannel>&, std::uint64_t) { return Asked::no; };
+
 }  // namespace
 
 int ByChannel::announce(Hook hook) const {
+  if (!line) return MPI_SUCCESS;
   const bool buffered = operation_of(hook) == plan::Operation::buffered_send;
   const int code = buffered ? line->announce_copy(exchange) : rung ? MPI_SUCCESS : line->announce(exchange);
   if (process->reporting) line->count_ways(hook);
@@ -39,13 +42,23 @@ void ByChannel::wait() const {
 }
 
 std::optional<ByChannel> by_channel(const std::shared_ptr<Streams>& streams, int dest, int tag,
-                                    transport::ChannelStamp& stamp, base::FunctionRef<int(OutLine&)> take) {
+                                    transport::ChannelStamp& stamp, base::FunctionRef<int(OutLine&)> take, Ask ask) {
   auto* channel = streams ? streams->use_to(dest, tag) : nullptr;
   if (!channel) return std::nullopt;
   channel->wait_a_little();
   const auto message = channel->send(take);
   if (message.awaited)
     return ByChannel{channel, &channel->line(message), exchange_of(message.number), message.rung, streams};
+  if (channel->is_useless()) {
+    streams->leave_to(dest, tag);
+    return std::nullopt;
+  }
+  const auto asked = channel->asks() ? ask(streams->shared_to(dest, tag), message.number) : Asked::no;
+  if (asked != Asked::no) {
+    ByChannel by{channel, nullptr, exchange_of(message.number), true, streams};
+    if (asked == Asked::under_way) by.until = std::chrono::steady_clock::now() + most_for_answer;
+    return by;
+  }
   stamp = channel->stamp(message.number);
   return std::nullopt;
 }
@@ -62,22 +75,34 @@ int check(const SendCall& call) {
 }
 
 std::optional<ByChannel> by_channel(const SendCall& call, transport::ChannelStamp& stamp, int& refused,
-                                    base::FunctionRef<int(OutLine&)> take) {
+                                    base::FunctionRef<int(OutLine&)> take, Ask ask) {
   if (!channels_in_use() || call.apart || call.dest < 0) return std::nullopt;
   const auto streams = Streams::of(call.comm, false);
   if (!streams || !streams->to(call.dest, call.tag)) return std::nullopt;
   refused = check(call);
-  return refused == MPI_SUCCESS ? by_channel(streams, call.dest, call.tag, stamp, take) : std::nullopt;
+  return refused == MPI_SUCCESS ? by_channel(streams, call.dest, call.tag, stamp, take, ask) : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<ByChannel> by_channel(const SendCall& call, transport::ChannelStamp& stamp, int& refused,
                                     device::Looks::Span span) {
-  if (operation_of(call.hook) == plan::Operation::buffered_send)
-    return by_channel(call, stamp, refused, [](OutLine&) { return MPI_ERR_OTHER; });  // a copy is announced
+  if (mode_of(call.hook) == Mode::buffered)
+    return by_channel(
+        call, stamp, refused, [](OutLine&) { return MPI_ERR_OTHER; }, no_question);  // a copy is announced
   const device::Looks looks(span);
-  return by_channel(call, stamp, refused, [&](OutLine& line) { return take(line, call); });
+  const auto asking = [&](const std::shared_ptr<OutChannel>& channel, std::uint64_t message) {
+    const auto* known = known_type(call.type);
+    if (mode_of(call.hook) != Mode::standard || !known || !may_go_packed(*known)) return Asked::no;
+    memory::Buffer buffer;
+    const int code = guarded([&] { buffer = buffer_of(const_cast<void*>(call.buffer), call.count, call.type); });
+    if (code != MPI_SUCCESS) return Asked::no;
+    avoid_length(call.count, call.type, call.dest, call.comm);
+    const bool nonblocking = span == device::Looks::Span::operations;
+    return ask_by_mpi(channel, message, buffer, call.dest, call.tag, call.comm, nonblocking);
+  };
+  return by_channel(
+      call, stamp, refused, [&](OutLine& line) { return take(line, call); }, asking);
 }
 
 void learn(const std::shared_ptr<Streams>& streams, int dest, int tag, transport::Outbound& message) {
@@ -90,11 +115,12 @@ void learn(const std::shared_ptr<Streams>& streams, int dest, int tag, transport
 
 int dest_by_mpi(const SendCall& call, int& error) {
   transport::ChannelStamp stamp;
-  const auto by = by_channel(call, stamp, error, [](OutLine&) { return MPI_ERR_OTHER; });  // a copy is announced
+  const auto by = by_channel(
+      call, stamp, error, [](OutLine&) { return MPI_ERR_OTHER; }, no_question);
   if (!by) return call.dest;
   const EdgeData data{call.buffer, call.count, call.type};
   const int taken = by->line->take({&data, 1});
-  const int code = by->line->announce_copy(by->exchange);
+  const int code = by->line->announce_copy(by->exchange);  // the buffer may change meanwhile
   error = raise_failure(call.comm, taken != MPI_SUCCESS ? taken : code);
   return MPI_PROC_NULL;
 }

@@ -33,7 +33,7 @@ class ChannelSend : public Request, public base::Recycled<ChannelSend> {
     return by_.channel->resting.put(this);
   }
   bool several() const override { return true; }
-  void prefetch() const override { by_.line->prefetch(); }
+  void prefetch() const override { by_.prefetch(); }
   bool go_on() override {
     if (go_on_alone()) handle_.end();
     return ended_;
@@ -48,7 +48,7 @@ class ChannelSend : public Request, public base::Recycled<ChannelSend> {
     if (!ended_) by_.wait();
     ended_ = true;
   }
-  bool cancel() override { return true; }  // its receive has begun, so it succeeds
+  bool cancel() override { return true; }  // its receive has begun, or a copy is on its way, so it succeeds
 
  private:
   ByChannel by_;

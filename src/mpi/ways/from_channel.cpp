@@ -18,8 +18,9 @@ bool surely_right(const ReceiveCall& call) {
 }
 
 bool waits_for_channel(Posting& posting, const ReceiveCall& call) {
+  if (!surely_right(call)) return posting.begin(nullptr);
   const Side side(EdgeData{call.buffer, call.count, call.type});
-  return posting.begin(surely_right(call) ? &side : nullptr);
+  return posting.begin(&side, call.count * known_type(call.type)->bytes());
 }
 
 std::unique_ptr<Posting> posting_of(const ReceiveCall& call) {

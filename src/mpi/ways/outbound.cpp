@@ -72,11 +72,10 @@ std::optional<Outbound> outbound(const SendCall& call, const transport::ChannelS
     }
   Outbound message{{}, receiver, call.tag, bytes};
   const bool contiguous = known->reason() == Reason::contiguous;
-  const bool possible = (contiguous || known->reason() == Reason::accelerated) &&
-                        bytes >= transport::host_lengths.least_size() &&
+  const bool possible = may_go_packed(*known) && bytes >= transport::host_lengths.least_size() &&
                         (call.buffer || known->layout().true_lb != 0) &&
                         !on_device(static_cast<const char*>(call.buffer) + known->layout().data.offset) &&
-                        (!known->mixed() || process->model.trusted_mixed) && !transport::ticket_length(bytes);
+                        !transport::ticket_length(bytes);
   if (!possible) {
     avoid(receiver, bytes);
     return std::nullopt;

@@ -124,16 +124,34 @@ int receive(const ReceiveCall& call, MPI_Status* users, Take take) {
 
 namespace {
 
+/// Of a receive that has a trial and is surely into host memory: whose turn it is. Such a receive
+/// may hear of a channel, and the trial measures what that brings.
+MessageTurn turn_before_channel(const ReceiveCall& call) {
+  if (!surely_host(call.buffer) || call.apart || call.source < 0 || call.tag < 0 || !host_channels_possible())
+    return {};
+  auto turn = channels_unmeasured() ? MessageTurn() : turn_of(call);
+  const auto streams = turn || channels_unmeasured() ? Streams::of(call.comm, true) : nullptr;
+  if (!streams) return turn;
+  if (turn.is_chosen_librarys())
+    streams->leave_if_idle(call.source, call.tag);
+  else
+    streams->look_for(call.comm, call.source, call.tag);
+  return turn;
+}
+
 /// A receive that was complete, and serves again, if it waits for the channel. Else `posting` has
 /// begun, if there was such a receive.
-bool begin_again(const ReceiveCall& call, MPI_Request* request, std::unique_ptr<Posting>& posting) {
+bool begin_again(const ReceiveCall& call, MessageTurn& turn, MPI_Request* request, std::unique_ptr<Posting>& posting) {
   if (!channels_in_use() || call.apart) return false;
   auto streams = Streams::of(call.comm, false);
   auto* channel = streams ? streams->from(call.source, call.tag) : nullptr;
   auto rested = channel ? channel->resting.take() : nullptr;
   if (!rested) return false;
   auto* receive = static_cast<ReceiveRequest*>(rested.get());
-  if (receive->begin_again(call, std::move(streams), request)) return (void)rested.release(), true;
+  if (receive->begin_again(call, std::move(streams), request)) {
+    receive->measure(turn.take_message());
+    return (void)rested.release(), true;
+  }
   posting = receive->give_posting();
   process->requests.erase(receive->key);
   return false;
@@ -151,36 +169,45 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
   const InExchange in_exchange;
   progress_orphans();
   answer_letters();
+  auto turn = persistent ? MessageTurn() : turn_before_channel(call);
   std::unique_ptr<Posting> begun;
-  if (!persistent && begin_again(call, request, begun)) {
+  if (!persistent && !turn.is_librarys() && begin_again(call, turn, request, begun)) {
     const Accelerated counted(call.hook, reported_bytes(call.type, call.count));
     return MPI_SUCCESS;
   }
-  // A persistent receive tells channels at each start. Without a driver there will be no channels.
+  auto* const trial =
+      persistent ? trial_at_starts(call.hook, Operation::receive, call.buffer, call.count, call.type, call.source)
+                 : nullptr;
+  // A persistent receive tells channels at each start. Without a driver only data that have a trial
+  // get channels. A receive that tells nothing bars its source and tag from channels.
   const bool has_begun = begun != nullptr;
-  const bool tells = persistent && !call.apart && channels_allowed() && !device::surely_no_driver();
+  const bool tells =
+      persistent && !call.apart && channels_allowed() && (trial || channels_in_use() || !device::surely_no_driver());
   auto posting = has_begun ? std::move(begun)
                  : tells   ? Posting::on(call.comm, call.source, call.tag)
                            : posting_of(call);
-  if (!persistent && posting && !has_begun && waits_for_channel(*posting, call)) {
+  const auto waits = [&] { return turn.is_librarys() ? posting->begin(nullptr) : waits_for_channel(*posting, call); };
+  if (!persistent && posting && !has_begun && waits()) {
     const Accelerated counted(call.hook, reported_bytes(call.type, call.count));
     auto operation = std::make_unique<ReceiveRequest>(call, memory::Buffer(), memory::Parcel(), std::move(posting));
+    operation->measure(turn.take_message());
     if (const int code = operation->begin_wait(call, request); code != MPI_SUCCESS) return raise(call.comm, code);
     attach(*request, std::move(operation));
     return MPI_SUCCESS;
   }
-  if (persistent)
-    if (auto* trial = trial_at_starts(call.hook, Operation::receive, call.buffer, call.count, call.type, call.source))
-      if (auto accepted = accept_receive(call, MessageTurn(plan::Packer::cached))) {
-        const int rc = begin(call.buffer, call.count, call.type);
-        if (!mpi_began(rc, request)) return rc;
-        auto operation = std::make_unique<ReceiveRequest>(call, accepted.buffer, memory::Parcel(), std::move(posting));
-        operation->persistent = true;
-        operation->ask_at_starts(*trial, call);
-        attach(*request, std::move(operation));
-        return rc;
-      }
-  auto turn = turn_of(call);
+  const bool barred = persistent && !posting && !call.apart && call.source != MPI_PROC_NULL;
+  if (trial)
+    if (auto accepted = accept_receive(call, MessageTurn(plan::Packer::cached))) {
+      const int rc = begin(call.buffer, call.count, call.type);
+      if (!mpi_began(rc, request)) return rc;
+      auto operation = std::make_unique<ReceiveRequest>(call, accepted.buffer, memory::Parcel(), std::move(posting));
+      operation->persistent = true;
+      operation->ask_at_starts(*trial, call);
+      attach(*request, std::move(operation));
+      if (barred) no_channel_from(call.comm, call.source, call.tag);
+      return rc;
+    }
+  if (!turn) turn = turn_of(call);
   auto accepted = accept_receive(call, turn);
   auto parcel = stage(call, turn, accepted);
   if (accepted.error != MPI_SUCCESS) {
@@ -196,7 +223,7 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
       watched->persistent = persistent;
       watched->measure(turn.take_message());
     }
-    const bool unseen = !watched && persistent && !call.apart && call.source != MPI_PROC_NULL;
+    const bool unseen = barred || (!watched && persistent && !call.apart && call.source != MPI_PROC_NULL);
     const int rc = begin(call.buffer, call.count, call.type);
     const bool began = mpi_began(rc, request);
     if (!began && told && !persistent) told->not_begun();
@@ -211,10 +238,10 @@ int begin_receive(const ReceiveCall& call, bool persistent, MPI_Request* request
   if (posting) operation->tell(std::move(posting));
   const Shown shown(operation->parcel());
   const int rc = begin(shown.data(), shown.count(), shown.type());
-  if (mpi_began(rc, request))
-    attach(*request, std::move(operation));
-  else if (told && !persistent)
-    told->not_begun();
+  const bool began = mpi_began(rc, request);
+  if (began) attach(*request, std::move(operation));
+  if (began && barred) no_channel_from(call.comm, call.source, call.tag);
+  if (!began && told && !persistent) told->not_begun();
   return rc;
 }
 

@@ -125,6 +125,7 @@ bool ReceiveRequest::cancel() {
   // Its message has been sent. Later receives count on it.
   if (!waits_ && posting_ && posting_->message_sent()) return true;
   if (!waits_) {
+    if (posting_) posting_->may_be_cancelled();
     if (inner == MPI_REQUEST_NULL) return false;
     process->own.Cancel(&inner);
     return true;
@@ -135,18 +136,31 @@ bool ReceiveRequest::cancel() {
 
 ReceiveRequest::Start ReceiveRequest::begin(int& code) {
   waits_ = cancelled_ = false;
-  const auto how = posting_ ? begin_as_posted(code) : begin_by_mpi(code);
+  landing_.parcel = trial_ ? nullptr : landing_.parcel;
+  const bool asks = trial_ && !comm_gone_();
+  auto turn = asks ? turn_of(*trial_, {source_, comm_, landing_.capacity()}) : MessageTurn();
+  if (asks && posting_) look_for_channel(turn);
+  const auto how = posting_ && begin_by_channel(turn) ? Start::done : begin_by_mpi(turn, code);
+  if (posting_ && how == Start::by_mpi) posting_->begins_later();
   status_only = how == Start::by_mpi && !posting_ && !landing_.parcel;
   return how;
 }
 
-ReceiveRequest::Start ReceiveRequest::begin_as_posted(int& code) {
+void ReceiveRequest::look_for_channel(const MessageTurn& turn) {
+  if (channels_unmeasured() || !turn.is_chosen_librarys()) return posting_->look_for_channel(comm_);
+  // Without a driver only such channels matter, and a receive that nobody hears of is faster.
+  if (device::surely_no_driver() && posting_->leave_channel()) give_posting();
+}
+
+bool ReceiveRequest::begin_by_channel(MessageTurn& turn) {
   if (keeper_ == 0) keeper_ = next_keeper();
   const Side side(keeper_);
-  if (!posting_->begin(landing_.buffer ? &side : nullptr)) return begin_by_mpi(code);
+  const bool may_wait = landing_.buffer && (channels_unmeasured() || !turn.is_librarys());
+  if (!posting_->begin(may_wait ? &side : nullptr, landing_.buffer.size())) return false;
+  if (turn.is_librarys()) turn.give_up();
   guarded([&] { posting_->wait().line->take(landing_.buffer, keeper_); });
-  waits_ = true;
-  return Start::done;
+  measure(turn.take_message());
+  return waits_ = true;
 }
 
 void ReceiveRequest::tell(MPI_Status& status) const {
@@ -159,11 +173,8 @@ void ReceiveRequest::lost(int error, const MPI_Status& status) {
   give_back_truncated(error, told_bytes(status), of_world_ ? status.MPI_SOURCE : of_ticket_, status.MPI_TAG);
 }
 
-ReceiveRequest::Start ReceiveRequest::begin_by_mpi(int& code) {
-  if (!trial_) return Start::by_mpi;
-  landing_.parcel = nullptr;
-  if (comm_gone_()) return Start::by_mpi;
-  auto turn = turn_of(*trial_, {source_, comm_, landing_.capacity()});
+ReceiveRequest::Start ReceiveRequest::begin_by_mpi(MessageTurn& turn, int& code) {
+  if (!turn) return Start::by_mpi;
   measure(turn.take_message());
   if (turn.is_librarys()) {
     if (trial_->settled()) drop_parcel();
@@ -174,6 +185,7 @@ ReceiveRequest::Start ReceiveRequest::begin_by_mpi(int& code) {
   landing_.parcel = &parcel_;
   const Accelerated counted(hook_, landing_.capacity());
   if (stand_in_ == MPI_REQUEST_NULL) code = make_stand_in();
+  if (posting_) posting_->begins_now();
   if (code == MPI_SUCCESS) code = process->own.Start(&stand_in_);
   if (code == MPI_SUCCESS) inner = stand_in_;
   return Start::done;

@@ -7,6 +7,7 @@
 #include "memory/landing.hpp"
 #include "mpi/channels/posting.hpp"
 #include "mpi/message/handle.hpp"
+#include "mpi/message/message_turn.hpp"
 #include "mpi/message/request.hpp"
 #include "mpi/message/stage.hpp"
 #include "mpi/process/comm_gone.hpp"
@@ -60,12 +61,14 @@ class ReceiveRequest : public Request, public base::Recycled<ReceiveRequest> {
   void lost(int error, const MPI_Status& status) override;
 
  private:
-  /// By the channel, or as begin_by_mpi().
-  Start begin_as_posted(int& code);
+  /// Of a persistent receive into host memory that channels are to hear of.
+  void look_for_channel(const MessageTurn& turn);
+  /// Of a persistent receive that channels are to hear of. Returns whether it waits for a channel.
+  bool begin_by_channel(MessageTurn& turn);
   /// Into the program's buffer by the MPI's request, if it is the MPI's turn. Else a persistent
   /// receive of our own stands behind the program's request. It must be persistent: some MPIs raise
   /// the errors of such receives on another communicator than those of nonblocking ones.
-  Start begin_by_mpi(int& code);
+  Start begin_by_mpi(MessageTurn& turn, int& code);
   int make_stand_in();
   /// The stand-in is not active.
   void drop_parcel();

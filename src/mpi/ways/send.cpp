@@ -20,6 +20,26 @@ MessageTurn turn_of(const SendCall& call) {
   return turn_of(call.hook, operation_of(call.hook), call.buffer, call.count, call.type, call.dest, call.comm);
 }
 
+/// Whether the trial of host memory is to be asked before a channel is: it measures what the
+/// channel brings.
+bool tries_channel(const SendCall& call) {
+  if (!channels_in_use() || !surely_host(call.buffer) || call.apart || channels_unmeasured()) return false;
+  const auto streams = Streams::of(call.comm, false);
+  const auto* channel = streams ? streams->to(call.dest, call.tag) : nullptr;
+  return channel && channel->is_named();
+}
+
+/// A nonblocking message in host memory goes by the MPI, and its trial has not chosen the MPI: it
+/// may get a channel.
+void offer_channel(const SendCall& call, const MessageTurn& turn) {
+  const bool wanted = channels_unmeasured() || (turn && !turn.is_chosen_librarys());
+  if (!wanted || !surely_host(call.buffer) || call.apart || call.dest < 0) return;
+  if (mode_of(call.hook) != Mode::standard || !host_channels_possible()) return;
+  if (const auto* known = known_type(call.type); !known || call.count * known->bytes() > transport::gpu::most_put)
+    return;
+  if (const auto streams = Streams::of(call.comm, true)) streams->offer(call.comm, call.dest, call.tag);
+}
+
 }  // namespace
 
 int send(const SendCall& call, Carry carry) {
@@ -68,16 +88,22 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   progress_orphans();
   transport::ChannelStamp stamp;
   int refused = MPI_SUCCESS;
+  const bool tries = tries_channel(call);
+  auto turn = tries ? turn_of(call) : MessageTurn();
   if (auto by = by_channel(call, stamp, refused, device::Looks::Span::operations)) {
+    if (!by->line || turn.is_librarys()) turn.give_up();
     const Accelerated counted(call.hook, reported_bytes(call.type, call.count), false,
                               counted_peer(call.comm, call.dest));
     int code = by->announce(call);
     if (code == MPI_SUCCESS)
       if (auto rested = by->channel->resting.take()) {
-        static_cast<ChannelSend*>(rested.release())->begin_again(std::move(*by), request);
+        auto* const send = static_cast<ChannelSend*>(rested.release());
+        send->measure(turn.take_message());
+        send->begin_again(std::move(*by), request);
         return MPI_SUCCESS;
       }
     auto operation = std::make_unique<ChannelSend>(call, *by);
+    operation->measure(turn.take_message());
     if (code == MPI_SUCCESS) code = operation->take_handle(request);
     if (code != MPI_SUCCESS) {
       device::Looks::forget();
@@ -89,7 +115,8 @@ int begin_send(const SendCall& call, MPI_Request* request, Carry carry) {
   }
   if (stamp) device::Looks::forget();  // the message may end without a call about a request of ours
   if (refused != MPI_SUCCESS) return refused;
-  auto turn = turn_of(call);
+  if (!tries) turn = turn_of(call);
+  offer_channel(call, turn);
   const auto message = outbound(call, turn, stamp);
   if (auto sending = message ? announce(call.hook, *message) : nullptr) {
     const Accelerated counted(call.hook, sending->bytes(), true, counted_peer(call.comm, call.dest));

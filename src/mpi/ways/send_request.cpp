@@ -27,7 +27,7 @@ SendRequest::SendRequest(const SendCall& call, memory::Buffer buffer, memory::Pa
       parcel_(std::move(parcel)) {}
 
 void SendRequest::prefetch() const {
-  if (by_) by_->line->prefetch();
+  if (by_) by_->prefetch();
 }
 
 bool SendRequest::go_on() {
@@ -51,7 +51,7 @@ void SendRequest::show() {
 }
 
 bool SendRequest::cancel() {
-  if (by_) return true;  // its receive has begun, so it succeeds
+  if (by_) return true;  // its receive has begun, or a copy is on its way, so it succeeds
   if (inner != MPI_REQUEST_NULL && !sending_) process->own.Cancel(&inner);
   return Request::cancel();
 }
@@ -64,12 +64,17 @@ bool SendRequest::better_later() const {
 SendRequest::Start SendRequest::begin(int& code) {
   by_.reset();
   transport::ChannelStamp stamp;
-  if (streams_ && call_.dest >= 0)
-    by_ = by_channel(streams_, call_.dest, call_.tag, stamp, [&](auto& line) {
-      return mode_of(call_.hook) == Mode::buffered ? MPI_ERR_OTHER : take_buffer(line);  // copies are announced later
-    });
-  if (by_) return begin_by_channel(code);
-  if (trial_) return begin_by_turn(code);
+  auto turn = trial_ && !comm_gone_() ? turn_of(*trial_, {call_.dest, call_.comm, buffer_.size()}) : MessageTurn();
+  const bool may_go_by_channel = streams_ && streams_->sends() && call_.dest >= 0;
+  if (may_go_by_channel) by_ = find_channel(stamp);
+  if (by_) {
+    if (!by_->line || turn.is_librarys()) turn.give_up();
+    measure(turn.take_message());
+    return begin_by_channel(code);
+  }
+  if (auto* const channel = may_go_by_channel ? streams_->to(call_.dest, call_.tag) : nullptr) channel->put_off.note();
+  if (turn) return begin_by_turn(turn, code);
+  if (trial_) return Start::by_mpi;
   if (message_ && !comm_gone_()) {
     message_->stamp = stamp;
     if (message_->buffer.device()) ask_again(*message_);
@@ -93,9 +98,29 @@ int SendRequest::arrive(MPI_Status& status) {
   return moved != MPI_SUCCESS ? moved : sending->finish();
 }
 
-SendRequest::Start SendRequest::begin_by_turn(int& code) {
-  if (comm_gone_()) return Start::by_mpi;
-  auto turn = turn_of(*trial_, {call_.dest, call_.comm, buffer_.size()});
+std::optional<ByChannel> SendRequest::find_channel(transport::ChannelStamp& stamp) {
+  const auto mode = mode_of(call_.hook);
+  const auto take = [&](OutLine& line) {
+    return mode == Mode::buffered ? MPI_ERR_OTHER : take_buffer(line);  // copies are announced later
+  };
+  const auto asking = [&](const std::shared_ptr<OutChannel>& channel, std::uint64_t message) {
+    if (mode != Mode::standard || !trial_ || comm_gone_()) return Asked::no;
+    avoid_length(call_.count, call_.type, call_.dest, call_.comm);
+    return ask_by_mpi(channel, message, buffer_, call_.dest, call_.tag, call_.comm, true);
+  };
+  return by_channel(streams_, call_.dest, call_.tag, stamp, take, asking);
+}
+
+void SendRequest::offer_channel() {
+  streams_->offer(call_.comm, call_.dest, call_.tag);
+  // A message that this call has put off is none of those that will be counted.
+  if (auto* const channel = streams_->to(call_.dest, call_.tag)) channel->put_off.note();
+}
+
+SendRequest::Start SendRequest::begin_by_turn(MessageTurn& turn, int& code) {
+  if ((channels_unmeasured() || !turn.is_chosen_librarys()) && streams_ && mode_of(call_.hook) == Mode::standard &&
+      buffer_.size() <= transport::gpu::most_put && host_channels_possible())
+    offer_channel();
   measure(turn.take_message());
   if (turn.is_librarys()) {
     if (trial_->settled()) parcel_ = {};
@@ -130,7 +155,7 @@ int SendRequest::take_buffer(OutLine& line) {
 
 SendRequest::Start SendRequest::begin_by_channel(int& code) {
   const Accelerated counted(call_.hook, buffer_.size(), false, counted_peer(call_.comm, call_.dest));
-  if (!by_->rung) take_buffer(*by_->line);
+  if (by_->line && !by_->rung) take_buffer(*by_->line);
   code = by_->announce(call_.hook);
   if (code != MPI_SUCCESS) {
     by_->wait();

@@ -45,9 +45,11 @@ class SendRequest : public Request, public base::Recycled<SendRequest> {
  private:
   /// A persistent send that the MPI's request does with the program's buffer, if it is the MPI's
   /// turn. Else a nonblocking send of our own stands behind the program's request.
-  Start begin_by_turn(int& code);
+  Start begin_by_turn(MessageTurn& turn, int& code);
+  void offer_channel();
   Start left_to_mpi(plan::Reason why);
   int take_buffer(OutLine& line);
+  std::optional<ByChannel> find_channel(transport::ChannelStamp& stamp);
   Start begin_by_channel(int& code);
   /// Of a persistent send: a nonblocking send of our own stands behind the program's request.
   Start begin_announced(std::unique_ptr<transport::Sending> sending, int& code);

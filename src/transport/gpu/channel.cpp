@@ -54,10 +54,24 @@ ChannelSender::Sent ChannelSender::send(base::FunctionRef<bool(std::uint64_t, st
   return {sent.number, true, false, line};
 }
 
+bool ChannelSender::receiver_counts() const { return begun_of(counts_.load(std::memory_order_relaxed)) != 0; }
+
+bool ChannelSender::receiver_learns() const {
+  return channel_->use.load(std::memory_order_relaxed) == Channel::joined && !receiver_counts();
+}
+
+void ChannelSender::matched(std::uint64_t message) {
+  // Receive number message + shift is one of those that have begun.
+  const auto begun = channel_->begun.load(std::memory_order_acquire);
+  const auto most = begun - 1 - static_cast<std::int64_t>(message);
+  if (most < channel_->most_shift.load(std::memory_order_relaxed))
+    channel_->most_shift.store(most, std::memory_order_release);
+}
+
 bool ChannelSender::close() {
   auto use = std::uint32_t{Channel::offered};
   channel_->use.compare_exchange_strong(use, Channel::closed, std::memory_order_acq_rel);
-  return use == Channel::joined;
+  return use == Channel::joined || use == Channel::left;
 }
 
 void ChannelReceiver::count(std::uint64_t counted) {
@@ -66,6 +80,20 @@ void ChannelReceiver::count(std::uint64_t counted) {
   while (!counts_.compare_exchange_weak(counts, counts_of(sent_of(counts), counted_), std::memory_order_acq_rel,
                                         std::memory_order_relaxed)) {
   }
+}
+
+std::int64_t ChannelReceiver::begin_uncounted() {
+  const auto number = channel_->begun.load(std::memory_order_relaxed);
+  channel_->begun.store(number + 1, std::memory_order_release);
+  return number;
+}
+
+std::optional<std::uint64_t> ChannelReceiver::message_of(std::int64_t receive) {
+  // Its message, number receive - shift, is one of those that have been counted.
+  const std::int64_t sent = sent_of(counts_.load(std::memory_order_acquire));
+  least_shift_ = std::max(least_shift_, receive + 1 - sent);
+  if (channel_->most_shift.load(std::memory_order_acquire) != least_shift_) return std::nullopt;
+  return static_cast<std::uint64_t>(receive - least_shift_);
 }
 
 void ChannelReceiver::begin(std::uint64_t matched) { count(matched); }

@@ -24,10 +24,23 @@
 // The counts are then as before, so the sender cannot see it there. So the receiver says that it
 // takes something back before it does. From then on the sender rings lines, and from that number on
 // the receiver looks at lines.
+//
+// A receiver that has found its channel by a name does not know which of its receives gets which
+// message. The MPI matches messages and receives in the order in which they begin. So receive r gets
+// message r - shift, and the shift does not change. Both ranks bound it:
+//
+// - When a receive has got a message, the sender had counted that message.
+// - The sender sends a message synchronously. When that message has been matched, its receive had
+//   begun.
+//
+// Where both bounds are one number, that number is the shift. Operations may begin in another order
+// than they are counted, within one call that starts several. Such an operation bounds nothing.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
+#include <optional>
 
 #include "base/function_ref.hpp"
 #include "transport/gpu/channel_board.hpp"
@@ -41,17 +54,22 @@ namespace dunnage::transport::gpu {
 struct Channel {
   /// So many messages of one channel may be under way.
   static constexpr std::uint64_t depth = 32;
-  /// The sender has `offered` it, and the receiver has `joined` it. Or the sender has `closed` it
-  /// before.
-  enum Use : std::uint32_t { offered, joined, closed };
+  /// The sender has `offered` it, and the receiver has `joined` it, and perhaps `left` it. Or the
+  /// sender has `closed` it before.
+  enum Use : std::uint32_t { offered, joined, closed, left };
+  static constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::max();
 
   BoardSeat seat;  // by the sender
   std::atomic<std::uint32_t> use{offered};
   std::atomic<std::uint32_t> ready{0};       // by the sender: a bit for each line
   std::atomic<std::uint32_t> taken_back{0};  // by the receiver: 1 once a receive may have been taken back
+  std::uint32_t named = 0;                   // by the sender: 1 if it offers the channel by a name
   // By the receiver, before it counts a receive: the line of that message. A place is written again
   // only when `depth` later receives have begun, so the sender has read it.
   std::uint8_t lines[depth]{};
+  // Until the receiver knows which receive gets which message:
+  std::atomic<std::int64_t> begun{0};             // by the receiver: receives since it joined
+  std::atomic<std::int64_t> most_shift{unknown};  // by the sender
 };
 inline constexpr std::int64_t channel_head = 128, channel_line = (line_size(1) + 63) / 64 * 64;
 inline constexpr std::int64_t channel_size = channel_head + static_cast<std::int64_t>(Channel::depth) * channel_line;
@@ -59,6 +77,8 @@ static_assert(sizeof(Channel) <= channel_head);
 
 /// The receiver joins a channel. Returns false if the sender has closed it.
 bool join(Channel& channel);
+/// A receiver that has joined counts no more.
+inline void leave(Channel& channel) { channel.use.store(Channel::left, std::memory_order_relaxed); }
 /// Where a line stands.
 inline void* line_at(void* channel, std::size_t line) {
   return static_cast<char*>(channel) + channel_head + static_cast<std::int64_t>(line) * channel_line;
@@ -81,11 +101,24 @@ class ChannelSender {
   bool awaited() const;
   /// What both ranks write for each message.
   const void* word() const { return &counts_; }
-  /// Counts a message that is about to be sent. A message that is counted and not sent does no
-  /// harm; one that is sent and not counted does. If it is awaited, `ready(number, line)` returns
+  /// Counts a message that is about to be sent. All messages must be counted before they are sent.
+  /// If an error prevents that a counted message is sent, its receive does not end. If it is awaited, `ready(number, line)` returns
   /// whether that line tells where its data are. It may be called several times.
   Sent send(base::FunctionRef<bool(std::uint64_t, std::uint8_t)> ready);
-  /// Before the receiver joins, closes the channel. Returns whether the receiver has joined.
+  /// The receiver is about to find the channel by a name. Messages do not tell their numbers.
+  void name() { channel_->named = 1; }
+  bool is_named() const { return channel_->named != 0; }
+  /// Whether no receiver has joined.
+  bool is_offered() const { return channel_->use.load(std::memory_order_relaxed) == Channel::offered; }
+  /// Whether the receiver counts its receives.
+  bool receiver_counts() const;
+  /// Whether the receiver has joined, and does not count its receives yet.
+  bool receiver_learns() const;
+  /// Whether the receiver uses the channel no more.
+  bool is_left() const { return channel_->use.load(std::memory_order_relaxed) == Channel::left; }
+  /// A message has been matched, so its receive has begun.
+  void matched(std::uint64_t message);
+  /// Closes the channel if no receiver has joined. Returns whether one has.
   bool close();
 
  private:
@@ -101,6 +134,14 @@ class ChannelReceiver {
   ChannelReceiver(void* memory, std::atomic<std::uint64_t>& counts)
       : channel_(static_cast<Channel*>(memory)), counts_(counts) {}
 
+  /// A receive is about to begin that is not counted. Returns its number since this rank joined.
+  std::int64_t begin_uncounted();
+  /// Such a receive has got a message. Returns the number of the message, if that is known now.
+  std::optional<std::uint64_t> message_of(std::int64_t receive);
+  /// Whether messages do not tell their numbers.
+  bool is_named() const { return channel_->named != 0; }
+  /// This rank counts no more.
+  void leave() { gpu::leave(*channel_); }
   /// From now on receives are counted: so many have been matched.
   void begin(std::uint64_t matched);
   struct Begun {
@@ -136,6 +177,7 @@ class ChannelReceiver {
   Channel* channel_;
   std::atomic<std::uint64_t>& counts_;
   std::uint64_t counted_ = 0;
+  std::int64_t least_shift_ = std::numeric_limits<std::int64_t>::min();
   std::uint64_t by_lines_from_ = ~std::uint64_t{0};  // messages from this number on ring lines
 };
 

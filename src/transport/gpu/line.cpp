@@ -1,6 +1,7 @@
 #include "transport/gpu/line.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 namespace dunnage::transport::gpu {
@@ -29,6 +30,20 @@ bool LineSender::replace(std::uint64_t exchange, const Line::Copy& copy) {
   if (taken >= 2 * exchange) return false;
   line_->copy = copy;
   return end_.taken->compare_exchange_strong(taken, 2 * exchange + 1, std::memory_order_acq_rel);
+}
+
+void LineSender::put(std::uint64_t exchange, std::int64_t bytes, const Line::Copy* copy) {
+  std::memcpy(static_cast<void*>(line_ + 1), &bytes, sizeof bytes);
+  if (copy && (line_->copy.begin != copy->begin || line_->copy.serial != copy->serial)) line_->copy = *copy;
+  line_->put = exchange;
+}
+
+LineReceiver::Put LineReceiver::put() const {
+  const auto* behind = reinterpret_cast<const char*>(line_ + 1);
+  Put put{0, behind + sizeof put.bytes, line_->copy};
+  std::memcpy(&put.bytes, behind, sizeof put.bytes);
+  if (put.bytes > line_room) put.here = nullptr;
+  return put;
 }
 
 LineReceiver::News LineReceiver::news(std::uint64_t exchange) const {

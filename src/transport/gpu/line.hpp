@@ -33,7 +33,8 @@ struct Line {
   // By the sender:
   std::atomic<std::uint64_t> direct_from{never}, rung{0};
   std::uint64_t described = 0;  // the exchange for which the places were written last
-  Copy copy{};                  // before it is taken
+  Copy copy{};                  // before it is taken, or where the data of `put` stand
+  std::uint64_t put = 0;        // the exchange whose packed host data stand behind the line, or in `copy`
   // By both: 2k if the receiver reads the data of exchange k, 2k + 1 if the sender has made a copy.
   alignas(64) std::atomic<std::uint64_t> taken{0};
   std::atomic<std::uint64_t> done{0};  // by the receiver: it needs nothing more of this exchange
@@ -48,6 +49,10 @@ struct LineEnd {
 constexpr std::int64_t line_size(std::size_t edges) {
   return static_cast<std::int64_t>(sizeof(Line) + edges * sizeof(GpuSource));
 }
+/// More packed bytes are not put(): the sides would not work at a time.
+inline constexpr std::int64_t most_put = 256 << 10;
+/// How many bytes of packed data have room in a line of one edge, behind their size.
+inline constexpr std::int64_t line_room = sizeof(GpuSource) - sizeof(std::int64_t);
 
 /// The sender's end. Not thread-safe. The exchange is the one that is under way.
 class LineSender {
@@ -71,6 +76,11 @@ class LineSender {
     rung_ = exchange;
     line_->rung.store(exchange, std::memory_order_release);
   }
+  /// In a line of one edge that the receiver has ended: room for packed data. put() tells of them.
+  char* room() { return reinterpret_cast<char*>(line_ + 1) + sizeof(std::int64_t); }
+  /// So many packed bytes are in room(), or in the memory of this process that `copy` tells. What
+  /// describe() has told is gone.
+  void put(std::uint64_t exchange, std::int64_t bytes, const Line::Copy* copy);
   /// The receiver has been told by other means.
   void rung(std::uint64_t exchange) { rung_ = exchange; }
   /// Whether the receiver needs the program's memory no more.
@@ -101,6 +111,15 @@ class LineReceiver {
   std::uint64_t described() const { return line_->described; }
   /// After it has rung: takes the data where they are. If the sender has made a copy, returns that.
   std::optional<Line::Copy> take(std::uint64_t exchange);
+  /// Whether the data of an exchange that has rung have been put().
+  bool has_put(std::uint64_t exchange) const { return line_->put == exchange; }
+  /// What has been put: how many bytes, and where they are if they are in the line.
+  struct Put {
+    std::int64_t bytes;
+    const char* here;
+    Line::Copy copy;
+  };
+  Put put() const;
   /// The processor is to bring what the sender has written.
   void prefetch() const { __builtin_prefetch(&line_->rung); }
   /// The processor is to bring what take() changes.

@@ -34,15 +34,30 @@ Hold World::holds(std::uint32_t rank, const Allocation& memory, const decltype(L
   return nullptr;
 }
 
-std::uint32_t World::choice_of(std::uint32_t rank, std::uint64_t name, bool look) {
+const Memory* World::found(std::uint32_t rank, bool look) {
+  if (rank == peers.self().rank) return own_.get();
   const auto* known = peers.memory(rank);
-  if (!known && look && rank < peers.self().ranks && !looked_for_[rank].load(std::memory_order_relaxed)) {
-    looked_for_[rank].store(true, std::memory_order_relaxed);
-    known = peers.memory_of_learned(rank);
-    if (!known && looks_.fetch_add(1, std::memory_order_relaxed) < most_looked_for && peers.near(rank))
-      known = peers.memory(rank);
-  }
-  return known ? shm::find_choice(*known, name) : 0;
+  if (known || !look || rank >= peers.self().ranks || looked_for_[rank].load(std::memory_order_relaxed)) return known;
+  looked_for_[rank].store(true, std::memory_order_relaxed);
+  known = peers.memory_of_learned(rank);
+  if (!known && looks_.fetch_add(1, std::memory_order_relaxed) < most_looked_for && peers.near(rank))
+    known = peers.memory(rank);
+  return known;
+}
+
+std::uint32_t World::choice_of(std::uint32_t rank, std::uint64_t name, bool look) {
+  const auto* memory = found(rank, look);
+  return memory ? shm::find_choice(*memory, name) : 0;
+}
+
+bool World::finalizes(std::uint32_t rank) {
+  const auto* memory = found(rank, false);
+  return !memory || memory->header().finalizes.load(std::memory_order_acquire) != 0 || !memory->alive();
+}
+
+std::optional<shm::Offered> World::offer_of(std::uint32_t rank, std::uint64_t name) {
+  const auto* memory = found(rank, true);
+  return memory ? shm::find_offer(*memory, name) : std::nullopt;
 }
 
 std::optional<shm::Reading> World::published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial,

@@ -11,6 +11,7 @@
 #include "transport/peers/rendezvous.hpp"
 #include "transport/peers/tokens.hpp"
 #include "transport/shm/choices.hpp"
+#include "transport/shm/offers.hpp"
 #include "transport/shm/patience.hpp"
 #include "transport/shm/publications.hpp"
 
@@ -65,10 +66,21 @@ class World {
   /// looked for, which may take a millisecond. That is done once for a rank, and for the first
   /// `most_looked_for` ranks.
   std::uint32_t choice_of(std::uint32_t rank, std::uint64_t name, bool look);
+  /// Offers a publication to another rank under that name (shm/offers.hpp). Returns false if there
+  /// is no place.
+  bool offer(std::uint64_t name, const shm::Offered& what) const { return shm::offer(*own_, name, what); }
+  /// What a rank offers under that name, if anything. The rank may be looked for, as by
+  /// choice_of().
+  std::optional<shm::Offered> offer_of(std::uint32_t rank, std::uint64_t name);
   /// What a rank has published, which may be this one. Returns nothing if it is not there.
   std::optional<shm::Reading> published(std::uint32_t rank, std::uint64_t begin, std::uint64_t serial,
                                         std::int64_t size);
 
+  /// This process is in MPI_Finalize.
+  void finalize_begins() { own_->header().finalizes.store(1, std::memory_order_release); }
+  /// Whether a rank is in MPI_Finalize, or gone, so that it receives nothing any more. Asks the
+  /// kernel.
+  bool finalizes(std::uint32_t rank);
   /// From now on this process wants no tickets and sends none. Waits until all that it sent has
   /// been received, or never will be. Calls let_go_on() again and again.
   template <class LetGoOn>
@@ -85,6 +97,8 @@ class World {
   static constexpr std::uint32_t most_looked_for = 32;
 
   World(const Identity& self, std::unique_ptr<Memory> own, std::uint64_t most, std::uint64_t idle);
+  /// The memory of a rank, if it has been found. `look`: it may be looked for.
+  const Memory* found(std::uint32_t rank, bool look);
   void answer_requests();
   bool all_received(bool in_doubt);
 

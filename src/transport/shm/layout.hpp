@@ -95,12 +95,19 @@ struct Choice {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 };
 
+/// What the owner offers to one other rank (offers.hpp).
+struct Offer {
+  std::atomic<std::uint64_t> name{0};  // 0: free
+  std::atomic<std::uint64_t> begin{0}, serial{0};
+};
+
 /// The beginning of a process' shared memory.
 struct SegmentHeader {
   std::uint64_t magic = 0;
   std::uint32_t process = 0, rank = 0, ranks = 0;
-  std::atomic<std::uint32_t> leaving{0};  // 1: the process receives nothing any more
-  std::atomic<std::uint32_t> brief{0};    // 1: it has looked at receives of the short tickets' lengths since MPI_Init
+  std::atomic<std::uint32_t> leaving{0};    // 1: the process receives nothing any more
+  std::atomic<std::uint32_t> finalizes{0};  // 1: the process is in MPI_Finalize, or later
+  std::atomic<std::uint32_t> brief{0};      // 1: it has looked at receives of the short tickets' lengths since MPI_Init
   std::atomic<std::uint32_t> takes_descriptors{0};     // 1: at the socket of this name
   std::uint64_t socket[2] = {};                        // a DescriptorSocket::Name
   alignas(64) std::atomic<std::uint32_t> requests{0};  // by guests: how often one of them has asked for something
@@ -144,7 +151,7 @@ constexpr std::int64_t place_of(const Slot& slot, std::uint64_t i, std::uint64_t
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + page - 1) / page * page; }
-/// Nobody writes slots, agreements, choices and mailboxes before one is used, so that the kernel
+/// Nobody writes slots, agreements, choices, offers and mailboxes before one is used, so the kernel
 /// provides no memory for the others. What has zeros only is free, and in a mailbox of zeros nobody
 /// has asked for anything.
 constexpr std::size_t slots_begin() { return whole_pages(sizeof(SegmentHeader)); }
@@ -152,9 +159,10 @@ constexpr std::size_t details_begin() { return slots_begin() + transport::slots 
 constexpr std::size_t agreements_begin() {
   return whole_pages(details_begin() + transport::slots * sizeof(SlotDetails));
 }
-inline constexpr std::uint32_t agreements = 1024, choices = 8192;
+inline constexpr std::uint32_t agreements = 1024, choices = 8192, offers = 2048;
 constexpr std::size_t choices_begin() { return whole_pages(agreements_begin() + agreements * sizeof(Agreement)); }
-constexpr std::size_t mailboxes_begin() { return whole_pages(choices_begin() + choices * sizeof(Choice)); }
+constexpr std::size_t offers_begin() { return whole_pages(choices_begin() + choices * sizeof(Choice)); }
+constexpr std::size_t mailboxes_begin() { return whole_pages(offers_begin() + offers * sizeof(Offer)); }
 constexpr std::size_t data_begin(std::uint32_t ranks) {
   return whole_pages(mailboxes_begin() + ranks * sizeof(Mailbox));
 }

@@ -49,6 +49,9 @@ class Memory {
   Choice& choice(std::uint32_t number) const {
     return reinterpret_cast<Choice*>(static_cast<char*>(base_) + choices_begin())[number];
   }
+  Offer& offer(std::uint32_t number) const {
+    return reinterpret_cast<Offer*>(static_cast<char*>(base_) + offers_begin())[number];
+  }
   /// The mailbox in which that rank asks the owner of this memory.
   Mailbox& mailbox(std::uint32_t rank) const {
     return reinterpret_cast<Mailbox*>(static_cast<char*>(base_) + mailboxes_begin())[rank];
