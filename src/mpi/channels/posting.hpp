@@ -36,8 +36,8 @@ class Posting : public Ending, public base::Recycled<Posting> {
     return true;
   }
   /// The receive is about to begin. `side`: its buffer, if it can wait for a channel; else null.
-  /// `room`: how many bytes have room there. Returns whether it waits for a channel; else the MPI is
-  /// to do it.
+  /// `room`: how many bytes have room there. Returns whether the receive waits for a channel. If
+  /// not, the MPI is to do it.
   bool begin(const Side* side, std::int64_t room = 0);
   /// Of a receive that waits for a channel.
   const ChannelReceive& wait() const { return wait_; }

@@ -10,8 +10,8 @@
 
 namespace dunnage::mpi {
 
-/// How a message was sent: not at all; or the program may take it for sent; or the program's request
-/// is under way, until question_ended().
+/// How a message was sent: not at all; or the program may take it for sent; or the request of the
+/// program is under way, until question_ended().
 enum class Asked { no, sent, under_way };
 /// Sends a message, which the channel has counted, as a synchronous message of the MPI with a copy
 /// of the data. So the buffer is the program's at once. Returns Asked::no if that cannot be done.
@@ -22,8 +22,8 @@ enum class Asked { no, sent, under_way };
 /// short message for sent. For a long one it may not: it may never call the MPI again.
 Asked ask_by_mpi(const std::shared_ptr<OutChannel>& channel, std::uint64_t message, const memory::Buffer& buffer,
                  int dest, int tag, MPI_Comm comm, bool nonblocking);
-/// So long a request waits for its question, and no longer: plain MPI may send such a message before
-/// its receive has begun, and a program may rely on it.
+/// A request waits for its question no longer than that. The plain MPI may send such a message
+/// before its receive has begun, and a program may rely on it.
 inline constexpr std::chrono::milliseconds most_for_answer{100};
 /// Whether a message that is `under_way` has been matched, or has waited until then. If it has
 /// waited so long, this process sends no long questions any more. Lets the MPI move it.

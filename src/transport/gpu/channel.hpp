@@ -25,9 +25,9 @@
 // takes something back before it does. From then on the sender rings lines, and from that number on
 // the receiver looks at lines.
 //
-// A receiver that has found its channel by a name does not know which of its receives gets which
-// message. The MPI matches messages and receives in the order in which they begin. So receive r gets
-// message r - shift, and the shift does not change. Both ranks bound it:
+// The receiver of a named channel does not know which of its receives gets which message. The MPI
+// matches messages and receives in the order in which they begin. So receive r gets message
+// r - shift, and the shift does not change. Both ranks bound it:
 //
 // - When a receive has got a message, the sender had counted that message.
 // - The sender sends a message synchronously. When that message has been matched, its receive had
@@ -102,8 +102,9 @@ class ChannelSender {
   /// What both ranks write for each message.
   const void* word() const { return &counts_; }
   /// Counts a message that is about to be sent. All messages must be counted before they are sent.
-  /// If an error prevents that a counted message is sent, its receive does not end. If it is awaited, `ready(number, line)` returns
-  /// whether that line tells where its data are. It may be called several times.
+  /// If an error prevents that a counted message is sent, its receive does not end. If the message
+  /// is awaited, `ready(number, line)` returns whether that line tells where its data are. `ready`
+  /// may be called several times.
   Sent send(base::FunctionRef<bool(std::uint64_t, std::uint8_t)> ready);
   /// The receiver is about to find the channel by a name. Messages do not tell their numbers.
   void name() { channel_->named = 1; }

@@ -1,7 +1,9 @@
 // Messages with gaps in host memory, again and again between the same ranks with the same tags, in
 // orders in which a receiver that learns which receive gets which message could be misled. Each
 // message must come to the receive that MPI's order gives it.
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <vector>
 
 #include "samples.hpp"
@@ -127,6 +129,98 @@ void received_late(Contract& c, MPI_Datatype type) {
   }
 }
 
+/// Rank 0 starts three messages with one tag by one call, in any order. Rank 1 begins its receives
+/// one after the other.
+void three_started_together(Contract& c, MPI_Datatype type) {
+  c.section("three messages by one MPI_Startall");
+  constexpr int three_tag = tag + 4;
+  std::array<Row, 3> rows;
+  std::array<MPI_Request, 3> requests{};
+  for (std::size_t i = 0; c.rank == 0 && i < 3; ++i)
+    check_ok(MPI_Send_init(rows[i].data(), 1, type, 1, three_tag, MPI_COMM_WORLD, &requests[i]), "init");
+  for (int round = 0; round < times; ++round) {
+    const auto value = [&](std::size_t i) { return 3000.0 * round + 1000.0 * double(i); };
+    for (std::size_t i = 0; i < 3; ++i) rows[i].write(c.rank == 0 ? value(i) : -5.0);
+    if (c.rank == 0) check_ok(MPI_Startall(3, requests.data()), "start");
+    for (std::size_t i = 0; c.rank == 1 && i < 3; ++i)
+      check_ok(MPI_Irecv(rows[i].data(), 1, type, 0, three_tag, MPI_COMM_WORLD, &requests[i]), "receive");
+    check_ok(MPI_Waitall(3, requests.data(), MPI_STATUSES_IGNORE), "wait");
+    for (std::size_t sent = 0; c.rank == 1 && sent < 3; ++sent) {
+      const auto holds = [&](const Row& row) { return row.holds(value(sent)); };
+      c.check(std::count_if(rows.begin(), rows.end(), holds) == 1, "round " + std::to_string(round));
+    }
+  }
+  for (auto& request : requests)
+    if (c.rank == 0) MPI_Request_free(&request);
+}
+
+/// Between messages with gaps come messages of another datatype, whose elements the MPI must see:
+/// some MPIs take no packed bytes for such elements.
+void mixed_between(Contract& c, MPI_Datatype type) {
+  c.section("structs between messages with gaps");
+  constexpr int mixed_tag = tag + 5, structs = 1000;
+  struct Mixed {
+    double value;
+    int first, second;
+  };
+  const int counts[] = {1, 2};
+  const MPI_Aint places[] = {0, offsetof(Mixed, first)};
+  const MPI_Datatype parts[] = {MPI_DOUBLE, MPI_INT};
+  MPI_Datatype mixed;
+  MPI_Type_create_struct(2, counts, places, parts, &mixed);
+  MPI_Type_commit(&mixed);
+  Row row;
+  std::vector<Mixed> all(structs);
+  for (int round = 0; round < times; ++round) {
+    row.write(c.rank == 0 ? round : -5);
+    for (int i = 0; i < structs; ++i) all[std::size_t(i)] = {c.rank == 0 ? round + 0.5 : -1, i, round};
+    MPI_Request requests[2];
+    const auto begin = [&](void* data, int count, MPI_Datatype of, MPI_Request* request) {
+      return c.rank == 0 ? MPI_Isend(data, count, of, 1, mixed_tag, MPI_COMM_WORLD, request)
+                         : MPI_Irecv(data, count, of, 0, mixed_tag, MPI_COMM_WORLD, request);
+    };
+    check_ok(begin(row.data(), 1, type, &requests[0]), "row");
+    check_ok(begin(all.data(), structs, mixed, &requests[1]), "structs");
+    check_ok(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), "wait");
+    const auto right = [&](const Mixed& one) {
+      return one.value == round + 0.5 && one.first == int(&one - all.data()) && one.second == round;
+    };
+    c.check(row.holds(round), "row, round " + std::to_string(round));
+    c.check(std::all_of(all.begin(), all.end(), right), "structs, round " + std::to_string(round));
+  }
+  MPI_Type_free(&mixed);
+}
+
+/// After many short messages come long ones with the same tag.
+void long_after_short(Contract& c, MPI_Datatype type) {
+  c.section("long messages after short ones");
+  constexpr int long_tag = tag + 6, longs = 1 << 20;
+  Row row;
+  std::vector<int> all(longs);
+  MPI_Request start;
+  check_ok((c.rank == 0 ? MPI_Send_init(all.data(), longs, MPI_INT, 1, long_tag, MPI_COMM_WORLD, &start)
+                        : MPI_Recv_init(all.data(), longs, MPI_INT, 0, long_tag, MPI_COMM_WORLD, &start)),
+           "init");
+  for (int round = 0; round < times; ++round) {
+    MPI_Request request;
+    row.write(c.rank == 0 ? round : -5);
+    if (c.rank == 0)
+      check_ok(MPI_Isend(row.data(), 1, type, 1, long_tag, MPI_COMM_WORLD, &request), "send");
+    else
+      check_ok(MPI_Irecv(row.data(), 1, type, 0, long_tag, MPI_COMM_WORLD, &request), "receive");
+    const bool with_long = round > times - 20;
+    for (int i = 0; with_long && i < longs; ++i) all[std::size_t(i)] = c.rank == 0 ? round + i : -1;
+    if (with_long) check_ok(MPI_Start(&start), "start");
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "wait");
+    if (with_long) check_ok(MPI_Wait(&start, MPI_STATUS_IGNORE), "wait");
+    c.check(row.holds(round), "row, round " + std::to_string(round));
+    int wrong = 0;
+    for (int i = 0; with_long && i < longs; ++i) wrong += all[std::size_t(i)] != round + i;
+    c.check(wrong == 0, "long, round " + std::to_string(round));
+  }
+  MPI_Request_free(&start);
+}
+
 CONTRACT_PROGRAM(host_channels) {
   Contract c("host_channels", &argc, &argv);
   MPI_Datatype type = make::vector(words, 1, 2, MPI_DOUBLE);
@@ -135,6 +229,9 @@ CONTRACT_PROGRAM(host_channels) {
     started_together(c, type);
     any_source_between(c, type, false);
     any_source_between(c, type, true);
+    three_started_together(c, type);
+    mixed_between(c, type);
+    long_after_short(c, type);
     received_late(c, type);
   }
   MPI_Type_free(&type);
