@@ -161,11 +161,8 @@ void set_up(BcastGroup& group, MPI_Comm comm) {
     const auto& theirs = names[static_cast<std::size_t>(group.leaders[static_cast<std::size_t>(group.my_host())])];
     if (before != 0 && theirs.key != 0) group.window = BroadcastRing::open(theirs, before);
   });
-  int ours = good && !foreign_gpus() && (here == 1 || group.window) &&
-             windows.load(std::memory_order_relaxed) < most_windows,
-      everywhere = 0;
-  if (own.Allreduce(&ours, &everywhere, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) everywhere = 0;
-  group.possible = everywhere != 0;
+  group.possible = all_agree(comm, good && !foreign_gpus() && (here == 1 || group.window) &&
+                                       windows.load(std::memory_order_relaxed) < most_windows);
   if (group.possible && group.hosts() > 1) {
     // Not a duplicate, which would call the program's attribute functions.
     group.possible = own.Comm_split(comm, 0, group.rank, &group.between) == MPI_SUCCESS;

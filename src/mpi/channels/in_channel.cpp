@@ -140,11 +140,12 @@ bool InChannel::take_back(const ChannelReceive& wait) {
   auto place = std::find(waits_.begin(), waits_.end(), &wait);
   for (place = waits_.erase(place); place != waits_.end(); ++place) {
     auto& later = **place;
-    auto& line = line_of(later.message - 1);
+    const auto number = channel_.line(later.message - 1);
+    auto& line = *lines_[number];
     line.swap_buffers(*later.line);
-    later = {later.message - 1, &line, channel_.line(later.message - 1)};
+    later = {later.message - 1, &line, number};
   }
-  line_of(channel_.counted()).forget();
+  lines_[channel_.line(channel_.counted())]->forget();
   return true;
 }
 

@@ -95,9 +95,15 @@ class InChannel {
  private:
   /// The line for a message to that buffer. Nothing if no line is free.
   std::optional<std::uint8_t> free_line(const Side& side) const;
-  InLine& line_of(std::uint64_t unsent_message) { return *lines_[channel_.line(unsent_message)]; }
 
+  /// This rank knows the numbers of messages now, or will never know them.
   void learnt();
+
+  /// The numbers of messages are found among the first receives, or never.
+  static constexpr std::int64_t most_learnt_from = 64;
+  /// A named channel is left after so many receives in a row that the MPI was to do, or after so
+  /// many messages in a row that the MPI has brought.
+  static constexpr unsigned most_idle = 16, most_by_mpi = 256;
 
   inline static unsigned all_learning_ = 0;
   const std::uint32_t sender_;
@@ -106,17 +112,13 @@ class InChannel {
   transport::gpu::ChannelReceiver channel_;
   const bool named_ = channel_.is_named();
   Succession succession_;
-  /// The numbers of messages are found among the first receives, or never.
-  static constexpr std::int64_t most_learnt_from = 64;
   bool learning_ = true, hopeless_ = false;
   bool counted_as_learning_ = named_;
-  static constexpr unsigned most_idle = 16, most_by_mpi = 256;
-  unsigned by_mpi_in_a_row_ = 0;  // messages that a named channel has not brought
-  unsigned idle_ = 0;
-  std::uint64_t since_;                 // receives that began before this turn do not matter
-  std::vector<std::uint64_t> got_;      // while it learns: the turns of receives that have got messages
-  unsigned by_mpi_ = 0;                 // receives of this source and tag that are under way and not counted
-  std::vector<ChannelReceive*> waits_;  // by message
+  unsigned by_mpi_in_a_row_ = 0, idle_ = 0;  // of a named channel
+  std::uint64_t since_;                      // receives that began before this turn do not matter
+  std::vector<std::uint64_t> got_;           // while it learns: the turns of receives that have got messages
+  unsigned by_mpi_ = 0;                      // receives of this source and tag that are under way and not counted
+  std::vector<ChannelReceive*> waits_;       // by message
   std::array<std::unique_ptr<InLine>, transport::gpu::Channel::depth> lines_;
 };
 

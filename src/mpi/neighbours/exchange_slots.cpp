@@ -108,9 +108,9 @@ ExchangeSlots::Found ExchangeSlots::connect(const Neighbourhood& hood, MPI_Comm 
     if (slots) slots->give_up();
     return {nullptr, known && some(&Place::gpu)};
   }
-  int here = 0, everywhere = 0;
+  bool here = false;
   guarded([&] { here = slots->find(hood, comm, all); });
-  if (process->own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !everywhere) return {};
+  if (!all_agree(comm, here)) return {};
   if (some(&Place::odd)) slots->left_ = nullptr;
   return {slots, false};
 }

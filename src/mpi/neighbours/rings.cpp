@@ -99,9 +99,9 @@ std::unique_ptr<Rings> Rings::connect(Hook hook, Neighbourhood& hood, MPI_Comm c
   if (own.Allgather(&parts.own, size, MPI_BYTE, parts.all.data(), size, MPI_BYTE, comm) != MPI_SUCCESS) return nullptr;
   const auto well = [](const Parts::Place& one) { return one.well != 0; };
   if (!std::all_of(parts.all.begin(), parts.all.end(), well)) return nullptr;
-  int here = 0, everywhere = 0;
+  bool here = false;
   guarded([&] { here = rings->find(parts, comm, persistent); });
-  if (own.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || !everywhere) return nullptr;
+  if (!all_agree(comm, here)) return nullptr;
   return rings;
 }
 
