@@ -9,9 +9,25 @@
 namespace dunnage::mpi {
 namespace {
 
-/// So many bytes every MPI sends with the message itself.
+/// Every MPI sends so many bytes with the message itself.
 constexpr std::int64_t surely_short = 2048;
-bool long_in_vain = false;  // such a question was not answered in time
+
+/// How often long questions were not answered in time. Questions that are late together count once.
+class Stalls {
+ public:
+  bool are_too_many() const { return number_ >= most; }
+  void count(std::chrono::steady_clock::time_point now, std::chrono::steady_clock::time_point until) {
+    if (until <= counted_) return;  // it began before the last stall was counted
+    ++number_;
+    counted_ = now + most_for_answer;
+  }
+
+ private:
+  static constexpr unsigned most = 4;
+  unsigned number_ = 0;
+  std::chrono::steady_clock::time_point counted_{};
+};
+Stalls stalls;
 
 /// The message, until its receive has begun.
 class Question : public Request {
@@ -56,7 +72,7 @@ Asked ask_by_mpi(const std::shared_ptr<OutChannel>& channel, std::uint64_t messa
                  int dest, int tag, MPI_Comm comm, bool nonblocking) {
   if (buffer.device() || buffer.size() > transport::gpu::most_put) return Asked::no;
   const bool is_short = buffer.size() <= surely_short;
-  if (!is_short && (!nonblocking || long_in_vain)) return Asked::no;
+  if (!is_short && (!nonblocking || stalls.are_too_many())) return Asked::no;
   std::unique_ptr<Question> question;
   const int code = guarded([&] {
     auto parcel = parcel_for(buffer, plan::Operation::send, buffer.size());
@@ -81,8 +97,9 @@ Asked ask_by_mpi(const std::shared_ptr<OutChannel>& channel, std::uint64_t messa
 bool question_ended(const OutChannel& channel, std::uint64_t message, std::chrono::steady_clock::time_point until) {
   progress_orphans();
   if (!channel.is_asked(message)) return true;
-  if (std::chrono::steady_clock::now() < until) return false;
-  long_in_vain = true;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < until) return false;
+  stalls.count(now, until);
   return true;
 }
 

@@ -25,8 +25,8 @@ Asked ask_by_mpi(const std::shared_ptr<OutChannel>& channel, std::uint64_t messa
 /// A request waits for its question no longer than that. The plain MPI may send such a message
 /// before its receive has begun, and a program may rely on it.
 inline constexpr std::chrono::milliseconds most_for_answer{100};
-/// Whether a message that is `under_way` has been matched, or has waited until then. If it has
-/// waited so long, this process sends no long questions any more. Lets the MPI move it.
+/// Whether a message that is `under_way` has been matched, or has waited until then. After some
+/// waits of that kind this process sends no long questions any more. Lets the MPI move it.
 bool question_ended(const OutChannel& channel, std::uint64_t message, std::chrono::steady_clock::time_point until);
 
 }  // namespace dunnage::mpi

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <vector>
 
 #include "samples.hpp"
@@ -221,6 +222,24 @@ void long_after_short(Contract& c, MPI_Datatype type) {
   MPI_Request_free(&start);
 }
 
+/// Both ranks wait for their sends before their receives begin. That is right only on an MPI that
+/// buffers messages of that length.
+void sent_before_received(Contract& c, MPI_Datatype type) {
+  c.section("sends that end before receives begin");
+  constexpr int head_on_tag = tag + 7;
+  Row mine, theirs;
+  for (int round = 0; round < times; ++round) {
+    MPI_Request request;
+    mine.write(10.0 * round + c.rank);
+    theirs.write(-5);
+    check_ok(MPI_Isend(mine.data(), 1, type, 1 - c.rank, head_on_tag, MPI_COMM_WORLD, &request), "send");
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "wait");
+    check_ok(MPI_Irecv(theirs.data(), 1, type, 1 - c.rank, head_on_tag, MPI_COMM_WORLD, &request), "receive");
+    check_ok(MPI_Wait(&request, MPI_STATUS_IGNORE), "wait");
+    c.check(theirs.holds(10.0 * round + 1 - c.rank), "round " + std::to_string(round));
+  }
+}
+
 CONTRACT_PROGRAM(host_channels) {
   Contract c("host_channels", &argc, &argv);
   MPI_Datatype type = make::vector(words, 1, 2, MPI_DOUBLE);
@@ -232,6 +251,7 @@ CONTRACT_PROGRAM(host_channels) {
     three_started_together(c, type);
     mixed_between(c, type);
     long_after_short(c, type);
+    if (std::getenv("CONTRACT_MPI_BUFFERS")) sent_before_received(c, type);
     received_late(c, type);
   }
   MPI_Type_free(&type);
