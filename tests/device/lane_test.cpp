@@ -50,8 +50,11 @@ class Completion : public testing::Test {
     gpu->kernel(0, [] { return std::string("any"); });
   }
   void TearDown() override { Gpu::release_all(driver); }
-  /// As the last block of a kernel does.
-  static void tell(const CompletionFlag& flag) { __atomic_add_fetch(flag.told, 1, __ATOMIC_RELEASE); }
+  /// As the last block of a kernel does, which comes after the stream's copy from the flag.
+  static void tell(const CompletionFlag& flag) {
+    ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+    __atomic_add_fetch(flag.told, 1, __ATOMIC_RELEASE);
+  }
 
   Gpu* gpu = nullptr;
 };
